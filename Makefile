@@ -1,0 +1,52 @@
+# Everything a developer and CI run.  Each target makes its own virtual environment in .venv,
+# with uv where it is installed and with plain pip where it is not.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test slow check lint types walls bench docs clean
+
+demo: .venv/installed          ## publish the example table twice, query it, attack it
+	$(BIN)/voile demo
+
+test: .venv/developer          ## the tests, in a few minutes on two cores
+	$(BIN)/pytest -q -n 2 -m "not slow"
+
+slow: .venv/developer          ## the exhaustive and the long tests
+	$(BIN)/pytest -q -n 2 -m slow
+
+check: lint types walls slow test   ## what CI runs
+
+lint: .venv/developer
+	$(BIN)/ruff check src tests benchmarks tools
+	$(BIN)/ruff format --check src tests benchmarks tools
+
+types: .venv/developer
+	$(BIN)/mypy
+
+walls: .venv/developer
+	$(BIN)/lint-imports
+
+bench: .venv/developer         ## the measurements of benchmarks/RESULTS.md
+	$(BIN)/python -m benchmarks
+
+docs: .venv/developer          ## write again what is generated in docs/
+	$(BIN)/python tools/make_cli_reference.py
+
+.venv/installed: pyproject.toml
+	@$(call install,.)
+
+.venv/developer: pyproject.toml
+	@$(call install,.[test$(comma)check])
+
+comma := ,
+define install
+	if command -v uv >/dev/null 2>&1; then \
+	    (test -d .venv || uv venv -q --python $(PYTHON) .venv) && uv pip install -q --python $(BIN)/python -e '$(1)'; \
+	else \
+	    (test -d .venv || $(PYTHON) -m venv .venv) && $(BIN)/python -m pip install -q --disable-pip-version-check -e '$(1)'; \
+	fi && touch $@
+endef
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

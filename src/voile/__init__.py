@@ -1,0 +1,76 @@
+"""Voile publishes data that people can use without giving away anyone who is in it.
+
+    import voile
+
+    plan = voile.Plan(
+        roles=voile.Roles(quasi_identifiers=["age", "sex"], sensitive=["salary"]),
+    )
+    table = voile.open_frame(frame, plan)
+    release = voile.KEAnonymity(k=3, e=2000).publish(table)
+    release.guarantee.statement
+    release.to_native()             # a data frame of the kind that went in
+    voile.write_release(release, "out")
+
+``voile.publish`` does the whole of it from a file and a plan, with a ledger for series.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+__version__ = version("voile")
+
+if TYPE_CHECKING:
+    from voile.publish.ke_anonymity import KEAnonymity
+    from voile.query import answer
+    from voile.randomness import Randomness
+    from voile.release.folder import read_release, write_release
+    from voile.release.release import Guarantee, Release
+    from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
+    from voile.schema.roles import Roles
+    from voile.study.run import publish
+    from voile.table.opening import open_frame, open_table
+
+_HOMES = {
+    "ColumnPlan": "voile.schema.plan",
+    "Guarantee": "voile.release.release",
+    "KEAnonymity": "voile.publish.ke_anonymity",
+    "Method": "voile.schema.plan",
+    "Plan": "voile.schema.plan",
+    "Randomness": "voile.randomness",
+    "Release": "voile.release.release",
+    "Roles": "voile.schema.roles",
+    "answer": "voile.query",
+    "open_frame": "voile.table.opening",
+    "open_table": "voile.table.opening",
+    "publish": "voile.study.run",
+    "read_plan": "voile.schema.plan",
+    "read_release": "voile.release.folder",
+    "write_release": "voile.release.folder",
+}
+
+__all__ = [
+    "ColumnPlan",
+    "Guarantee",
+    "KEAnonymity",
+    "Method",
+    "Plan",
+    "Randomness",
+    "Release",
+    "Roles",
+    "answer",
+    "open_frame",
+    "open_table",
+    "publish",
+    "read_plan",
+    "read_release",
+    "write_release",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import voile` stays light."""
+    if name not in _HOMES:
+        msg = f"module 'voile' has no attribute {name!r}"
+        raise AttributeError(msg)
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,25 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+# Properties are checked on the same examples in every run, and never against the clock.
+settings.register_profile(
+    "voile", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("voile")
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real tables; tests that need it skip where it is absent."""
+    beside = Path(__file__).parents[2] / "shared" / "data"
+    place = Path(os.environ.get("VOILE_SHARED_DATA", beside))
+    if not place.is_dir():
+        pytest.skip("the folder of real tables is absent (set VOILE_SHARED_DATA)")
+    return place

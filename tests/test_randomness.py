@@ -1,0 +1,129 @@
+"""The one door to entropy."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+import voile
+from voile.errors import PlanError
+from voile.randomness import Key, Randomness
+
+
+def test_words_are_the_block_cipher_of_each_pair() -> None:
+    """Words agree with AES of a second implementation's calls, whatever the number of rows."""
+    key = Randomness.seeded(7).key("anything")
+    first = np.arange(70_000, dtype=np.uint64)
+    second = first[::-1].copy()
+    encryptor = Cipher(algorithms.AES(key.secret[:16]), modes.ECB()).encryptor()
+    for place in (0, 1, 32_767, 32_768, 69_999):
+        block = int(first[place]).to_bytes(8, "little") + int(second[place]).to_bytes(8, "little")
+        expected = int.from_bytes(encryptor.update(block)[:8], "little")
+        assert int(key.words(first, second)[place]) == expected
+
+
+@given(st.permutations(range(50)))
+def test_words_do_not_depend_on_the_order_of_evaluation(order: list[int]) -> None:
+    """A row's word is a function of key and row: computing rows in another order changes none."""
+    key = Randomness.seeded(1).key("rows")
+    rows = np.arange(50, dtype=np.uint64)
+    again = key.words(rows[order], rows[order])
+    assert np.array_equal(again, key.words(rows, rows)[order])
+
+
+def test_a_stream_can_be_continued() -> None:
+    """Word i of a stream does not depend on how many words are asked for."""
+    key = Randomness.seeded(2).key("stream")
+    assert np.array_equal(key.stream(10), key.stream(1000)[:10])
+
+
+def test_absorbing_is_chained() -> None:
+    """The state after two blocks depends on both and on their order."""
+    key = Randomness.seeded(3).key("chain")
+    one, two = np.array([[1, 0]], dtype=np.uint64), np.array([[2, 0]], dtype=np.uint64)
+    states = []
+    for blocks in ((one, two), (two, one), (one, one)):
+        state = np.zeros((1, 2), dtype=np.uint64)
+        for block in blocks:
+            key.absorb(state, block)
+        states.append(tuple(state[0].tolist()))
+    assert len(set(states)) == 3
+
+
+def test_purposes_have_independent_keys() -> None:
+    """Keys of other purposes differ, and so do purposes whose names run together alike."""
+    randomness = Randomness.seeded(4)
+    purposes = [("a",), ("b",), ("a", "b"), ("ab",), ("", "ab")]
+    assert len({randomness.key(*purpose).secret for purpose in purposes}) == len(purposes)
+
+
+def test_seeded_draws_repeat_and_secure_ones_do_not() -> None:
+    """A seed gives the same key again; the operating system never does."""
+    assert Randomness.seeded(5).key("x").secret == Randomness.seeded(5).key("x").secret
+    assert Randomness.seeded(5).key("x").secret != Randomness.seeded(6).key("x").secret
+    assert Randomness.secure().key("x").secret != Randomness.secure().key("x").secret
+    assert Randomness.secure().publishable
+    assert not Randomness.seeded(5).publishable
+
+
+@pytest.mark.parametrize("seed", [-1, 2**63, 1.5, True, "7", None])
+def test_a_bad_seed_is_refused(seed: object) -> None:
+    """A seed is a whole number from 0 to 2**63 - 1."""
+    with pytest.raises(PlanError, match="seed"):
+        Randomness.seeded(seed)  # type: ignore[arg-type]
+
+
+def test_words_are_uniform() -> None:
+    """Bytes of 100,000 words pass chi-square at a false-alarm rate of 1e-6; biased ones fail."""
+    words = Randomness.seeded(8).key("uniform").stream(100_000)
+    counts = np.bincount(words.view(np.uint8), minlength=256)
+    assert stats.chisquare(counts).pvalue > 1e-6
+    biased = counts.copy()
+    biased[0] += 3 * counts[0] // 10  # one byte of 256 thirty per cent too frequent
+    assert stats.chisquare(biased).pvalue < 1e-6
+
+
+def test_secrets_never_show(caplog: pytest.LogCaptureFixture) -> None:
+    """Neither ``repr`` nor a log holds a key or a seed."""
+    with caplog.at_level(logging.DEBUG):
+        randomness = Randomness.seeded(987_654_321)
+        shown = f"{randomness!r} {randomness.key('x')!r} {caplog.text}"
+    assert "987654321" not in shown
+    assert randomness.key("x").secret.hex() not in shown
+
+
+def test_a_key_has_32_bytes() -> None:
+    """A key of another length is a mistake of the caller."""
+    with pytest.raises(ValueError, match="32"):
+        Key(b"short")
+
+
+def test_no_module_draws_randomness_elsewhere() -> None:
+    """Only ``randomness`` imports a source of entropy; numpy's and random's are used nowhere."""
+    package = Path(voile.__file__).parent
+    doors = []
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif isinstance(node, ast.Attribute) and node.attr in {"random", "urandom"}:
+                names = ["attribute " + node.attr]
+            doors += [
+                path.relative_to(package).as_posix()
+                for name in names
+                if name in {"random", "secrets", "attribute urandom"}
+                or name.startswith("numpy.random")
+                or (name == "attribute random" and "Categories" not in ast.unparse(node))
+            ]
+    assert set(doors) == {"randomness.py"}
