@@ -1,0 +1,169 @@
+"""Binding a plan to a frame: what the rows must satisfy before any method sees them.
+
+Types are set as the plan says, missing values are treated as declared, public bounds are
+checked.  Only columns that the plan names stay;
+the others never reach an engine.  Row numbers in messages count the rows of the input, from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.errors import PlanError, TableError, nearest
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.dictionary import DictionaryColumn, encode
+
+__all__ = ["BoundColumns", "ColumnSource", "bind"]
+
+_WORKERS = 2
+"""Columns encoded at a time; each needs its rows in memory until it is encoded."""
+_UNPUBLISHABLE = (pl.Binary, pl.Object, pl.Int128)
+
+
+@dataclass(frozen=True, eq=False)
+class BoundColumns:
+    """The columns of a table as its plan declares them."""
+
+    columns: dict[str, DictionaryColumn]
+    rows: int
+    dropped: int
+    """Rows left out because a value is missing and the plan says ``nulls = "drop"``."""
+    kept: NDArray[np.int64] | None
+    """Places of the rows that stay, in the input; None where all do."""
+
+    def first_row(self, column: DictionaryColumn, chosen: pl.Series) -> int:
+        """The number in the input, from 1, of the first row with a chosen value; 0 if none."""
+        place = column.first_place(chosen)
+        return place + 1 if self.kept is None or place < 0 else int(self.kept[place]) + 1
+
+
+class ColumnSource(Protocol):
+    """Where columns come from, one by one, so that they never stand in memory all at once."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the columns."""
+
+    def take(self, name: str) -> pl.Series:
+        """One column; it is asked for once."""
+
+
+def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundColumns:
+    """Bind a plan to the columns of a table.
+
+    ``extra`` names columns without a published role that the method needs, such as a record key.
+    Raises ``PlanError`` where the plan and the columns disagree, ``TableError`` where the rows
+    break what the plan declares.
+    """
+    plan.bind(source.names)
+    used = [*plan.roles.published, *(name for name in extra if name not in plan.roles.published)]
+    if not used:
+        msg = "[roles] names no column to publish"
+        raise PlanError(msg)
+    for name in extra:
+        if name not in source.names:
+            hint = nearest(name, source.names)
+            msg = f"record_key names the column {name!r}, which the table does not have{hint}"
+            raise PlanError(msg)
+    with ThreadPoolExecutor(_WORKERS) as pool:  # reading and encoding release Python's lock
+        columns = list(pool.map(partial(_take, source, plan), used))
+    rows = len(columns[0].codes)
+    if rows == 0:
+        msg = "the table has no rows; there is nothing to publish"
+        raise TableError(msg)
+    for column in columns:
+        _check_bounds(column, plan.columns.get(column.name, ColumnPlan()))
+    kept = _kept_rows(columns, plan, rows)
+    if kept is not None:
+        columns = [column.only(kept) for column in columns]
+    return BoundColumns(
+        columns={column.name: column for column in columns},
+        rows=len(columns[0].codes),
+        dropped=rows - len(columns[0].codes),
+        kept=None if kept is None else np.flatnonzero(kept),
+    )
+
+
+def _take(source: ColumnSource, plan: Plan, name: str) -> DictionaryColumn:
+    declared = plan.columns.get(name, ColumnPlan())
+    return encode(_typed(source.take(name), declared, plan.missing))
+
+
+def _typed(column: pl.Series, declared: ColumnPlan, missing: Sequence[str]) -> pl.Series:
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)  # the numbers of categories depend on the order of rows
+    if column.dtype.is_nested() or column.dtype in _UNPUBLISHABLE:
+        msg = (
+            f"column {column.name!r} holds values of type {column.dtype.base_type().__name__}; turn "
+            "them into numbers, texts, truth values, dates or times, or leave the column out"
+        )
+        raise TableError(msg)
+    if missing and column.dtype == pl.String:
+        column = column.replace(list(missing), None)
+    if declared.type == "text" and column.dtype != pl.String:
+        return column.cast(pl.String)
+    if declared.type == "number" and not column.dtype.is_numeric():
+        numbers = column.cast(pl.Float64, strict=False)
+        failed = numbers.is_null() & column.is_not_null()
+        if failed.any():
+            row = int(failed.to_numpy().argmax()) + 1
+            msg = (
+                f"column {column.name!r}: row {row} is not a number, and the plan "
+                'says type = "number"; mend the row, or name the text in `missing`'
+            )
+            raise TableError(msg)
+        return numbers
+    return column
+
+
+def _kept_rows(
+    columns: Sequence[DictionaryColumn], plan: Plan, rows: int
+) -> NDArray[np.bool_] | None:
+    """The rows that stay, or None where all do; raises ``TableError`` for missing values."""
+    kept = np.ones(rows, dtype=bool)
+    for column in columns:
+        if not column.has_missing:
+            continue
+        policy = plan.nulls_of(column.name)
+        missing = column.rows_with(column.values.is_null())
+        if policy == "refuse":
+            msg = (
+                f"column {column.name!r} misses its value in {missing.sum():,} of {rows:,} rows, "
+                f"first in row {missing.argmax() + 1}; fill them in, or declare in the plan "
+                'nulls = "category" (missing is a value of its own) or nulls = "drop" (these rows '
+                "are left out)"
+            )
+            raise TableError(msg)
+        if policy == "drop":
+            kept &= ~missing
+    if not kept.any():
+        msg = 'nulls = "drop" leaves no row: each misses a value in one of the columns'
+        raise TableError(msg)
+    return None if kept.all() else kept
+
+
+def _check_bounds(column: DictionaryColumn, declared: ColumnPlan) -> None:
+    if declared.bounds is None:
+        return
+    values = column.values
+    if not values.dtype.is_numeric():
+        msg = f"column {column.name!r} has bounds in the plan but does not hold numbers"
+        raise TableError(msg)
+    low, high = declared.bounds
+    outside = ~values.is_between(float(low), float(high)) & values.is_not_null()
+    if outside.any():
+        rows = column.rows_with(outside)
+        msg = (
+            f"column {column.name!r}: {rows.sum():,} values lie outside the public bounds [{low}, "
+            f"{high}] of the plan, first in row {rows.argmax() + 1}; mend the rows, or the bounds "
+            "if they are not what is publicly known"
+        )
+        raise TableError(msg)

@@ -1,0 +1,84 @@
+"""Opening tables: the one place that chooses an engine for a file or a data frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from voile.errors import TableError
+from voile.schema.plan import Plan
+from voile.table.frames import from_native
+from voile.table.polars_published import PolarsPublished
+from voile.table.polars_table import PolarsTable
+from voile.table.protocol import Format, PrivateTable, PublishedTable
+from voile.table.reading import list_columns, read_frame
+
+__all__ = ["open_frame", "open_published", "open_table"]
+
+
+def open_table(path: str | Path, plan: Plan, *, record_key: str | None = None) -> PrivateTable:
+    """Read a private table from a file, bound to a plan.
+
+    CSV, Parquet, Arrow IPC, or a folder of Parquet files; only columns that the plan names are
+    read.  Raises ``TableError`` where the file cannot be read or its rows break the plan,
+    ``PlanError`` where the plan names columns that the table does not have.
+    """
+    source = _FileColumns(Path(path), plan)
+    source_format: Format = "csv" if source.is_csv else "parquet"
+    return PolarsTable(
+        source, plan, record_key=record_key, source_format=source_format, notes=source.notes
+    )
+
+
+def open_frame(frame: Any, plan: Plan, *, record_key: str | None = None) -> PrivateTable:
+    """A private table from any eager data frame that narwhals knows, bound to a plan."""
+    rows, to_native = from_native(frame)
+    return PolarsTable(_FrameColumns(rows), plan, record_key=record_key, to_native=to_native)
+
+
+class _FrameColumns:
+    """The columns of a frame; each is let go as it is taken."""
+
+    def __init__(self, frame: pl.DataFrame) -> None:
+        self._columns = {column.name: column for column in frame}
+        self.names = tuple(self._columns)
+
+    def take(self, name: str) -> pl.Series:
+        return self._columns.pop(name)
+
+
+class _FileColumns:
+    """The columns of a file; a format that stores columns apart is read column by column."""
+
+    def __init__(self, path: Path, plan: Plan) -> None:
+        types = list_columns(path)
+        self.names = tuple(types)
+        self.is_csv = None in types.values()
+        self._path = path
+        self._missing = plan.missing
+        self.notes: tuple[str, ...] = ()
+        self._frame: _FrameColumns | None = None
+        if self.is_csv:
+            read = read_frame(path, missing=plan.missing)
+            self.notes = read.notes
+            self._frame = _FrameColumns(read.frame)
+
+    def take(self, name: str) -> pl.Series:
+        if self._frame:
+            return self._frame.take(name)
+        return read_frame(self._path, missing=self._missing, columns=[name]).frame[name]
+
+
+def open_published(folder: Path) -> PublishedTable:
+    """The rows of a release folder; raises ``TableError`` where they cannot be read."""
+    for name in ("data.parquet", "data.csv"):
+        if (folder / name).is_file():
+            return PolarsPublished(_read_data(folder / name))
+    msg = f"{folder}: the release has neither data.parquet nor data.csv"
+    raise TableError(msg)
+
+
+def _read_data(path: Path) -> pl.DataFrame:
+    return read_frame(path).frame

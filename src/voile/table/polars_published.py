@@ -1,0 +1,112 @@
+"""The rows of a release in a Polars frame; nothing in it is private."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+from polars import selectors
+
+from voile.errors import QueryError
+from voile.table.dictionary import encode, sort_rows
+from voile.table.numeric import exact_numbers
+from voile.table.protocol import Format, GroupedValues
+
+__all__ = ["GROUP", "PolarsPublished"]
+
+GROUP = "group"
+"""The column that numbers the groups of a release."""
+
+
+class PolarsPublished:
+    """Published rows in memory; see ``PublishedTable``."""
+
+    def __init__(
+        self, frame: pl.DataFrame, to_native: Callable[[pl.DataFrame], Any] | None = None
+    ) -> None:
+        self._frame = frame
+        self._to_native = to_native
+
+    def __repr__(self) -> str:
+        return f"PolarsPublished({self.rows} rows)"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._frame.columns)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._frame.height
+
+    @property
+    def frame(self) -> pl.DataFrame:
+        """The rows as a Polars frame."""
+        return self._plain().collect()
+
+    def group_values(self, column: str, group: str = GROUP) -> GroupedValues:
+        """How often each value of a numeric column stands in each group."""
+        groups, values = encode(self._frame[group]), encode(self._frame[column])
+        shape = (len(groups.values), len(values.values))
+        group_codes, value_codes = sort_rows([(groups.codes, shape[0]), (values.codes, shape[1])])
+        new = (np.diff(group_codes, prepend=-1) != 0) | (np.diff(value_codes, prepend=-1) != 0)
+        starts = np.flatnonzero(new)
+        return GroupedValues(
+            group=groups.values.cast(pl.Int64).to_numpy()[group_codes[starts]],
+            values=exact_numbers(values.values)[value_codes[starts]],
+            rows=np.diff(starts, append=len(new)),
+        )
+
+    def group_members(
+        self, columns: Sequence[str], group: str = GROUP
+    ) -> tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+        """Which tuples of values of some columns stand in which group, and how often."""
+        pairs = self._frame.group_by(*columns, group).len("\0rows")  # no file has such a column
+        return (
+            pairs.select(columns),
+            pairs[group].cast(pl.Int64).to_numpy(),
+            pairs["\0rows"].cast(pl.Int64).to_numpy(),
+        )
+
+    def count_matching(self, predicate: str | None, group: str = GROUP) -> Mapping[int, int]:
+        """Rows of each group for which a predicate in Polars SQL holds; None holds for all."""
+        rows = self._plain()
+        try:
+            if predicate is not None:
+                rows = rows.filter(pl.sql_expr(predicate))
+            counted = rows.group_by(group).agg(pl.len().alias("rows")).collect()
+        except pl.exceptions.PolarsError:
+            msg = (
+                "the predicate cannot be evaluated; compare numbers with numbers and texts with "
+                "texts in single quotes"
+            )
+            raise QueryError(msg) from None
+        return dict(zip(counted[group].to_list(), counted["rows"].to_list(), strict=True))
+
+    def write(self, folder: Path, file_format: Format) -> Path:
+        """Write the rows to ``data.csv`` or ``data.parquet`` in a folder, durably."""
+        path = folder / f"data.{file_format}"
+        if file_format == "csv":
+            self._plain().sink_csv(path)
+        else:
+            self._plain().sink_parquet(path)
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        return path
+
+    def to_native(self) -> Any:
+        """The rows as a data frame of the kind that the private table came from."""
+        return self._to_native(self.frame) if self._to_native else self.frame
+
+    def _plain(self) -> pl.LazyFrame:
+        """The rows with texts as texts: an engine may keep them in dictionaries."""
+        return self._frame.lazy().with_columns(selectors.enum().cast(pl.String))

@@ -1,0 +1,224 @@
+"""The engine on one machine: a private table in memory, each column dictionary-encoded.
+
+Cost in n rows and d distinct values: opening encodes each column, one hash look-up a row; counting
+values is one pass; matching rows sorts n words; permuting within blocks sorts n words.  Memory:
+four bytes a row and column, and about 50 bytes a row while a release is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.errors import TableError
+from voile.randomness import Key, Randomness
+from voile.schema.plan import Plan
+from voile.table.binding import ColumnSource, bind
+from voile.table.dictionary import Codes, DictionaryColumn, sort_rows
+from voile.table.identity import Words, row_words, unique_words
+from voile.table.numeric import exact_numbers, require_finite_numbers
+from voile.table.polars_published import GROUP, PolarsPublished
+from voile.table.protocol import (
+    BlockAssignment,
+    Format,
+    KnownRows,
+    RowMarks,
+    RowMatch,
+    ValueCounts,
+)
+from voile.table.shuffling import permute_within_runs
+from voile.table.value_types import kind_of
+
+__all__ = ["PolarsTable"]
+
+
+class PolarsTable:
+    """A private table in memory, bound to the roles of a plan; see ``PrivateTable``."""
+
+    def __init__(
+        self,
+        source: ColumnSource,
+        plan: Plan,
+        *,
+        record_key: str | None = None,
+        source_format: Format = "parquet",
+        notes: tuple[str, ...] = (),
+        to_native: Callable[[pl.DataFrame], Any] | None = None,
+    ) -> None:
+        self._bound = bind(source, plan, [record_key] if record_key else [])
+        self._plan = plan
+        self._source_format: Format = source_format
+        self.notes = notes
+        self._to_native = to_native
+
+    def __repr__(self) -> str:
+        return f"PolarsTable(private, {self.rows} rows)"
+
+    @property
+    def plan(self) -> Plan:
+        """Roles and what the plan says of the columns."""
+        return self._plan
+
+    @property
+    def source_format(self) -> Format:
+        """The format that a release has unless another is asked for."""
+        return self._source_format
+
+    @property
+    def rows(self) -> int:
+        """Number of rows after the declared treatment of missing values."""
+        return self._bound.rows
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because the plan says ``nulls = "drop"``."""
+        return self._bound.dropped
+
+    def kinds(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Kind of the values of each column, the same for integers and decimals."""
+        values = {name: self._column(name).values for name in columns}
+        return {
+            name: "number" if column.dtype.is_numeric() else kind_of(column)
+            for name, column in values.items()
+        }
+
+    def count_values(self, column: str, match: RowMatch | None = None) -> ValueCounts:
+        """Rows by distinct value of a numeric column, and by class where rows were matched."""
+        encoded = self._column(column)
+        require_finite_numbers(self._bound, encoded)
+        return ValueCounts(exact_numbers(encoded.values), _cells(encoded, match))
+
+    def match_rows(self, known: KnownRows, key: bytes, record_key: str | None) -> RowMatch:
+        """Find the rows of earlier releases; raises ``TableError`` for a bad record key."""
+        identities, contents = self._marks(Key(key), record_key)
+        place = np.searchsorted(known.identities, identities)
+        place[place == len(known.identities)] = 0
+        seen = np.zeros(self.rows, dtype=bool)
+        if len(known.identities):
+            seen = known.identities[place] == identities
+        changed = int((known.contents[place[seen]] != contents[seen]).sum()) if record_key else 0
+        classes = np.full(self.rows, known.versions, dtype=np.int16)
+        classes[seen] = known.classes[place[seen]]
+        return RowMatch(
+            rows=_MatchedRows(classes, identities, contents),
+            classes=known.versions + 1,
+            missing=len(known.identities) - int(seen.sum()),
+            changed=changed,
+            fresh=self.rows - int(seen.sum()),
+            withdrawn=int((~np.isin(known.held, identities)).sum()),
+        )
+
+    def mark_rows(
+        self, column: str, assignment: BlockAssignment, match: RowMatch
+    ) -> tuple[RowMarks, RowMarks]:
+        """Marks of the fresh rows that a decision publishes, and of those it holds back."""
+        fresh = match.rows.classes == match.classes - 1
+        published = assignment.block[self._column(column).codes, match.classes - 1] >= 0
+        return match.rows.marks(fresh & published), match.rows.marks(fresh & ~published)
+
+    def permute_within_blocks(
+        self,
+        column: str,
+        assignment: BlockAssignment,
+        match: RowMatch | None,
+        randomness: Randomness,
+    ) -> PolarsPublished:
+        """The published columns with the values of one column permuted within each block."""
+        published = self._plan.roles.published
+        if GROUP in published:
+            msg = (
+                f"column {GROUP!r}: the release needs this name for the numbers of its groups; "
+                "rename the column"
+            )
+            raise TableError(msg)
+        permuted = self._column(column)
+        block = _block_of_rows(assignment, permuted.codes, match)
+        carried = [self._column(name) for name in published if name != column]
+        group, *codes = _published_rows(block, carried)
+        cell_values, cell_rows = _ordered_cells(assignment, _cells(permuted, match))
+        drawn = np.repeat(cell_values, cell_rows)
+        permute_within_runs(drawn, np.bincount(group), randomness.key("permute", column))
+        columns = {c.name: c.decode(part) for c, part in zip(carried, codes, strict=True)}
+        columns[column] = permuted.decode(drawn)
+        numbers = pl.Series(GROUP, group + np.int32(1))
+        return PolarsPublished(
+            pl.DataFrame([numbers, *(columns[name] for name in published)]), self._to_native
+        )
+
+    def _column(self, name: str) -> DictionaryColumn:
+        return self._bound.columns[name]
+
+    def _marks(self, key: Key, record_key: str | None) -> tuple[Words, Words]:
+        """Identities of all rows, and their contents where a record key gives the identity."""
+        contents = row_words(
+            [self._column(name) for name in sorted(self._plan.roles.published)], key
+        )
+        if record_key is None:
+            return unique_words(contents, key), np.empty(0, dtype=np.uint64)
+        keys = self._column(record_key)
+        if keys.has_missing:
+            row = self._bound.first_row(keys, keys.values.is_null())
+            msg = f"column {record_key!r}: row {row} has no record key; every row needs one"
+            raise TableError(msg)
+        repeated = pl.Series(np.bincount(keys.codes) > 1)
+        if repeated.any():
+            row = self._bound.first_row(keys, repeated)
+            msg = (
+                f"column {record_key!r}: row {row} shares its record key with another row; a "
+                "record key identifies one row"
+            )
+            raise TableError(msg)
+        return row_words([keys], key), contents
+
+
+class _MatchedRows:
+    """The class of each row, and its mark: 2 and 8 or 16 bytes a row."""
+
+    def __init__(self, classes: NDArray[np.int16], identities: Words, contents: Words) -> None:
+        self.classes = classes
+        self._identities = identities
+        self._contents = contents
+
+    def marks(self, chosen: NDArray[np.bool_]) -> RowMarks:
+        """Marks of the chosen rows, ascending by identity."""
+        identities = self._identities[chosen]
+        order = np.argsort(identities)
+        contents = self._contents[chosen][order] if len(self._contents) else self._contents
+        return RowMarks(identities[order], contents)
+
+
+def _cells(column: DictionaryColumn, match: RowMatch | None) -> NDArray[np.int64]:
+    """Rows by distinct value and class, shape (d, c)."""
+    if match is None:
+        return np.bincount(column.codes, minlength=len(column.values)).reshape(-1, 1)
+    cells = column.codes * np.int64(match.classes) + match.rows.classes
+    rows = np.bincount(cells, minlength=len(column.values) * match.classes)
+    return rows.reshape(-1, match.classes)
+
+
+def _block_of_rows(assignment: BlockAssignment, codes: Codes, match: RowMatch | None) -> Codes:
+    block = assignment.block.astype(np.int32)
+    of_rows: Codes = block[codes, 0 if match is None else match.rows.classes]
+    return of_rows
+
+
+def _published_rows(block: Codes, carried: Sequence[DictionaryColumn]) -> list[Codes]:
+    """Block and codes of the published rows, in an order given by their contents alone."""
+    columns = [(block, int(block.max(initial=0)) + 1)]
+    columns += [(column.codes, len(column.values)) for column in carried]
+    if (block < 0).any():
+        published = block >= 0
+        columns = [(codes[published], distinct) for codes, distinct in columns]
+    return sort_rows(columns)
+
+
+def _ordered_cells(assignment: BlockAssignment, rows: Codes) -> tuple[Codes, Codes]:
+    """Value and number of rows of each published cell, by block and then by value."""
+    value, row_class = np.nonzero((assignment.block >= 0) & (rows > 0))
+    order = np.lexsort((value, assignment.block[value, row_class]))
+    value, row_class = value[order], row_class[order]
+    return value.astype(np.int32), rows[value, row_class]

@@ -1,0 +1,80 @@
+"""What a table holds, for its custodian: types, missing values, sizes of groups.
+
+Everything here is private: computed from private rows without protection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.errors import PlanError, nearest
+from voile.table.protocol import ColumnProfile
+from voile.table.reading import read_frame
+from voile.table.value_types import kind_of
+
+__all__ = ["Inspected", "inspect_file"]
+
+_PLACEHOLDERS = ("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "nan", "NaN")
+
+
+class Inspected:
+    """A table as it stands in its file, before any plan is bound; private."""
+
+    def __init__(self, frame: pl.DataFrame, notes: Sequence[str] = ()) -> None:
+        self._frame = frame
+        self.notes = tuple(notes)
+        """What was assumed in reading the file."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._frame.height
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._frame.columns)
+
+    def profile(self) -> list[ColumnProfile]:
+        """Types, missing and distinct values of every column, in one pass over each."""
+        return [_profile(column) for column in self._frame]
+
+    def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Sizes of the groups of rows that agree in the columns; missing agrees with missing.
+
+        Raises ``PlanError`` for a column that the table does not have.
+        """
+        for name in columns:
+            if name not in self._frame.columns:
+                hint = nearest(name, self._frame.columns)
+                msg = f"the table has no column {name!r}{hint}"
+                raise PlanError(msg)
+        sizes = self._frame.lazy().group_by(columns).agg(pl.len().alias("rows")).collect()
+        return sizes["rows"].cast(pl.Int64).to_numpy()
+
+
+def inspect_file(path: str | Path, missing: Sequence[str] = ()) -> Inspected:
+    """Read a table to look at it; raises ``TableError`` where it cannot be read."""
+    source = read_frame(Path(path), missing=missing)
+    return Inspected(source.frame, source.notes)
+
+
+def _profile(column: pl.Series) -> ColumnProfile:
+    placeholder, count = None, 0
+    if column.dtype == pl.String:
+        found = column.filter(column.is_in(_PLACEHOLDERS)).value_counts(sort=True)
+        if found.height:
+            placeholder, count = found.row(0)
+    return ColumnProfile(
+        name=column.name,
+        type=kind_of(column),
+        missing=column.null_count(),
+        distinct=column.drop_nulls().n_unique(),
+        placeholder=placeholder,
+        placeholders=count,
+    )

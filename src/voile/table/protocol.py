@@ -1,0 +1,227 @@
+"""What every engine offers, wherever its rows are.
+
+A publisher sees a private table through ``PrivateTable`` only: it asks for counts, decides on
+them, and hands the decision back to be applied row by row.  No row, and no array with one entry
+per row, ever crosses this wall; ``Rows`` is an opaque handle that only the engine that made it
+can read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.randomness import Randomness
+from voile.schema.numbers import ExactNumbers
+from voile.schema.plan import Plan
+
+__all__ = [
+    "BlockAssignment",
+    "ColumnProfile",
+    "Format",
+    "GroupedValues",
+    "KnownRows",
+    "PrivateTable",
+    "PublishedTable",
+    "RowMarks",
+    "RowMatch",
+    "ValueCounts",
+]
+
+Format = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """Private facts about one column, for the custodian's eyes."""
+
+    name: str
+    type: str
+    missing: int
+    distinct: int
+    placeholder: str | None = None
+    """A text such as "?" that seems to stand for a missing value."""
+    placeholders: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """Private counts of one numeric column: rows by distinct value and by class of rows."""
+
+    values: ExactNumbers
+    """The d distinct values, ascending."""
+    rows: NDArray[np.int64]
+    """Shape (d, c): rows of class j that hold value i; c is 1 where rows have no class."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedValues:
+    """How often each value stands in each group of a published table.
+
+    Parallel arrays over the distinct pairs, ascending by group, then by value.
+    """
+
+    group: NDArray[np.int64]
+    values: ExactNumbers
+    rows: NDArray[np.int64]
+
+
+def _no_marks() -> NDArray[np.uint64]:
+    return np.empty(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class RowMarks:
+    """Marks of rows, ascending by identity.
+
+    A row is marked by 64 bits of a keyed pseudorandom function of its identity and, where a
+    record key identifies it, by 64 bits of its contents; otherwise ``contents`` is empty.
+    """
+
+    identities: NDArray[np.uint64] = field(default_factory=_no_marks)
+    contents: NDArray[np.uint64] = field(default_factory=_no_marks)
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """Marks of rows that earlier releases of a series saw.
+
+    ``identities`` ascends; ``classes`` has the version, from 0, in which each row was first
+    published; ``contents`` is empty where no record key identifies rows.
+    """
+
+    identities: NDArray[np.uint64]
+    contents: NDArray[np.uint64]
+    classes: NDArray[np.int64]
+    held: NDArray[np.uint64]
+    """Identities of the rows that were held back by the newest release, ascending."""
+    versions: int
+    """Number of earlier releases."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowMatch:
+    """How the rows of a table relate to those that earlier releases saw; private."""
+
+    rows: Any
+    """The engine's own handle: the class of each row."""
+    classes: int
+    """Number of classes: one for each earlier release, and the last for fresh rows."""
+    missing: int
+    """Published rows that the table no longer holds."""
+    changed: int
+    """Published rows whose contents are not what they were (with a record key)."""
+    fresh: int
+    """Rows that no release has published."""
+    withdrawn: int
+    """Rows held back by the newest release that the table no longer holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockAssignment:
+    """A decision on which block each row belongs to.
+
+    ``values`` are those that ``count_values`` gave, perhaps in a finer unit; ``block[i, j]`` is
+    the number of the block, from 0, of a row with the i-th distinct value and class j; -1 leaves
+    the row out of the release.
+    """
+
+    values: ExactNumbers
+    block: NDArray[np.int64]
+
+
+class PublishedTable(Protocol):
+    """The rows of a release, wherever they are; nothing in it is private."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+
+    def group_values(self, column: str, group: str) -> GroupedValues:
+        """How often each value of a numeric column stands in each group."""
+
+    def group_members(
+        self, columns: Sequence[str], group: str
+    ) -> tuple[pl.DataFrame, NDArray[np.int64], NDArray[np.int64]]:
+        """Which tuples of values of some columns stand in which group.
+
+        Returns the n distinct pairs of tuple and group: a frame with n rows and these columns,
+        the group of each (n,), and the number of rows of each (n,).
+        """
+
+    def count_matching(self, predicate: str, group: str) -> Mapping[int, int]:
+        """Rows of each group for which a predicate in Polars SQL holds."""
+
+    def write(self, folder: Path, file_format: Format) -> Path:
+        """Write the rows to ``data.csv`` or ``data.parquet`` in a folder; returns the file."""
+
+    def to_native(self) -> Any:
+        """The rows as a data frame of the kind that the private table came from."""
+
+
+class PrivateTable(Protocol):
+    """A table of real people's rows with the roles of its columns; nothing in it may leave."""
+
+    @property
+    def plan(self) -> Plan:
+        """Roles and what the plan says of the columns; names are those of this table."""
+
+    @property
+    def source_format(self) -> Format:
+        """The format that a release has unless another is asked for."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed in reading the file, for the custodian."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows after the declared treatment of missing values."""
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because the plan says ``nulls = "drop"``."""
+
+    def kinds(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Kind of the values of each column: number, text, boolean, date, datetime, ..."""
+
+    def count_values(self, column: str, match: RowMatch | None = None) -> ValueCounts:
+        """Rows by distinct value of a numeric column, and by class where rows were matched.
+
+        Raises ``TableError`` where the column is not numeric, misses values, holds NaN or an
+        infinity, or leaves its public bounds.
+        """
+
+    def match_rows(self, known: KnownRows, key: bytes, record_key: str | None) -> RowMatch:
+        """Find the rows of earlier releases; raises ``TableError`` for a bad record key."""
+
+    def permute_within_blocks(
+        self,
+        column: str,
+        assignment: BlockAssignment,
+        match: RowMatch | None,
+        randomness: Randomness,
+    ) -> PublishedTable:
+        """The published columns with the values of one column permuted within each block.
+
+        The permutation is uniform, and rows stand in an order that tells nothing: by block, and
+        within a block at random.  The number of the block, from 1, is the column ``group``.
+        """
+
+    def mark_rows(
+        self, column: str, assignment: BlockAssignment, match: RowMatch
+    ) -> tuple[RowMarks, RowMarks]:
+        """Marks of the fresh rows that a decision publishes, and of those it holds back."""

@@ -1,0 +1,311 @@
+"""The door in: files of any supported format become one data frame.
+
+CSV (plain, or compressed with gzip, Zstandard or bzip2), Parquet, Arrow IPC (file or stream, so
+Feather too), and folders of Parquet files.  The first bytes of a file decide its format, not its
+name; the name only has to make sense for files that begin like none of these.
+
+No message holds a value of the table.  Polars and Arrow quote values in theirs, so their
+exceptions are neither shown nor chained.
+
+Cost: that of Polars' or Arrow's reader.  Parquet and IPC columns that are not asked for are not
+read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import polars as pl
+import pyarrow as pa
+
+from voile.errors import TableError
+from voile.table.delimited import csv_names, read_csv
+from voile.table.value_types import kind_of_type, with_missing
+
+__all__ = ["SourceFormat", "SourceFrame", "list_columns", "read_frame"]
+
+SourceFormat = Literal["csv", "parquet", "arrow"]
+Result = TypeVar("Result")
+
+_MAGIC: tuple[tuple[bytes, str], ...] = (
+    (b"PAR1", "parquet"),
+    (b"ARROW1\0\0", "ipc file"),
+    (b"\xff\xff\xff\xff", "ipc stream"),
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    *((b"BZh%d1AY&SY" % level, "bz2") for level in range(1, 10)),
+)
+_FOREIGN: tuple[tuple[bytes, str], ...] = (
+    (b"PARE", "an encrypted Parquet file"),
+    (b"FEA1", "a Feather file of version 1"),
+    (b"PK\x03\x04", "a ZIP archive or a spreadsheet"),
+    (b"\xd0\xcf\x11\xe0", "an old spreadsheet"),
+    (b"\xfd7zXZ\x00", "an xz archive"),
+    (b"\x04\x22\x4d\x18", "an lz4 archive"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+)
+_COLUMN_LIKE = {b"PAR1", b"PARE", b"FEA1"}  # CSV files may begin with columns of these names
+_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
+_CSV_SUFFIXES = {"", ".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"}
+_PARQUET_SUFFIXES = {".parquet", ".parq", ".pq"}
+_BINARY_SUFFIXES = {
+    **dict.fromkeys(_PARQUET_SUFFIXES, "Parquet"),
+    **dict.fromkeys((".arrow", ".arrows", ".ipc", ".feather"), "Arrow IPC"),
+}
+_SUPPORTED = "CSV, Parquet, Arrow IPC, or a folder of Parquet files"
+_READER_ERRORS = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,  # what Polars raises on some corrupt files
+    pa.ArrowException,
+    OSError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFrame:
+    """A table as it stands in its file: private rows, in the file's order.
+
+    ``name`` says where it came from, for messages.  ``notes`` tells what had to be assumed to
+    read it (an encoding, decimal commas), one sentence each, without values.
+    """
+
+    frame: pl.DataFrame
+    format: SourceFormat
+    name: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What stands at a path: the files in reading order, and how each is to be read."""
+
+    path: Path
+    files: tuple[Path, ...]
+    encoding: str
+    """A name of ``_MAGIC``, or "csv"."""
+
+    @property
+    def format(self) -> SourceFormat:
+        if self.encoding == "parquet":
+            return "parquet"
+        return "arrow" if self.encoding.startswith("ipc") else "csv"
+
+    @property
+    def compression(self) -> str | None:
+        return self.encoding if self.encoding in _COMPRESSED.values() else None
+
+
+def read_frame(
+    path: Path, *, missing: Sequence[str] = (), columns: Sequence[str] | None = None
+) -> SourceFrame:
+    """Read a table: CSV, Parquet, Arrow IPC, or a folder of Parquet files.
+
+    ``missing`` holds texts that mean "no value"; they become null in the text columns of every
+    format, and in CSV before types are inferred.  ``columns`` limits what is read to these
+    columns, in the file's order; names that the table does not have are left out, so that the
+    caller can compare with ``list_columns`` and say what is wrong with them.
+
+    The files of a folder must have the same columns; they are read in the order of their names,
+    in which numbers count as numbers (``part-2`` before ``part-10``).
+
+    Raises TableError if there is no table with at least one row and one column, if it cannot be
+    read completely, or if two columns have one name.
+    """
+    source = _locate(path)
+    notes: tuple[str, ...] = ()
+    if source.format == "csv":
+        with _readable(path):
+            frame, notes = read_csv(
+                path, compression=source.compression, columns=columns, missing=missing
+            )
+    else:
+        schema = _common_schema(source)
+        wanted = [name for name in schema if columns is None or name in set(columns)]
+        parts = [_read_binary(file, source.encoding, wanted) for file in source.files]
+        frame = pl.concat(parts)
+        if wanted and frame.is_empty():
+            raise TableError(f"{path}: the table has columns and no row; it needs at least one row")
+        frame = frame.with_columns(with_missing(series, missing) for series in frame)
+    return SourceFrame(frame, source.format, str(path), notes)
+
+
+def list_columns(path: Path) -> Mapping[str, pl.DataType | None]:
+    """The names of the columns and, where the format tells without reading rows, their types.
+
+    CSV tells no types: they are None.  Raises TableError as ``read_frame`` does.
+    """
+    source = _locate(path)
+    if source.format == "csv":
+        with _readable(path):
+            return dict.fromkeys(csv_names(path, compression=source.compression))
+    return _common_schema(source)
+
+
+def _locate(path: Path) -> _Source:
+    """Find the files at a path and tell their format from their first bytes."""
+    with _readable(path):
+        if path.is_dir():
+            return _Source(path, _folder_files(path), "parquet")
+        if path.exists() and not path.is_file():
+            raise TableError(f"{path}: this is neither a file nor a folder; save the table first")
+        return _Source(path, (path,), _sniff(path, _head(path)))
+
+
+def _head(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(16)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Turns refusals of the operating system into messages."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise TableError(f"{path}: there is no such file or folder; check the path") from None
+    except OSError as fault:
+        raise _unreadable(path, fault) from None
+
+
+def _sniff(path: Path, head: bytes) -> str:
+    readable = head.isascii() and all(byte >= ord(" ") or byte in b"\t\r\n" for byte in head)
+    passed_over = _COLUMN_LIKE if readable else set()
+    for magic, encoding in _MAGIC:
+        if head.startswith(magic) and magic not in passed_over:
+            return encoding
+    for magic, what in _FOREIGN:
+        if head.startswith(magic) and magic not in passed_over:
+            raise TableError(f"{path}: this is {what}; save the table as {_SUPPORTED}")
+    if not head:
+        raise TableError(
+            f"{path}: the file is empty; it needs the names of the columns and at least one row"
+        )
+    suffix = path.suffix.lower()
+    if suffix in _BINARY_SUFFIXES:
+        raise _corrupt(path, _BINARY_SUFFIXES[suffix])
+    if suffix in _COMPRESSED:
+        raise _corrupt(path, _COMPRESSED[suffix])
+    if suffix not in _CSV_SUFFIXES:
+        raise TableError(
+            f"{path}: files named {suffix} are not known; save the table as {_SUPPORTED} (a CSV "
+            "file needs a name that ends in .csv, .tsv or .txt)"
+        )
+    return "csv"
+
+
+def _folder_files(folder: Path) -> tuple[Path, ...]:
+    """The Parquet files of a folder, in the order of their names with numbers as numbers."""
+    if any(_is_parquet_name(file) and file.parent != folder for file in folder.rglob("*")):
+        raise TableError(
+            f"{folder}: folders inside the folder hold Parquet files; only the files directly in "
+            "the folder can be read, so give the table as one folder without others in it"
+        )
+    files = [file for file in folder.iterdir() if _is_parquet_name(file)]
+    if not files:
+        raise TableError(f"{folder}: the folder holds no Parquet file (named .parquet)")
+    for file in files:
+        if _sniff(file, _head(file)) != "parquet":
+            raise _corrupt(file, "Parquet")
+    return tuple(sorted(files, key=_natural_order))
+
+
+def _is_parquet_name(file: Path) -> bool:
+    return file.suffix.lower() in _PARQUET_SUFFIXES and not file.name.startswith((".", "_"))
+
+
+def _natural_order(file: Path) -> tuple[list[str | int], str]:
+    """Sorts ``part-2`` before ``part-10``; texts and numbers alternate, so they never meet."""
+    pieces = re.split(r"([0-9]+)", file.name)
+    return [int(p) if i % 2 else p for i, p in enumerate(pieces)], file.name
+
+
+def _common_schema(source: _Source) -> dict[str, pl.DataType]:
+    """The names and types of the columns, which all files must share."""
+    first, *others = source.files
+    schema = _schema(first, source.encoding)
+    if not schema:
+        raise TableError(f"{first}: the table has no columns")
+    for file in others:
+        other = _schema(file, source.encoding)
+        for name in [*schema, *other]:
+            if schema.get(name) != other.get(name):
+                raise TableError(
+                    f"{file}: column {name!r} is {_described(other.get(name))} here and "
+                    f"{_described(schema.get(name))} in {first.name}; all files of a folder must "
+                    "have the same columns of the same types"
+                )
+    return schema
+
+
+def _described(dtype: pl.DataType | None) -> str:
+    return "not there" if dtype is None else f"{kind_of_type(dtype)} ({dtype})"
+
+
+def _schema(file: Path, encoding: str) -> dict[str, pl.DataType]:
+    if encoding == "parquet":
+        lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        return _guarded(file, "Parquet", lambda: dict(lazy.collect_schema()))
+    # Arrow's own reader, because Polars fails on two columns of one name in a way of its own.
+    schema = _guarded(file, "Arrow IPC", lambda: _arrow_schema(file, encoding))
+    _refuse_twins(file, schema.names)
+    return _guarded(file, "Arrow IPC", lambda: dict(pl.DataFrame(schema.empty_table()).schema))
+
+
+def _arrow_schema(file: Path, encoding: str) -> pa.Schema:
+    with pa.OSFile(str(file)) as stream:
+        reader = pa.ipc.open_file if encoding == "ipc file" else pa.ipc.open_stream
+        return reader(stream).schema
+
+
+def _refuse_twins(file: Path, names: Sequence[str]) -> None:
+    for position, name in enumerate(names, 1):
+        if name in names[position:]:
+            other = names.index(name, position) + 1
+            raise TableError(
+                f"{file}: columns {position} and {other} are both named {name!r}; give each "
+                "column a name of its own"
+            )
+
+
+def _read_binary(file: Path, encoding: str, columns: list[str]) -> pl.DataFrame:
+    if encoding == "parquet":
+        return _guarded(
+            file,
+            "Parquet",
+            lambda: pl.read_parquet(file, columns=columns, glob=False, hive_partitioning=False),
+        )
+    if encoding == "ipc stream":
+        return _guarded(file, "Arrow IPC", lambda: pl.read_ipc_stream(file, columns=columns))
+    lazy = pl.scan_ipc(file, glob=False, hive_partitioning=False)
+    return _guarded(file, "Arrow IPC", lambda: lazy.select(columns).collect())
+
+
+def _guarded(file: Path, format_name: str, read: Callable[[], Result]) -> Result:
+    """What ``read`` returns; whatever a library says of a file it cannot read stays unsaid."""
+    try:
+        return read()
+    except pl.exceptions.DuplicateError:
+        raise TableError(
+            f"{file}: two columns have one name; give each column a name of its own"
+        ) from None
+    except PermissionError as fault:
+        raise _unreadable(file, fault) from None
+    except _READER_ERRORS:
+        raise _corrupt(file, format_name) from None
+
+
+def _unreadable(path: Path, fault: OSError) -> TableError:
+    reason = (fault.strerror or "input or output error").lower()
+    return TableError(f"{path}: the file cannot be read ({reason}); check its permissions and path")
+
+
+def _corrupt(path: Path, format_name: str) -> TableError:
+    return TableError(
+        f"{path}: the file is not whole or not valid {format_name}; write it again from its source"
+    )

@@ -1,0 +1,288 @@
+"""Types of columns: what a column of text holds, and what a type is called.
+
+A CSV file says nothing about types, so they are inferred here, from every value of the column
+and never from a sample.  The rule is that a column is a number, a date or a truth value only if
+all its values are written the way a program writes them; one that is not leaves the column as
+text, unchanged, and ``first_offending_row`` tells where it stands.
+
+    type       a value is written as                                             becomes
+    integer    0 or -?[1-9][0-9]*, within 64 bits                                Int64
+    decimal    a number, or NaN or inf in any case; see below                    Float64
+    boolean    true or false, in any case                                        Boolean
+    date       YYYY-MM-DD, an existing day of the years 1000 to 9999             Date
+    datetime   date, T or one space, HH:MM[:SS[.fraction]]; with an offset       Datetime
+               (Z, +HH, +HHMM, +HH:MM) in all values or in none                  (UTC if offset)
+    text       anything else                                                     String
+
+What follows from "the way a program writes them":
+
+* leading zeros and leading plus signs are text: ``00123`` is a zip code, ``+33612345678`` a
+  telephone number, and as integers both would lose what they say;
+* integers beyond 64 bits are text, because they are names of things far more often than
+  amounts.  For the same reason a column with a decimal fraction elsewhere admits no integer of
+  16 digits or more: Float64 could not tell it from its neighbours;
+* a decimal becomes the nearest Float64.  Up to 15 significant digits the shortest text that
+  reads back to that Float64 is the decimal itself, so exact arithmetic can recover it;
+* a number too large for Float64 is text, never infinity;
+* NaN and inf make numbers only beside at least one ordinary number.
+
+Spaces around a value are ignored when a type is looked for, and an empty or blank value (as in
+``""``) is missing in a column of any type but text, where it stays the empty text.  A column
+without any value stays text.
+
+Cost: a few vectorized passes over a column of n values for the type it has; types it does not
+have are mostly ruled out by its first thousand values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import polars as pl
+
+__all__ = [
+    "Kind",
+    "first_offending_row",
+    "infer_decimal_comma",
+    "infer_type",
+    "kind_of",
+    "kind_of_type",
+    "with_missing",
+]
+
+Kind = Literal[
+    "binary",
+    "boolean",
+    "date",
+    "datetime",
+    "decimal",
+    "duration",
+    "empty",
+    "integer",
+    "nested",
+    "text",
+    "time",
+]
+
+_RULING_OUT = 1000  # leading values that may rule a type out before the whole column is read
+
+_INTEGER = r"^(?:0|-?[1-9][0-9]*)$"
+_DIGITS = r"^-?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_NOT_FINITE = r"^(?i:nan|[+-]?inf(?:inity)?)$"
+_NUMBER = f"{_DIGITS}|{_NOT_FINITE}"
+_LONG_INTEGER = r"^-?[0-9]{16,}$"  # Float64 may not tell these apart
+_DECIMAL_COMMA = r"^-?(?:0|[1-9][0-9]*)(?:,[0-9]+)?$"
+_THOUSANDS = r"^-?[1-9][0-9]{0,2},[0-9]{3}$"
+_BOOLEAN = r"^(?i:true|false)$"
+_DATE = r"^[1-9][0-9]{3}-[0-9]{2}-[0-9]{2}$"
+_CLOCK = r"[0-9]{2}:[0-9]{2}(?::[0-5][0-9](?:\.[0-9]{1,9})?)?"
+_NO_SECONDS = r"^([0-9-]{10} [0-9]{2}:[0-9]{2})($|[+-])"
+_OFFSET = r"(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)"
+_LOCAL_TIME = rf"^[1-9][0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_CLOCK}$"
+_OFFSET_TIME = rf"^[1-9][0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_CLOCK}{_OFFSET}$"
+
+
+@dataclass(frozen=True)
+class _Form:
+    """One way of writing values: a necessary pattern, and a parser with null for all others."""
+
+    kind: Kind
+    pattern: str
+    parse: Callable[[pl.Series], pl.Series]
+
+    def admits(self, leading: pl.Series) -> bool:
+        """Whether the pattern does not rule out the form; nulls rule out nothing."""
+        return leading.drop_nulls().str.contains(self.pattern).all()
+
+    def offends(self, values: pl.Series) -> pl.Series:
+        """Which values are there and are not written in this form: Boolean, one per value."""
+        return values.is_not_null() & self.parse(values).is_null()
+
+
+def kind_of(series: pl.Series) -> Kind:
+    """What a column holds, in words for people; see ``kind_of_type``."""
+    return kind_of_type(series.dtype)
+
+
+def kind_of_type(dtype: pl.DataType) -> Kind:
+    """What a column of this Polars type holds, in words for people.
+
+    ``decimal`` stands for binary floating point and for decimals of fixed scale, ``nested`` for
+    lists, arrays, structs and objects, ``empty`` for the type of a column that can hold nulls only.
+    """
+    if dtype.is_integer():
+        return "integer"
+    if dtype.is_numeric():
+        return "decimal"
+    if isinstance(dtype, (pl.String, pl.Categorical, pl.Enum)):
+        return "text"
+    simple: dict[type[pl.DataType], Kind] = {
+        pl.Boolean: "boolean",
+        pl.Date: "date",
+        pl.Datetime: "datetime",
+        pl.Time: "time",
+        pl.Duration: "duration",
+        pl.Binary: "binary",
+        pl.Null: "empty",
+    }
+    return simple.get(type(dtype), "nested")
+
+
+def with_missing(series: pl.Series, missing: Sequence[str]) -> pl.Series:
+    """The series with null for every text that equals one of ``missing``; other types as given."""
+    if not missing or kind_of(series) != "text":
+        return series
+    text = pl.col(series.name).cast(pl.String)
+    replaced = pl.when(~text.is_in(list(missing))).then(pl.col(series.name))
+    return series.to_frame().select(replaced).to_series()
+
+
+def infer_type(series: pl.Series) -> pl.Series:
+    """A String series as the type that all its values have, or the same series if that is text.
+
+    Nulls stay null.  The module's docstring says which values have which type.
+    """
+    leading = _trimmed(series.head(_RULING_OUT))
+    forms = [form for form in _FORMS if form.admits(leading)]
+    if not forms:
+        return series
+    values = _trimmed(series)
+    for form in forms:
+        parsed = _parsed(values, form)
+        if parsed is not None:
+            return parsed
+    return series
+
+
+def infer_decimal_comma(series: pl.Series) -> pl.Series | None:
+    """A String series of numbers with decimal commas as Float64; None if it is not one.
+
+    A column in which every comma could as well separate thousands (``1,234``) is not one: it
+    reads as two different numbers, and text is the only safe answer.  Nor is a column that has
+    thousands separators beside its decimal commas.
+    """
+    values = _trimmed(series)
+    with_comma = values.filter(values.str.contains(",", literal=True))
+    if with_comma.str.contains(_THOUSANDS).all():  # true as well if there is no comma at all
+        return None
+    return _parsed(values, _COMMA_FORM)
+
+
+def first_offending_row(series: pl.Series, wanted: Kind = "decimal") -> int | None:
+    """The 1-based row of the first value that is not of the wanted kind; None if there is none.
+
+    ``decimal`` wants any number: integers are decimals too.  In a text column the values are read
+    as ``infer_type`` reads them, so that this row is the reason why the column is text; in a
+    column of another kind either all values are of the wanted kind or none is.  Nulls never
+    offend.
+    """
+    held = kind_of(series)
+    if held == wanted or (wanted, held) == ("decimal", "integer"):
+        return None
+    forms = [form for form in _FORMS if form.kind == wanted]
+    if held != "text" or not forms:
+        return _first_true(series.is_not_null())
+    values = _trimmed(series.cast(pl.String))
+    # Of two ways to write the kind, the values are meant in the one that lasts longer.
+    return max((_first_true(form.offends(values)) for form in forms), key=_lasting)
+
+
+def _lasting(row: int | None) -> float:
+    return float("inf") if row is None else row
+
+
+def _first_true(mask: pl.Series) -> int | None:
+    position = mask.arg_max() if mask.any() else None
+    return None if position is None else position + 1
+
+
+def _trimmed(series: pl.Series) -> pl.Series:
+    """The values without spaces around them, and null for blank ones."""
+    if not series.str.contains(r"^\s|\s$|^$").any():
+        return series
+    trimmed = pl.col(series.name).str.strip_chars()
+    return series.to_frame().select(pl.when(trimmed != "").then(trimmed)).to_series()
+
+
+def _parsed(values: pl.Series, form: _Form) -> pl.Series | None:
+    """All values parsed, or None if one is not of this form or if there is none to judge by."""
+    parsed = form.parse(values)
+    if parsed.null_count() != values.null_count() or parsed.null_count() == len(parsed):
+        return None
+    if form.kind == "decimal" and not parsed.is_finite().any():
+        return None
+    return parsed
+
+
+def _matching(values: pl.Series, pattern: str) -> pl.Series:
+    """The values that match the pattern, null for the others."""
+    matches = values.str.contains(pattern)
+    if matches.all():
+        return values
+    return pl.select(pl.when(matches).then(values).alias(values.name)).to_series()
+
+
+def _parse_integer(values: pl.Series) -> pl.Series:
+    return _matching(values, _INTEGER).cast(pl.Int64, strict=False)
+
+
+def _parse_decimal(values: pl.Series) -> pl.Series:
+    texts = _matching(values, _NUMBER)
+    numbers = texts.cast(pl.Float64, strict=False)
+    if numbers.is_finite().all() and not texts.str.contains(_LONG_INTEGER).any():
+        return numbers
+    spelled = texts.str.contains(_NOT_FINITE)
+    exact = ~texts.str.contains(_LONG_INTEGER)
+    kept = pl.when(spelled | (numbers.is_finite() & exact)).then(numbers)
+    return pl.select(kept.alias(values.name)).to_series()
+
+
+def _parse_decimal_comma(values: pl.Series) -> pl.Series:
+    points = _matching(values, _DECIMAL_COMMA).str.replace(",", ".", literal=True)
+    return _parse_decimal(points)
+
+
+def _parse_boolean(values: pl.Series) -> pl.Series:
+    return _matching(values, _BOOLEAN).str.to_lowercase() == "true"
+
+
+def _parse_date(values: pl.Series) -> pl.Series:
+    return _matching(values, _DATE).str.to_date("%Y-%m-%d", strict=False)
+
+
+def _parse_local_time(values: pl.Series) -> pl.Series:
+    return _parse_clock(_matching(values, _LOCAL_TIME), offset="")
+
+
+def _parse_offset_time(values: pl.Series) -> pl.Series:
+    times = _matching(values, _OFFSET_TIME)
+    times = times.str.replace(r"Z$", "+0000").str.replace(r"([+-][0-9]{2})$", "${1}00")
+    return _parse_clock(times, offset="%z")
+
+
+def _parse_clock(times: pl.Series, offset: str) -> pl.Series:
+    """Instants from texts that are known to match a pattern; null where no such instant exists."""
+    times = times.str.replace("T", " ", literal=True)
+    if times.str.contains(_NO_SECONDS).any():
+        times = times.str.replace(_NO_SECONDS, "${1}:00${2}")
+    fraction = "%.f" if times.str.contains(".", literal=True).any() else ""
+    finer_than_micro = bool(fraction) and times.str.contains(r"\.[0-9]{7}").any()
+    return times.str.to_datetime(
+        f"%Y-%m-%d %H:%M:%S{fraction}{offset}",
+        strict=False,
+        time_unit="ns" if finer_than_micro else "us",
+        time_zone="UTC" if offset else None,
+    )
+
+
+_FORMS = (
+    _Form("integer", _INTEGER, _parse_integer),
+    _Form("decimal", _NUMBER, _parse_decimal),
+    _Form("boolean", _BOOLEAN, _parse_boolean),
+    _Form("date", _DATE, _parse_date),
+    _Form("datetime", _LOCAL_TIME, _parse_local_time),
+    _Form("datetime", _OFFSET_TIME, _parse_offset_time),
+)
+_COMMA_FORM = _Form("decimal", _DECIMAL_COMMA, _parse_decimal_comma)

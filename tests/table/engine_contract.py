@@ -1,0 +1,318 @@
+"""What every engine must do, whatever it is made of: inherit ``EngineContract`` and make tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from voile.errors import PlanError, TableError
+from voile.randomness import Randomness
+from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Roles
+from voile.table.protocol import BlockAssignment, KnownRows, PrivateTable, PublishedTable, RowMatch
+
+ROLES = Roles(identifiers=("name",), quasi_identifiers=("age", "town"), sensitive=("salary",))
+KEY = bytes(range(32))
+ROWS = st.lists(
+    st.tuples(
+        st.integers(20, 22), st.sampled_from(["Aix", "Brno", None]), st.integers(0, 4).map(float)
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+def frame_of(rows: list[tuple[int, str | None, float]]) -> pl.DataFrame:
+    """A small table; every name is planted, so that it can be looked for."""
+    return pl.DataFrame(
+        {
+            "name": [f"planted-{i}" for i in range(len(rows))],
+            "age": [row[0] for row in rows],
+            "town": pl.Series([row[1] for row in rows], dtype=pl.String),
+            "salary": pl.Series([row[2] for row in rows], dtype=pl.Float64),
+        }
+    )
+
+
+def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> KnownRows:
+    """Marks of earlier releases as an engine expects them."""
+    identities = np.concatenate([p.identities for p, _ in released] or [np.empty(0, np.uint64)])
+    contents = np.concatenate([p.contents for p, _ in released] or [np.empty(0, np.uint64)])
+    classes = np.repeat(np.arange(len(released)), [len(p) for p, _ in released])
+    order = np.argsort(identities)
+    held = released[-1][1].identities if released else np.empty(0, np.uint64)
+    contents = contents[order] if len(contents) else contents
+    return KnownRows(identities[order], contents, classes[order], held, len(released))
+
+
+class EngineContract(ABC):
+    """Promises of ``PrivateTable`` and of the ``PublishedTable`` that it makes."""
+
+    @abstractmethod
+    def open(
+        self, frame: pl.DataFrame, plan: Plan, *, record_key: str | None = None
+    ) -> PrivateTable:
+        """A private table of this engine."""
+
+    @abstractmethod
+    def rows_of(self, published: PublishedTable) -> pl.DataFrame:
+        """The rows of a published table, wherever they are."""
+
+    def table(self, rows: list[tuple[int, str | None, float]]) -> PrivateTable:
+        """A table in which a missing town is a town of its own."""
+        return self.open(frame_of(rows), Plan(ROLES, nulls="category"))
+
+    def one_block(
+        self, table: PrivateTable, seed: int, match: RowMatch | None = None
+    ) -> PublishedTable:
+        """Everything in one block."""
+        counts = table.count_values("salary", match)
+        block = np.zeros(counts.rows.shape, dtype=np.int64)
+        return table.permute_within_blocks(
+            "salary", BlockAssignment(counts.values, block), match, Randomness.seeded(seed)
+        )
+
+    @given(rows=ROWS)
+    def test_values_are_counted(self, rows: list[tuple[int, str | None, float]]) -> None:
+        """Distinct values ascend, with their rows."""
+        counts = self.table(rows).count_values("salary")
+        expected = Counter(row[2] for row in rows)
+        assert [float(value) for value in counts.values.decimals()] == sorted(expected)
+        assert counts.rows[:, 0].tolist() == [expected[value] for value in sorted(expected)]
+
+    @given(rows=ROWS, cut=st.integers(0, 4), seed=st.integers(0, 3))
+    def test_a_release_keeps_every_block_and_every_marginal(
+        self, rows: list[tuple[int, str | None, float]], cut: int, seed: int
+    ) -> None:
+        """In each block the quasi-identifiers and the values are those of the private rows."""
+        table = self.table(rows)
+        counts = table.count_values("salary")
+        below = np.array([float(value) < cut for value in counts.values.decimals()])
+        block = np.where(below | below.all() | ~below.any(), 0, 1).reshape(-1, 1)
+        published = self.rows_of(
+            table.permute_within_blocks(
+                "salary", BlockAssignment(counts.values, block), None, Randomness.seeded(seed)
+            )
+        )
+        numbers = zip(counts.values.decimals(), (block[:, 0] + 1).tolist(), strict=True)
+        number = {float(value): group for value, group in numbers}
+        for columns, of_row in (
+            (("group", "age", "town"), lambda row: (number[row[2]], row[0], row[1])),
+            (("group", "salary"), lambda row: (number[row[2]], row[2])),
+        ):
+            shown = Counter(published.select(columns).rows())
+            assert shown == Counter(of_row(row) for row in rows)
+        assert published.columns == ["group", "age", "town", "salary"]
+
+    @given(rows=ROWS, seed=st.integers(0, 3), data=st.data())
+    def test_the_order_of_the_rows_changes_nothing(
+        self, rows: list[tuple[int, str | None, float]], seed: int, data: st.DataObject
+    ) -> None:
+        """Under one seed, a table in another order gives the same release, in the same order."""
+        shuffled = data.draw(st.permutations(rows))
+        one = self.rows_of(self.one_block(self.table(rows), seed))
+        other = self.rows_of(self.one_block(self.table(shuffled), seed))
+        assert one.equals(other)
+
+    def test_a_permutation_is_uniform(self) -> None:
+        """3,000 releases of 4 rows hit all 24 arrangements alike (false alarm 1e-6).
+
+        The same test rejects a shuffle that exchanges each place with any other place.
+        """
+        rows = [(20 + i, "Aix", float(i)) for i in range(4)]
+        table = self.table(rows)
+        seen = Counter(
+            tuple(self.rows_of(self.one_block(table, seed)).sort("age")["salary"].to_list())
+            for seed in range(3_000)
+        )
+        assert len(seen) == 24
+        assert stats.chisquare(list(seen.values())).pvalue > 1e-6
+        wrong: Counter[tuple[int, ...]] = Counter()
+        rng = np.random.default_rng(0)
+        for _ in range(3_000):
+            places = [0, 1, 2, 3]
+            for place in range(4):
+                other = int(rng.integers(4))
+                places[place], places[other] = places[other], places[place]
+            wrong[tuple(places)] += 1
+        assert stats.chisquare(list(wrong.values())).pvalue < 1e-6
+
+    def test_no_order_tells_who_had_which_value(self) -> None:
+        """Over 400 releases, the first published row had each of 4 values alike (alarm 1e-6)."""
+        rows = [(20 + i, "Aix", float(i)) for i in range(4)]
+        table = self.table(rows)
+        first = [self.rows_of(self.one_block(table, seed))["salary"][0] for seed in range(400)]
+        assert stats.chisquare(list(Counter(first).values())).pvalue > 1e-6
+
+    def test_two_unseeded_releases_differ(self) -> None:
+        """Secure randomness never repeats: 50 rows agree twice with probability 1 / 50!."""
+        table = self.table([(i, "Aix", float(i)) for i in range(50)])
+        counts = table.count_values("salary")
+        assignment = BlockAssignment(counts.values, np.zeros((50, 1), dtype=np.int64))
+        one, other = (
+            self.rows_of(
+                table.permute_within_blocks("salary", assignment, None, Randomness.secure())
+            )
+            for _ in range(2)
+        )
+        assert not one.equals(other)
+
+    @given(rows=ROWS, more=ROWS, data=st.data())
+    def test_rows_of_earlier_releases_are_found(
+        self,
+        rows: list[tuple[int, str | None, float]],
+        more: list[tuple[int, str | None, float]],
+        data: st.DataObject,
+    ) -> None:
+        """Appended rows are fresh, the others keep their class, in any order, also duplicates."""
+        released, table = self._publish_all(rows)
+        assert table.match_rows(known([released]), KEY, None).fresh == 0
+        grown = self.table(data.draw(st.permutations(rows + more)))
+        match = grown.match_rows(known([released]), KEY, None)
+        assert (match.missing, match.changed, match.fresh) == (0, 0, len(more))
+        counts = grown.count_values("salary", match)
+        fresh = Counter(row[2] for row in more)
+        values = [float(value) for value in counts.values.decimals()]
+        assert counts.rows[:, -1].tolist() == [fresh[value] for value in values]
+
+    @given(rows=ROWS, data=st.data())
+    def test_missing_rows_are_counted(
+        self, rows: list[tuple[int, str | None, float]], data: st.DataObject
+    ) -> None:
+        """Rows that disappeared or changed are missing, and a changed row counts as fresh too."""
+        released, _ = self._publish_all(rows)
+        gone = data.draw(st.integers(0, len(rows) - 1))
+        changed = [*rows[gone:], (99, "Aix", 1.0)]
+        match = self.table(changed).match_rows(known([released]), KEY, None)
+        assert (match.missing, match.fresh) == (gone, 1)
+
+    def test_a_record_key_finds_changes(self) -> None:
+        """With a record key, a changed row is told from one that is gone."""
+        plan = Plan(ROLES)
+        frame = frame_of([(20, "Aix", 1.0), (21, "Aix", 2.0), (22, "Aix", 3.0)])
+        table = self.open(frame, plan, record_key="name")
+        match = table.match_rows(known([]), KEY, "name")
+        released = table.mark_rows("salary", self._all_in_one(table, match), match)
+        later = frame.with_columns(salary=pl.Series([1.0, 2.5, 3.0])).head(2)
+        match = self.open(later, plan, record_key="name").match_rows(known([released]), KEY, "name")
+        assert (match.missing, match.changed, match.fresh) == (1, 1, 0)
+
+    @pytest.mark.parametrize(
+        ("names", "words"), [(["a", "a", "b"], "row 1 shares"), (["a", None, "b"], "row 2 has no")]
+    )
+    def test_a_bad_record_key_is_refused(self, names: list[str | None], words: str) -> None:
+        """A record key identifies each row, and the message names one that it does not."""
+        frame = pl.DataFrame({"id": names, "salary": [1, 2, 3]})
+        plan = Plan(Roles(sensitive=("salary",)), nulls="category")
+        table = self.open(frame, plan, record_key="id")
+        with pytest.raises(TableError, match=words):
+            table.match_rows(known([]), KEY, "id")
+
+    def test_numbers_match_by_value(self) -> None:
+        """A column of integers may become decimal when the table grows."""
+        plan = Plan(Roles(sensitive=("salary",)))
+        table = self.open(pl.DataFrame({"salary": [1, 2]}), plan)
+        match = table.match_rows(known([]), KEY, None)
+        released = table.mark_rows("salary", self._all_in_one(table, match), match)
+        grown = self.open(pl.DataFrame({"salary": [0.5, 2.0, 1.0]}), plan)
+        match = grown.match_rows(known([released]), KEY, None)
+        assert (match.missing, match.fresh) == (0, 1)
+
+    def test_held_rows_are_marked_and_not_published(self) -> None:
+        """Rows that a decision leaves out are marked as held, and known when they withdraw."""
+        rows: list[tuple[int, str | None, float]] = [(20, "Aix", 1.0), (21, "Aix", 2.0)]
+        table = self.table(rows)
+        match = table.match_rows(known([]), KEY, None)
+        counts = table.count_values("salary", match)
+        assignment = BlockAssignment(counts.values, np.array([[0], [-1]]))
+        released = table.mark_rows("salary", assignment, match)
+        assert [len(marks) for marks in released] == [1, 1]
+        published = table.permute_within_blocks("salary", assignment, match, Randomness.seeded(0))
+        assert self.rows_of(published)["age"].to_list() == [20]
+        assert self.table(rows).match_rows(known([released]), KEY, None).withdrawn == 0
+        assert self.table(rows[:1]).match_rows(known([released]), KEY, None).withdrawn == 1
+
+    @pytest.mark.parametrize("policy", ["refuse", "category", "drop"])
+    def test_missing_values_are_treated_as_declared(self, policy: Any) -> None:
+        """Missing values are refused with their row, kept as a value, or dropped and counted."""
+        frame = frame_of([(20, "Aix", 1.0), (21, None, 2.0)])
+        plan = Plan(ROLES, nulls=policy)
+        if policy == "refuse":
+            with pytest.raises(TableError, match=r"'town'.*1 of 2 rows.*row 2"):
+                self.open(frame, plan)
+            return
+        table = self.open(frame, plan)
+        assert (table.rows, table.dropped) == ((2, 0) if policy == "category" else (1, 1))
+
+    def test_row_numbers_count_dropped_rows(self) -> None:
+        """A message names the row of the input, also when rows before it were dropped."""
+        frame = frame_of([(20, None, 1.0), (21, "Aix", float("nan"))])
+        table = self.open(frame, Plan(ROLES, nulls="drop"))
+        with pytest.raises(TableError, match="row 2 is NaN"):
+            table.count_values("salary")
+
+    @pytest.mark.parametrize(
+        ("values", "words"),
+        [
+            (["1", "x", "3"], "row 2 is not a number"),
+            ([1.0, float("inf"), 2.0], "row 2 is NaN or infinite"),
+            ([1.0, None, 2.0], "row 2"),
+            ([True, False, True], "not numbers|not a number"),
+        ],
+    )
+    def test_a_column_that_is_not_numeric_is_refused(self, values: list[Any], words: str) -> None:
+        """Counting needs finite numbers; the message names column and row, never the value."""
+        table = self.open(
+            pl.DataFrame({"salary": values}), Plan(Roles(sensitive=("salary",)), nulls="category")
+        )
+        with pytest.raises(TableError, match=words) as caught:
+            table.count_values("salary")
+        assert "salary" in str(caught.value)
+
+    def test_values_outside_public_bounds_are_refused(self) -> None:
+        """The message counts them and names the first row."""
+        plan = Plan(ROLES, columns={"age": ColumnPlan(bounds=(20, 30))})  # type: ignore[arg-type]
+        with pytest.raises(TableError, match=r"'age': 1 values.*row 2"):
+            self.open(frame_of([(20, "Aix", 1.0), (31, "Aix", 2.0)]), plan)
+
+    def test_a_text_column_may_be_declared(self) -> None:
+        """Codes stay text when the plan says so; a number may be declared too."""
+        plan = Plan(
+            Roles(sensitive=("salary",), keep=("zip",)), columns={"zip": ColumnPlan(type="text")}
+        )
+        table = self.open(pl.DataFrame({"zip": [120, 340], "salary": [1, 2]}), plan)
+        assert table.kinds(["zip", "salary"]) == {"zip": "text", "salary": "number"}
+
+    def test_a_record_key_that_is_not_there_is_named(self) -> None:
+        """The message suggests the nearest column."""
+        with pytest.raises(PlanError, match=r"'nam'.*'name'"):
+            self.open(frame_of([(20, "Aix", 1.0)]), Plan(ROLES), record_key="nam")
+
+    def test_nothing_private_shows(self) -> None:
+        """``repr`` of a private table shows how large it is and nothing else."""
+        shown = repr(self.table([(20, "Aix", 1.0)]))
+        assert "Aix" not in shown
+        assert "planted" not in shown
+
+    def test_identifiers_do_not_reach_a_release(self) -> None:
+        """Identifiers stay behind."""
+        published = self.rows_of(self.one_block(self.table([(20, "Aix", 1.0)]), 0))
+        assert "planted" not in str(published.rows())
+
+    def _publish_all(self, rows: list[Any]) -> tuple[tuple[Any, Any], PrivateTable]:
+        table = self.table(rows)
+        match = table.match_rows(known([]), KEY, None)
+        return table.mark_rows("salary", self._all_in_one(table, match), match), table
+
+    @staticmethod
+    def _all_in_one(table: PrivateTable, match: RowMatch) -> BlockAssignment:
+        counts = table.count_values("salary", match)
+        return BlockAssignment(counts.values, np.zeros(counts.rows.shape, dtype=np.int64))

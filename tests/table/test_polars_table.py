@@ -1,0 +1,97 @@
+"""The engine on one machine keeps the contract of all engines."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.table.engine_contract import EngineContract
+
+from voile.randomness import Randomness
+from voile.schema.plan import Plan
+from voile.table.dictionary import encode, sort_rows
+from voile.table.opening import open_frame
+from voile.table.polars_published import PolarsPublished
+from voile.table.protocol import PrivateTable, PublishedTable
+from voile.table.shuffling import permute_within_runs
+
+
+class TestPolarsTable(EngineContract):
+    """Frames in memory."""
+
+    def open(
+        self, frame: pl.DataFrame, plan: Plan, *, record_key: str | None = None
+    ) -> PrivateTable:
+        return open_frame(frame, plan, record_key=record_key)
+
+    def rows_of(self, published: PublishedTable) -> pl.DataFrame:
+        assert isinstance(published, PolarsPublished)
+        return published.frame
+
+
+VALUES = st.one_of(
+    st.lists(st.none() | st.text(max_size=3), max_size=9).map(
+        lambda v: pl.Series("c", v, pl.String)
+    ),
+    st.lists(st.none() | st.integers(-5, 5), max_size=9).map(lambda v: pl.Series("c", v, pl.Int64)),
+    st.lists(st.none() | st.sampled_from([0.0, -0.0, 1.5, -2.0]), max_size=9).map(
+        lambda v: pl.Series("c", v, pl.Float64)
+    ),
+    st.lists(st.none() | st.dates(), max_size=9).map(lambda v: pl.Series("c", v, pl.Date)),
+    st.lists(st.none() | st.booleans(), max_size=9).map(lambda v: pl.Series("c", v, pl.Boolean)),
+    st.lists(st.none() | st.decimals(-9, 9, places=2), max_size=9).map(
+        lambda v: pl.Series("c", v, pl.Decimal(10, 2))
+    ),
+)
+
+
+@given(VALUES)
+def test_a_dictionary_gives_the_column_back(column: pl.Series) -> None:
+    """Distinct values ascend, missing first, and decode to the column in its own type."""
+    encoded = encode(column)
+    distinct = encoded.values.to_list()
+    assert len(set(distinct)) == len(distinct)
+    present = [value for value in distinct if value is not None]
+    assert distinct == [None] * (len(distinct) - len(present)) + sorted(present)
+    decoded = encoded.decode(encoded.codes)
+    if column.dtype == pl.String:
+        decoded = decoded.cast(pl.String)
+    assert decoded.to_list() == column.to_list()
+    assert decoded.dtype == column.dtype
+
+
+@given(VALUES, st.data())
+def test_a_dictionary_of_chosen_rows_forgets_the_others(
+    column: pl.Series, data: st.DataObject
+) -> None:
+    """Values that only dropped rows had are gone."""
+    chosen = data.draw(st.lists(st.booleans(), min_size=len(column), max_size=len(column)))
+    kept = encode(column).only(np.array(chosen, dtype=bool))
+    rows = column.filter(pl.Series(chosen, dtype=pl.Boolean))
+    assert kept.decode(kept.codes).to_list() == rows.to_list()
+    assert len(kept.values) == rows.n_unique() if len(rows) else len(kept.values) == 0
+
+
+@given(st.data(), st.sampled_from([[3, 2], [2**31, 5], [2**31, 2**31, 4], [1, 1]]))
+def test_rows_sort_like_tuples(data: st.DataObject, distinct: list[int]) -> None:
+    """Rows come in the order of their tuples, whether they fit in 32, in 64 or in more bits."""
+    rows = data.draw(
+        st.lists(st.tuples(*(st.integers(0, d - 1) for d in distinct)), min_size=1, max_size=20)
+    )
+    columns = [
+        (np.array(codes), d) for codes, d in zip(zip(*rows, strict=True), distinct, strict=True)
+    ]
+    assert list(zip(*(part.tolist() for part in sort_rows(columns)), strict=True)) == sorted(rows)
+
+
+def test_runs_are_permuted_alike_with_what_stands_before_them() -> None:
+    """A run's permutation depends on the key and its places, not on the values of other runs."""
+    key = Randomness.seeded(1).key("runs")
+    one, other = np.arange(10), np.arange(10)
+    other[:4] = 7
+    for values in (one, other):
+        permute_within_runs(values, np.array([4, 6]), key)
+    assert np.array_equal(one[4:], other[4:])
+    assert sorted(one[:4].tolist()) == [0, 1, 2, 3]
+    assert sorted(one[4:].tolist()) == [4, 5, 6, 7, 8, 9]
