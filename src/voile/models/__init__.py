@@ -1,0 +1,1 @@
+"""What a published table must satisfy, measured on groups of rows."""
