@@ -77,7 +77,8 @@ def encode(column: pl.Series) -> DictionaryColumn:
     """Encode a column; minus zero counts as zero."""
     if column.dtype.is_float():
         zero = pl.lit(0.0, dtype=column.dtype)  # adding zero would be optimised away
-        column = pl.select(pl.when(column == 0).then(zero).otherwise(column)).to_series()
+        plain = pl.when(column == 0).then(zero).otherwise(column).alias(column.name)
+        column = pl.select(plain).to_series()
     if column.dtype == pl.String:
         values, codes = _encode_text(column)
     elif column.dtype.is_nested() or column.dtype == pl.Object:
