@@ -1,0 +1,1 @@
+"""The publishers: one module or folder per method."""

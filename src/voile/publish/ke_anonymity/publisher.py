@@ -1,0 +1,287 @@
+"""The (k,e)-anonymity publisher.
+
+Publishes every quasi-identifier and kept column as it is, the sensitive values permuted uniformly
+at random within blocks, and the number of the block.  Sums and averages over blocks stay exact;
+over any set of rows they have guaranteed bounds (``voile.query``).
+
+Source: Zhang, Koudas, Srivastava and Yu, "Aggregate query answering on anonymized tables" (ICDE
+2007), section 3; for series of releases, the seed "An incremental privacy-preservation algorithm
+for the (k, e)-Anonymous model" (2015), Definition 5.
+
+Guarantee: within a release, the sensitive value of a person is one of the values of their block,
+which number at least k distinct ones and span a range of at least e.  In a series with
+``adversary = "union"`` the same holds for every set of rows that an adversary can single out by
+intersecting and subtracting blocks of any number of releases; with "pairwise", by comparing one
+block of one earlier release with one block of the new one.  The model says nothing about how
+likely each value is, about adversaries who know some of the values, or about what the choice of
+the borders itself tells those who know the method.
+
+Algorithm: the engine counts rows by distinct value and by the release in which they first
+appeared; ``decision`` cuts the values into blocks; the engine permutes within them.
+
+Cost: one pass over n rows to count, O(d) to decide, and one sort of the rows to publish.
+
+Departures: the decision costs O(d) where the seed needs O(p n^3); the default adversary is
+stronger than the seed's and may hold rows back; the seed's claim that the full-cover result is
+the overall optimum fails (see ``full_cover``), so ``search = "exact"`` is offered beside it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, get_args
+
+import numpy as np
+
+from voile.errors import PlanError, RefusedError, nearest
+from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
+from voile.publish.ke_anonymity.full_cover import Adversary
+from voile.publish.ke_anonymity.statement import (
+    guarantee,
+    infeasible_next,
+    infeasible_single,
+    json_number,
+)
+from voile.randomness import Randomness
+from voile.release.check import check_against_history
+from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
+from voile.schema.numbers import decimals_of, exact_decimal, units_of, unscaled
+from voile.table.protocol import KnownRows, PrivateTable, RowMatch
+
+__all__ = ["KEAnonymity"]
+
+_NAME = "ke-anonymity"
+
+
+@dataclass(frozen=True)
+class KEAnonymity:
+    """Publish in blocks of at least k distinct sensitive values and a range of at least e.
+
+    Raises ``PlanError`` for parameters that cannot be.
+    """
+
+    k: int
+    """Least number of distinct sensitive values in a block; at least 2."""
+    e: Decimal | float | str
+    """Least range of a block, in the unit of the sensitive column; at least 0."""
+    series: str | None = None
+    """Name that ties the releases of one growing table together."""
+    record_key: str | None = None
+    """Column that identifies a row across versions; None: rows are only appended."""
+    adversary: Adversary = "union"
+    """Who compares releases: any combination of blocks, or one old block with one new."""
+    search: Search = "full-cover"
+    """How the blocks of later releases are found; see ``decision``."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+            msg = "k must be a whole number of at least 2"
+            raise PlanError(msg)
+        object.__setattr__(self, "e", _range(self.e))
+        for name, choices in (("adversary", Adversary), ("search", Search)):
+            value, allowed = getattr(self, name), get_args(choices)
+            if value not in allowed:
+                hint = nearest(value, allowed) if isinstance(value, str) else ""
+                msg = f"{name} must be one of {', '.join(map(repr, allowed))}{hint}"
+                raise PlanError(msg)
+        for name in ("series", "record_key"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, str) or not value):
+                msg = f"{name} must be a text"
+                raise PlanError(msg)
+        if self.record_key and not self.series:
+            msg = "record_key is of use in a series only; name the series too, or leave it out"
+            raise PlanError(msg)
+        if self.search == "sealed-batches" and self.adversary == "pairwise":
+            msg = 'search = "sealed-batches" gives the "union" guarantee; leave adversary out'
+            raise PlanError(msg)
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release; see ``prepare``.
+
+        Raises ``PlanError`` for a series: its releases need a ledger, so use ``voile.publish``.
+        """
+        if self.series:
+            msg = "a series needs a ledger; use voile.publish(table, plan, ledger=...)"
+            raise PlanError(msg)
+        return self.prepare(table, randomness or Randomness.secure()).release
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what must stay private and what history must know.
+
+        ``history`` is that of the series, None before its first release.  Raises
+        ``InfeasibleError`` where no release is safe, ``RefusedError`` where the table no longer
+        holds what earlier releases showed, ``TableError`` and ``PlanError`` for bad input.
+        """
+        column = self._sensitive(table)
+        if self.series:
+            agreed = self._series_terms(table)
+            if history is None:
+                history = History(agreed, randomness.key("series", self.series).secret)
+            history.terms.refuse_difference(agreed)
+        match = self._match(table, history) if history else None
+        counts = table.count_values(column, match)
+        versions = history.versions if history else ()
+        terms = Terms(self.k, self._e, self.adversary, self.search)
+        decision = decide(counts, versions, terms)
+        if decision is None:
+            single = infeasible_single(column, counts.values, terms)
+            raise infeasible_next(terms) if versions else single
+        blocks = decision.blocks(counts)
+        assignment = decision.assignment(counts.rows.shape[1])
+        if history and history.versions:
+            check_against_history(counts, assignment, history, self.k, self._e, self.adversary)
+        number = history.next_number if history else 1
+        release_id = randomness.token("release", str(self.series), str(number))
+        if history and match:
+            published, held = table.mark_rows(column, assignment, match)
+            history = history.appended(Version(number, release_id, _now(), blocks, published, held))
+        released = table.permute_within_blocks(column, assignment, match, randomness)
+        release = Release(
+            table=released,
+            method=self._method(len(blocks)),
+            guarantee=guarantee(column, terms, self.series, number - 1),
+            roles=_published_roles(table),
+            release_id=release_id,
+            publishable=randomness.publishable,
+            series=SeriesPlace(self.series, number) if self.series else None,
+        )
+        private = self._record(table, release, decision, blocks, match)
+        return Publication(release, private, history)
+
+    @property
+    def _e(self) -> Decimal:
+        assert isinstance(self.e, Decimal)
+        return self.e
+
+    def _sensitive(self, table: PrivateTable) -> str:
+        sensitive = table.plan.roles.sensitive
+        if len(sensitive) != 1:
+            msg = (
+                f"[roles] sensitive names {len(sensitive)} columns; {_NAME} protects exactly one "
+                "numeric column"
+            )
+            raise PlanError(msg)
+        return sensitive[0]
+
+    def _series_terms(self, table: PrivateTable) -> SeriesTerms:
+        return SeriesTerms(
+            name=str(self.series),
+            method={
+                "name": _NAME,
+                "k": str(self.k),
+                "e": format(self._e, "f"),
+                "adversary": self.adversary,
+                "search": self.search,
+            },
+            columns=dict(table.kinds(table.plan.roles.published)),
+            roles={role: tuple(sorted(names)) for role, names in _published_roles(table).items()},
+            record_key=self.record_key,
+        )
+
+    def _match(self, table: PrivateTable, history: History) -> RowMatch:
+        match = table.match_rows(_known_rows(history), history.key, self.record_key)
+        if match.missing or match.changed:
+            what = (
+                f"{match.missing:,} published rows are missing and {match.changed:,} have changed"
+                if self.record_key
+                else f"{match.missing:,} published rows are missing or have changed"
+            )
+            msg = (
+                f"series {self.series!r}: {what} since release {len(history.versions)}. Comparing "
+                "releases would tell about these people. Restore the rows as they were published "
+                "(corrections cannot be published in the same series), or begin a new series for "
+                "data about other people"
+            )
+            raise RefusedError(msg)
+        return match
+
+    def _method(self, blocks: int) -> dict[str, Any]:
+        series = {"adversary": self.adversary, "search": self.search} if self.series else {}
+        return {
+            "name": _NAME,
+            "k": self.k,
+            "e": json_number(self._e),
+            **series,
+            "decision": {"blocks": blocks},
+        }
+
+    def _record(
+        self,
+        table: PrivateTable,
+        release: Release,
+        decision: Decision,
+        blocks: Blocks,
+        match: RowMatch | None,
+    ) -> PrivateRecord:
+        held = table.rows - release.rows
+        notices = list(table.notes)
+        if held:
+            notices.append(
+                f"{held:,} rows are held back: by themselves they do not number {self.k} distinct "
+                f"values with a range of {self._e:f}, and comparing this release with earlier ones "
+                "would single them out. A later release publishes them when enough company arrives"
+            )
+        if match and match.withdrawn:
+            notices.append(
+                f"{match.withdrawn:,} rows that were held back are no longer in the table; they "
+                "were never published, so nothing is given away"
+            )
+        widths = blocks.high.units - blocks.low.units
+        return PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=release.rows,
+            suppressed=table.dropped,
+            held=held,
+            objective=format(unscaled(int(widths.sum()), decision.values.scale), "f"),
+            decision={"blocks": len(blocks)},
+            notices=tuple(notices),
+        )
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+
+
+def _known_rows(history: History) -> KnownRows:
+    marks = [version.published for version in history.versions]
+    identities = np.concatenate([mark.identities for mark in marks] or [RowMarks().identities])
+    contents = np.concatenate([mark.contents for mark in marks] or [RowMarks().contents])
+    classes = np.repeat(np.arange(len(marks)), [len(mark) for mark in marks]).astype(np.int64)
+    order = np.argsort(identities)
+    return KnownRows(
+        identities=identities[order],
+        contents=contents[order] if len(contents) else contents,
+        classes=classes[order],
+        held=history.latest.held.identities if history.latest else RowMarks().identities,
+        versions=len(marks),
+    )
+
+
+def _published_roles(table: PrivateTable) -> Mapping[str, tuple[str, ...]]:
+    roles = table.plan.roles
+    return {
+        "quasi_identifiers": roles.quasi_identifiers,
+        "sensitive": roles.sensitive,
+        "keep": roles.keep,
+    }
+
+
+def _range(e: object) -> Decimal:
+    try:
+        if isinstance(e, bool) or not isinstance(e, int | float | str | Decimal):
+            raise TypeError
+        number = exact_decimal(e)
+    except (InvalidOperation, TypeError):
+        number = Decimal("NaN")
+    if not number.is_finite() or number < 0:
+        msg = "e must be a number of at least 0: the least range of a group's sensitive values"
+        raise PlanError(msg)
+    scale = decimals_of(number)
+    return unscaled(units_of(number, scale), scale)

@@ -1,0 +1,76 @@
+"""The guarantee of a (k,e)-anonymous release in words, and why there may be none."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from voile.errors import InfeasibleError
+from voile.publish.ke_anonymity.decision import Terms
+from voile.publish.ke_anonymity.static import largest_feasible
+from voile.release.release import Guarantee
+from voile.schema.numbers import ExactNumbers, unscaled
+
+__all__ = ["guarantee", "infeasible_next", "infeasible_single", "json_number"]
+
+_ASSUMPTIONS = (
+    "nobody but the custodian knows any of the sensitive values",
+    "the adversary does not reason backwards from the choice of the groups' borders",
+    "no other published data is derived from the same values",
+)
+_SINGLED_OUT = {
+    "union": "every set of rows that can be singled out by intersecting and subtracting groups of "
+    "any number of releases",
+    "pairwise": "every intersection and difference of one group of an earlier release and one "
+    "group of this one",
+}
+
+
+def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Guarantee:
+    """What a release promises, ``earlier`` releases of its series having gone before."""
+    statement = (
+        f"({terms.k}, {terms.e:f})-anonymous: within each group, the values of {column!r} number "
+        f"at least {terms.k} distinct ones, span at least {terms.e:f}, and are permuted uniformly "
+        "at random, so nobody's value can be narrowed down further than to their group"
+    )
+    assumes: tuple[str, ...] = _ASSUMPTIONS
+    parameters: dict[str, Any] = {"k": terms.k, "e": json_number(terms.e)}
+    if series:
+        parameters["adversary"] = terms.adversary
+    if series and earlier:
+        releases = "release" if earlier == 1 else f"{earlier} releases"
+        statement += (
+            f"; compared with the earlier {releases} of series {series!r}, the same holds for "
+            f"{_SINGLED_OUT[terms.adversary]}"
+        )
+        assumes += ("the adversary does not reason from which rows were held back",)
+    return Guarantee("ke-anonymity", parameters, statement, assumes)
+
+
+def infeasible_single(column: str, values: ExactNumbers, terms: Terms) -> InfeasibleError:
+    """No release of this table exists; says what would do."""
+    feasible = largest_feasible(values.units)
+    if feasible is None:
+        return InfeasibleError(
+            f"no release exists: all rows hold the same value of {column!r}, and k is at least 2"
+        )
+    return InfeasibleError(
+        f"no ({terms.k}, {terms.e:f})-anonymous release exists: even one group of all rows falls "
+        f"short. The largest k that column {column!r} allows is {feasible.k:,}, and the largest e "
+        f"is {unscaled(feasible.e, values.scale):f}"
+    )
+
+
+def infeasible_next(terms: Terms) -> InfeasibleError:
+    """No safe next release of a series exists; says what would help."""
+    return InfeasibleError(
+        "no safe release exists: some group would give away fresh rows when compared with a group "
+        f'of an earlier release (adversary = "{terms.adversary}", search = "{terms.search}"). '
+        "Publish later, when more rows have arrived; a series begun with adversary = "
+        '"union" holds such rows back instead'
+    )
+
+
+def json_number(number: Decimal) -> int | float:
+    """A decimal as JSON writes it."""
+    return int(number) if number == number.to_integral_value() else float(number)

@@ -1,0 +1,151 @@
+"""The door out: a release as a folder of ``data.csv`` or ``data.parquet`` and ``release.json``.
+
+A folder appears whole, by a rename, or not at all.  It is written under a hidden name beside its
+place, flushed to the disk, and renamed; whatever goes wrong before the rename leaves nothing at
+the place itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from voile.errors import InputError, TableError
+from voile.release.release import Guarantee, Release, SeriesPlace
+from voile.table.opening import open_published
+from voile.table.protocol import Format
+
+__all__ = ["check_new_folder", "read_release", "write_release"]
+
+DOCUMENT = "release.json"
+
+
+def check_new_folder(path: str | Path) -> Path:
+    """A path at which a folder can appear; raises ``InputError`` where something stands there."""
+    place = Path(path)
+    try:
+        taken = place.exists() or place.is_symlink()
+    except OSError as error:
+        msg = f"{place}: no folder can stand there ({error.strerror}); choose another path"
+        raise InputError(msg) from None
+    if taken:
+        msg = f"{place}: something stands there already; name a folder that does not exist yet"
+        raise InputError(msg)
+    parent = place.absolute().parent
+    if not parent.is_dir():
+        msg = f"{place}: the folder {parent} does not exist; make it first"
+        raise InputError(msg)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        msg = f"{place}: no permission to write in {parent}"
+        raise InputError(msg)
+    return place
+
+
+def write_release(release: Release, path: str | Path, file_format: Format = "parquet") -> Path:
+    """Write a release to a folder that does not exist yet; returns the folder.
+
+    Raises ``InputError`` where the folder exists or cannot be written; nothing is left then.
+    """
+    place = check_new_folder(path)
+    with _appearing(place) as folder:
+        release.table.write(folder, file_format)
+        document = json.dumps(_document(release), indent=2, ensure_ascii=False)
+        with (folder / DOCUMENT).open("w", encoding="utf-8") as file:
+            file.write(document + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return place
+
+
+def read_release(path: str | Path) -> Release:
+    """Read a release back from its folder; raises ``TableError`` where it is not one."""
+    folder = Path(path)
+    if not folder.is_dir():
+        msg = f"{folder}: there is no such release folder"
+        raise TableError(msg)
+    try:
+        document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
+        return _release(document, folder)
+    except FileNotFoundError:
+        msg = f"{folder}: this is not a release: it has no {DOCUMENT}"
+        raise TableError(msg) from None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        msg = f"{folder / DOCUMENT}: this does not describe a release of Voile"
+        raise TableError(msg) from None
+
+
+def _document(release: Release) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "voile": release.voile,
+        "method": dict(release.method),
+        "guarantee": release.guarantee.document(),
+        "rows": release.rows,
+        "publishable": release.publishable,
+        "release_id": release.release_id,
+        "columns": {role: list(names) for role, names in release.roles.items()},
+    }
+    if release.series:
+        document["series"] = {"name": release.series.name, "version": release.series.version}
+    return document
+
+
+def _release(document: Mapping[str, Any], folder: Path) -> Release:
+    series = document.get("series")
+    return Release(
+        table=open_published(folder),
+        method=document["method"],
+        guarantee=Guarantee.of_document(document["guarantee"]),
+        roles={role: tuple(names) for role, names in document["columns"].items()},
+        release_id=document["release_id"],
+        publishable=document["publishable"],
+        series=SeriesPlace(series["name"], series["version"]) if series else None,
+        voile=document["voile"],
+    )
+
+
+@contextmanager
+def _appearing(place: Path) -> Iterator[Path]:
+    """A hidden folder that is renamed to its place at the end, or removed."""
+    parent = place.absolute().parent
+    try:
+        hidden = Path(tempfile.mkdtemp(prefix=".voile-", suffix=".partial", dir=parent))
+    except OSError as error:
+        msg = f"{place}: the folder cannot be made ({error.strerror}); choose another path"
+        raise InputError(msg) from None
+    try:
+        yield hidden
+        hidden.chmod(0o755 & ~_umask())
+        _flush(hidden)
+        check_new_folder(place)
+        hidden.rename(place)
+        try:
+            _flush(parent)
+        except BaseException:
+            place.rename(hidden)  # a release that may be gone after a crash has not appeared
+            raise
+    except OSError as error:
+        reason = error.strerror or "input or output error"
+        msg = f"{place}: the release cannot be written ({reason}); mend the disk and publish again"
+        raise InputError(msg) from None
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _flush(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,121 @@
+"""A release: published rows that carry their guarantee, and the only thing that leaves.
+
+A ``Release`` holds nothing computed from private rows that its guarantee does not cover.  What a
+custodian wants to know beyond it (rows held back, the objective reached) travels beside it in a
+``Publication``, whose type says that it is private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+from voile.release.history import History
+from voile.table.protocol import PublishedTable
+
+__all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"]
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised about everybody in a release, and what the promise assumes."""
+
+    kind: str
+    """The model, such as "ke-anonymity"."""
+    parameters: Mapping[str, Any]
+    """Numbers and names of the model, such as k and e."""
+    statement: str
+    """The promise in one precise sentence."""
+    assumes: tuple[str, ...] = ()
+    """What must be true for the promise to hold."""
+
+    def document(self) -> dict[str, Any]:
+        """The guarantee as it stands in ``release.json``."""
+        return {
+            "kind": self.kind,
+            **self.parameters,
+            "statement": self.statement,
+            "assumes": list(self.assumes),
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> Guarantee:
+        """The guarantee that ``release.json`` states."""
+        own = {"kind", "statement", "assumes"}
+        return cls(
+            kind=document["kind"],
+            parameters={name: value for name, value in document.items() if name not in own},
+            statement=document["statement"],
+            assumes=tuple(document["assumes"]),
+        )
+
+
+@dataclass(frozen=True)
+class SeriesPlace:
+    """Where a release stands in a series of releases of one growing table."""
+
+    name: str
+    version: int
+    """1 for the first release."""
+
+
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Published rows, how they were made, and what they promise.
+
+    ``release.table`` holds the rows, ``release.to_native()`` gives them as the kind of data frame
+    that went in, ``voile.write_release(release, folder)`` publishes them.
+    """
+
+    table: PublishedTable
+    method: Mapping[str, Any]
+    """Name and parameters of the method, and under "decision" what the data show of it anyway."""
+    guarantee: Guarantee
+    roles: Mapping[str, tuple[str, ...]]
+    """Published columns by role."""
+    release_id: str
+    """128 random bits in hexadecimal, by which a ledger knows this release."""
+    publishable: bool
+    """False where the randomness came from a seed that others may know."""
+    series: SeriesPlace | None = None
+    voile: str = field(default_factory=partial(version, "voile"))
+    """Version of Voile that made the release."""
+
+    @property
+    def rows(self) -> int:
+        """Number of published rows."""
+        return self.table.rows
+
+    def to_native(self) -> Any:
+        """The rows as a data frame of the kind that the private table came from."""
+        return self.table.to_native()
+
+
+@dataclass(frozen=True)
+class PrivateRecord:
+    """What the custodian may know about a publication and nobody else."""
+
+    rows_in: int
+    rows_out: int
+    suppressed: int
+    """Rows left out because of the plan's ``nulls = "drop"``."""
+    held: int
+    """Rows held back until a later release of the series."""
+    objective: str
+    """What the method minimised, exactly: for (k,e), the sum of the ranges of the blocks."""
+    decision: Mapping[str, Any]
+    notices: tuple[str, ...] = ()
+    """Sentences for the custodian, such as why rows were held."""
+
+
+@dataclass(frozen=True, eq=False)
+class Publication:
+    """A release with what must stay private about it: the record, and the version to commit."""
+
+    release: Release
+    private: PrivateRecord
+    history: History | None = None
+    """The history of the series with this release: to be committed before the release appears."""
