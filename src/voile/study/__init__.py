@@ -1,0 +1,1 @@
+"""The corridor from a private table to a checked release on disk."""

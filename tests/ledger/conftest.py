@@ -1,0 +1,63 @@
+"""A series that keeps its promises, to be committed, damaged and verified."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.schema.numbers import ExactNumbers
+
+TERMS = SeriesTerms(
+    name="salaries",
+    method={"k": "2", "e": "0.5", "adversary": "union", "search": "full-cover"},
+    columns={"age": "number", "salary": "number"},
+    roles={"quasi_identifiers": ("age",), "sensitive": ("salary",)},
+    record_key="person",
+)
+
+
+def random_marks(count: int) -> RowMarks:
+    """Marks of ``count`` rows that no other row has."""
+    words = np.frombuffer(secrets.token_bytes(16 * count), dtype=np.uint64)
+    return RowMarks(np.sort(words[:count]), words[count:].copy())
+
+
+def grown(
+    history: History | None,
+    *,
+    blocks: int = 4,
+    rows: int = 3,
+    held: int = 5,
+    name: str = "salaries",
+) -> History:
+    """The history and one more version, in which each of its blocks gains ``rows`` rows."""
+    if history is None:
+        history = History(replace(TERMS, name=name), secrets.token_bytes(32))
+    number = history.next_number
+    low = np.arange(blocks, dtype=np.int64) * 100
+    version = Version(
+        number=number,
+        release_id=secrets.token_hex(16),
+        created="2024-02-29T12:00:00+00:00",
+        blocks=Blocks(
+            low=ExactNumbers(low, 2),
+            high=ExactNumbers(low + 50, 2),  # 0.50 wide
+            rows=np.full(blocks, number * rows, dtype=np.int64),
+            distinct=np.full(blocks, 2, dtype=np.int64),
+            batch=np.zeros(blocks, dtype=np.int64),
+        ),
+        published=random_marks(blocks * rows),
+        held=random_marks(held),
+    )
+    return history.appended(version)
+
+
+@pytest.fixture(name="grown")
+def grown_fixture() -> Callable[..., History]:
+    """``grown``, for tests that cannot import this module."""
+    return grown

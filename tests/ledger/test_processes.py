@@ -1,0 +1,73 @@
+"""Publishers that race each other, and publishers that are killed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from voile.ledger import Ledger
+
+HERE = Path(__file__).parent
+# One thread: the crash test forks.
+ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+@contextmanager
+def publisher(path: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, HERE / "publisher.py", path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+    ) as process:
+        yield process
+        process.stdin.close()
+
+
+def ask(processes: list[subprocess.Popen[str]], question: str) -> list[str]:
+    """Send a line to all publishers at once, then collect their answers."""
+    for process in processes:
+        process.stdin.write(f"{question}\n")
+        process.stdin.flush()
+    return [process.stdout.readline().strip() for process in processes]
+
+
+def test_of_publishers_from_one_state_exactly_one_wins(tmp_path):
+    """Three processes commit from the same state, the missing file included: one wins each time."""
+    path = tmp_path / "ledger.db"
+    won = []
+    with ExitStack() as stack:
+        processes = [stack.enter_context(publisher(path)) for _ in range(3)]
+        for _ in range(25):
+            assert ask(processes, "load") == ["loaded"] * 3
+            answers = ask(processes, "commit")
+            winners = [answer for answer in answers if answer.startswith("won ")]
+            assert len(winners) == 1, answers
+            assert answers.count("lost") == 2, answers
+            won += [winner.removeprefix("won ") for winner in winners]
+    ledger = Ledger(path)
+    assert [version.release_id for version in ledger.load("salaries").versions] == won
+    assert ledger.verify() == []
+    assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
+
+
+def test_a_kill_at_any_instant_loses_no_reported_version(tmp_path):
+    """After SIGKILL the ledger is sound and holds all that was reported, plus at most one."""
+    run = subprocess.run(
+        [sys.executable, HERE / "crashes.py", tmp_path, "20", "1"],
+        capture_output=True,
+        text=True,
+        env=ENVIRONMENT,
+        check=True,
+    )
+    outcome = json.loads(run.stdout)
+    assert outcome["faults"] == []
+    # The kills did hit commits: some left a journal behind, and some versions were finished.
+    assert outcome["interrupted"] >= 3, outcome
+    assert outcome["committed"] >= 20, outcome

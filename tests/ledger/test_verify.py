@@ -1,0 +1,489 @@
+"""Verification finds what was changed, and what contradicts the promises of a series."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from voile.errors import InputError, LedgerError
+from voile.ledger import Ledger
+from voile.ledger.promises import broken_promises
+from voile.release.history import Blocks, RowMarks
+from voile.schema.numbers import ExactNumbers
+
+PART = (
+    "(SELECT part.id FROM part JOIN version ON version.id = version "
+    "WHERE number = {} AND name = '{}')"
+)
+ZEROS = f"UPDATE chunk SET bytes = zeroblob(length(bytes)) WHERE part = {PART}"
+
+
+@pytest.fixture
+def ledger(tmp_path, grown):
+    """A sound ledger with three versions."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    history = None
+    for _ in range(3):
+        longer = grown(history)
+        ledger.commit(history, longer)
+        history = longer
+    assert ledger.verify() == []
+    return ledger
+
+
+def tamper(ledger: Ledger, *statements: str) -> None:
+    """Edit the ledger as somebody with another SQLite client might."""
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        for statement in statements:
+            assert connection.execute(statement).rowcount != 0, "the edit must hit something"
+        connection.commit()
+
+
+def _swap(one: str, other: str) -> tuple[str, ...]:
+    return tuple(
+        f"UPDATE chunk SET part = {new} WHERE part = {old}"
+        for old, new in ((one, "-1"), (other, one), ("-1", other))
+    )
+
+
+@pytest.mark.parametrize(
+    ("edit", "found"),
+    [
+        pytest.param(
+            [ZEROS.format(2, part)],
+            f"version 2: the record '{part}' was changed",
+            id=f"changed {part}",
+        )
+        for part in ("low", "high", "rows", "distinct", "published", "published.contents")
+    ]
+    + [
+        pytest.param(
+            [ZEROS.format(3, "held")],
+            "version 3: the record 'held' was changed",
+            id="changed held rows",
+        ),
+        pytest.param(
+            [f"UPDATE part SET scale = 3 WHERE id = {PART.format(1, 'low')}"],
+            "version 1: the record 'low' was changed",
+            id="changed scale",
+        ),
+        pytest.param(
+            _swap(PART.format(1, "published"), PART.format(2, "published")),
+            "version 1: the record 'published' was changed",
+            id="marks of two versions swapped",
+        ),
+        pytest.param(
+            [
+                "UPDATE part SET version = -1 WHERE name = 'low' AND version = 1",
+                "UPDATE part SET version = 1 WHERE name = 'low' AND version = 2",
+                "UPDATE part SET version = 2 WHERE name = 'low' AND version = -1",
+                "UPDATE part SET version = -1 WHERE name = 'rows' AND version = 1",
+                "UPDATE part SET version = 1 WHERE name = 'rows' AND version = 2",
+                "UPDATE part SET version = 2 WHERE name = 'rows' AND version = -1",
+            ],
+            "version 1: its seal does not match it and the versions before it",
+            id="sealed records of two versions swapped",
+        ),
+        pytest.param(
+            ["DELETE FROM version WHERE number = 3"],
+            "version 2: the record 'held' is missing",
+            id="newest version deleted",
+        ),
+        pytest.param(
+            [
+                "DELETE FROM version WHERE number = 3",
+                "UPDATE part SET version = 2 WHERE name LIKE 'held%'",
+                "DELETE FROM part WHERE version = 3",
+            ],
+            "the head of the series does not match its newest version",
+            id="newest version deleted without a trace",
+        ),
+        pytest.param(
+            ["DELETE FROM version WHERE number = 2"],
+            "version 3: its seal does not match it and the versions before it",
+            id="middle version deleted",
+        ),
+        pytest.param(
+            ["DELETE FROM version WHERE number = 2"],
+            "version 3: it follows version 1: versions are missing between them",
+            id="gap in the numbering",
+        ),
+        pytest.param(
+            ["DELETE FROM version WHERE number = 1"],
+            "records of 'part' have lost their 'version'",
+            id="orphans",
+        ),
+        pytest.param(
+            ["UPDATE version SET release_id = 'another' WHERE number = 2"],
+            "version 2: its seal does not match it and the versions before it",
+            id="changed release id",
+        ),
+        pytest.param(
+            ["UPDATE version SET created = '1970-01-01' WHERE number = 1"],
+            "version 1: its seal does not match it and the versions before it",
+            id="changed date",
+        ),
+        pytest.param(
+            ["""UPDATE series SET terms = replace(terms, '"k": "2"', '"k": "1"')"""],
+            "version 1: its seal does not match it and the versions before it",
+            id="changed terms",
+        ),
+        pytest.param(
+            ["UPDATE series SET key = zeroblob(32)"],
+            "version 1: its seal does not match it and the versions before it",
+            id="changed key",
+        ),
+        pytest.param(
+            ["UPDATE series SET terms = '{}'"],
+            "the terms of the series cannot be read",
+            id="unreadable terms",
+        ),
+        pytest.param(
+            [f"DELETE FROM part WHERE id = {PART.format(3, 'held')}"],
+            "version 3: the record 'held' is missing",
+            id="held rows deleted",
+        ),
+        pytest.param(
+            [f"DELETE FROM chunk WHERE part = {PART.format(1, 'published')}"],
+            "version 1: the record 'published' is incomplete",
+            id="marks deleted",
+        ),
+        pytest.param(
+            [
+                "INSERT INTO part (version, name, kind, scale, length, seal) "
+                "SELECT id, 'held', 'uint64', 0, 0, x'' FROM version WHERE number = 1"
+            ],
+            "version 1: its held rows were not forgotten",
+            id="held rows of an earlier version",
+        ),
+    ],
+)
+def test_each_edit_is_found(ledger, edit, found):
+    """An edited, exchanged or removed record is found and named, and no publisher uses it."""
+    tamper(ledger, *edit)
+    findings = [str(finding) for finding in ledger.verify()]
+    assert any(found in finding for finding in findings), findings
+    if "forgotten" not in found:
+        with pytest.raises(LedgerError, match=r"cannot vouch for series 'salaries'.*[Rr]estore"):
+            ledger.load("salaries")
+
+
+def test_an_emptied_series_is_found(ledger):
+    """Removing all versions but not the series leaves a head without a version."""
+    tamper(ledger, "DELETE FROM chunk", "DELETE FROM part", "DELETE FROM version")
+    assert "newest version" in str(ledger.verify()[0])
+
+
+def test_a_lost_table_is_found(ledger):
+    """A ledger without one of its tables is damaged, for readers and for verification."""
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        connection.execute("DROP TABLE chunk")
+    assert any("it is damaged" in str(finding) for finding in ledger.verify())
+    with pytest.raises(LedgerError, match="the ledger is damaged"):
+        ledger.load("salaries")
+
+
+def test_flipped_bytes_are_found(ledger, grown):
+    """A byte flipped anywhere that matters is found: in the marks, or in SQLite's structures."""
+    content = ledger.path.read_bytes()
+    history = ledger.load("salaries")
+    marks = history.versions[1].published.identities.tobytes()
+    inside = content.index(marks) + len(marks) // 2
+    root_page = 65536 + 3  # the number of cells of the first table's page
+    for position in (inside, root_page, root_page + 1):
+        changed = bytearray(content)
+        changed[position] ^= 0x55
+        ledger.path.write_bytes(changed)
+        assert ledger.verify(), position
+    ledger.path.write_bytes(content)
+    assert ledger.verify() == []
+
+
+@pytest.mark.parametrize("kept", [0.3, 0.7])
+def test_a_truncated_file_is_found(ledger, kept):
+    """A file that lost its end is not sound."""
+    os.truncate(ledger.path, int(ledger.path.stat().st_size * kept))
+    try:
+        assert ledger.verify()
+    except LedgerError as error:
+        assert "restore" in str(error)  # noqa: PT017 - either way to learn of it will do
+
+
+def _last(history, **changes):
+    """The history with its newest version changed."""
+    *earlier, last = history.versions
+    return replace(history, versions=(*earlier, replace(last, **changes)))
+
+
+def _with_blocks(history, **changes):
+    return _last(history, blocks=replace(history.latest.blocks, **changes))
+
+
+def _numbers(*units: int) -> ExactNumbers:
+    return ExactNumbers(np.array(units, dtype=np.int64), 2)
+
+
+def _counts(*counts: int):
+    return np.array(counts, dtype=np.int64)
+
+
+@pytest.fixture
+def history(grown):
+    """Two versions that keep their promises; blocks [0, .5], [1, 1.5], [2, 2.5], [3, 3.5]."""
+    history = grown(grown(None))
+    assert broken_promises(history) == []
+    return history
+
+
+@pytest.mark.parametrize(
+    ("break_it", "found"),
+    [
+        (
+            lambda h: _with_blocks(h, high=_numbers(49, 150, 250, 350)),
+            ["1 blocks span less than e = 0.5", "it cuts 1 blocks"],
+        ),
+        (
+            lambda h: _with_blocks(h, distinct=_counts(2, 1, 2, 1)),
+            ["2 blocks have fewer than k = 2 distinct values"],
+        ),
+        (
+            lambda h: _with_blocks(h, distinct=_counts(2, 7, 2, 2)),
+            ["blocks have more distinct values than rows"],
+        ),
+        (
+            lambda h: _with_blocks(h, high=_numbers(50, 200, 250, 350)),
+            ["1 blocks overlap or do not ascend"],
+        ),
+        (
+            lambda h: _with_blocks(h, low=_numbers(60, 100, 200, 300)),
+            ["1 blocks end before they begin"],
+        ),
+        (
+            lambda h: _with_blocks(h, rows=_counts(6, 6, 6, 7)),
+            ["its blocks hold 25 rows, and 24 were published so far"],
+        ),
+        (
+            lambda h: _with_blocks(h, rows=_counts(2, 10, 6, 6)),
+            ["blocks have lost rows since the version before"],
+        ),
+        (
+            lambda h: _with_blocks(h, rows=_counts(4, 8, 6, 6)),
+            ["1 blocks gained some rows, and fewer than k"],
+        ),
+        (
+            lambda h: _with_blocks(
+                h, low=_numbers(0, 110, 200, 300), high=_numbers(50, 160, 250, 350)
+            ),
+            ["it cuts 1 blocks of the version before"],
+        ),
+        (
+            lambda h: _last(h, number=4),
+            ["it follows version 1"],
+        ),
+        (
+            lambda h: _last(
+                h, held=RowMarks(h.latest.published.identities[:3], h.latest.held.contents[:3])
+            ),
+            ["3 held rows are published"],
+        ),
+        (
+            lambda h: _last(h, published=h.versions[0].published),
+            ["12 rows were published twice"],
+        ),
+        (
+            lambda h: _last(
+                h,
+                published=RowMarks(
+                    h.latest.published.identities[::-1], h.latest.published.contents
+                ),
+            ),
+            ["the marks of its published rows do not ascend"],
+        ),
+        (
+            lambda h: _last(h, held=RowMarks(h.latest.held.identities)),
+            ["the marks of its held rows lack or exceed those of their contents"],
+        ),
+        (
+            lambda h: _with_blocks(h, batch=_counts(1, 0, 0, 0)),
+            ["its batches are not in order"],
+        ),
+    ],
+)
+def test_each_broken_promise_is_found(history, break_it, found):
+    """A history that contradicts its terms or itself is told how."""
+    broken = broken_promises(break_it(history))
+    for what in found:
+        assert any(what in message for message in broken), broken
+
+
+def test_verification_finds_broken_promises_behind_intact_seals(tmp_path, history):
+    """A promise that was already broken when it was committed is found in the ledger."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    bad = _with_blocks(history, distinct=_counts(2, 2, 2, 1))
+    ledger.commit(None, replace(bad, versions=bad.versions[:1]))
+    ledger.commit(replace(bad, versions=bad.versions[:1]), bad)
+    assert [str(finding) for finding in ledger.verify()] == [
+        "series 'salaries': version 2: 1 blocks have fewer than k = 2 distinct values"
+    ]
+
+
+def test_blocks_may_merge(history):
+    """Covering old blocks whole is no cut, and many rows may join them."""
+    merged = Blocks(
+        low=_numbers(0, 200),
+        high=_numbers(150, 350),
+        rows=_counts(12, 12),
+        distinct=_counts(4, 4),
+        batch=_counts(0, 0),
+    )
+    assert broken_promises(_last(history, blocks=merged)) == []
+
+
+def test_pairwise_adversary_allows_few_rows_in_a_merged_block(history):
+    """One row that joins two merged blocks is a breach for unions of blocks only."""
+    merged = Blocks(
+        low=_numbers(0, 200),
+        high=_numbers(150, 350),
+        rows=_counts(7, 17),
+        distinct=_counts(4, 4),
+        batch=_counts(0, 0),
+    )
+    changed = _last(history, blocks=merged)
+    assert broken_promises(changed) == ["version 2: 1 blocks gained some rows, and fewer than k"]
+    method = {**history.terms.method, "adversary": "pairwise"}
+    assert broken_promises(replace(changed, terms=replace(history.terms, method=method))) == []
+
+
+def test_other_searches_may_cut(history):
+    """Only the full-cover rule forbids cuts inside earlier blocks."""
+    changed = _with_blocks(
+        history, low=_numbers(0, 110, 200, 300), high=_numbers(50, 160, 250, 350)
+    )
+    method = {**history.terms.method, "search": "exact"}
+    assert broken_promises(replace(changed, terms=replace(history.terms, method=method))) == []
+
+
+def _sealed(history):
+    """The history with its second version published as a batch of its own."""
+    first, second = history.versions
+    one = replace(first.blocks, batch=_counts(1, 1, 1, 1))
+    both = Blocks(
+        low=_numbers(0, 100, 200, 300, 20, 120),
+        high=_numbers(50, 150, 250, 350, 110, 180),
+        rows=_counts(3, 3, 3, 3, 6, 6),
+        distinct=_counts(2, 2, 2, 2, 2, 2),
+        batch=_counts(1, 1, 1, 1, 2, 2),
+    )
+    return replace(history, versions=(replace(first, blocks=one), replace(second, blocks=both)))
+
+
+def test_sealed_batches_may_overlap_each_other(history):
+    """Blocks of different batches are independent."""
+    assert broken_promises(_sealed(history)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        (
+            {"high": _numbers(60, 150, 250, 350, 110, 180)},
+            "sealed blocks of earlier versions changed",
+        ),
+        ({"rows": _counts(3, 3, 3, 4, 5, 6)}, "the blocks of batch 2 do not hold the rows"),
+    ],
+)
+def test_sealed_blocks_never_change(history, changes, found):
+    """An old batch is published again as it was."""
+    broken = broken_promises(_with_blocks(_sealed(history), **changes))
+    assert any(found in message for message in broken), broken
+
+
+def test_ranges_are_compared_exactly(history):
+    """0.1 to 0.3 spans 0.2, in decimals of any length."""
+    far = 10**40
+    blocks = replace(
+        history.latest.blocks,
+        low=ExactNumbers(np.array([1, 100, 200, far + 1], dtype=object), 1),
+        high=ExactNumbers(np.array([3, 102, 202, far + 3], dtype=object), 1),
+    )
+    changed = _last(
+        replace(history, versions=()).appended(
+            replace(history.versions[0], blocks=replace(blocks, rows=_counts(3, 3, 3, 3)))
+        )
+    )
+    for e, expected in (("0.2", []), ("0.20000000000000000001", ["version 1: 4 blocks span less"])):
+        terms = replace(history.terms, method={**history.terms.method, "e": e})
+        broken = broken_promises(replace(changed, terms=terms))
+        assert [message[: len("version 1: 4 blocks span less")] for message in broken] == expected
+
+
+@pytest.fixture
+def release(tmp_path, ledger):
+    """The folder of the second release of the ledger's series."""
+    folder = tmp_path / "release"
+    folder.mkdir()
+    version = ledger.load("salaries").versions[1]
+    document = {
+        "release_id": version.release_id,
+        "series": {"name": "salaries", "version": 2},
+        "rows": 24,
+    }
+    (folder / "release.json").write_text(json.dumps(document))
+    return folder
+
+
+def test_a_known_release(ledger, release):
+    """A release that the ledger committed is no finding."""
+    assert ledger.verify_release(release) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        ({"release_id": "0" * 32}, "the ledger does not know this release"),
+        ({"release_id": None}, "the ledger does not know this release"),
+        ({"series": None}, "published without a series"),
+        ({"series": {"name": "salaries", "version": 3}}, "as version 2 of series 'salaries'"),
+        ({"series": {"name": "other", "version": 2}}, "as version 2 of series 'salaries'"),
+        ({"rows": 23}, "with 24 rows"),
+    ],
+)
+def test_an_unknown_release(ledger, release, changes, found):
+    """A release that the ledger does not know, or knows otherwise, is a finding."""
+    path = release / "release.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    (finding,) = ledger.verify_release(release)
+    assert found in str(finding)
+    assert str(release) in str(finding)
+
+
+def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp_path):
+    """A ledger replaced by its backup is sound, and does not know the release made since."""
+    backup = ledger.path.read_bytes()
+    before = ledger.load("salaries")
+    after = grown(before)
+    ledger.commit(before, after)
+    document = {
+        "release_id": after.latest.release_id,
+        "series": {"name": "salaries", "version": 4},
+    }
+    (tmp_path / "release.json").write_text(json.dumps(document))
+    assert ledger.verify_release(tmp_path) == []
+    ledger.path.write_bytes(backup)
+    assert ledger.verify() == []
+    assert len(ledger.verify_release(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("content", [None, "not JSON", "[]", "\udcff"])
+def test_a_folder_that_is_no_release(ledger, tmp_path, content):
+    """A folder without a readable description is a mistake of the call."""
+    if content is not None:
+        (tmp_path / "release.json").write_text(content, errors="surrogateescape")
+    with pytest.raises(InputError, match="name the folder of a release"):
+        ledger.verify_release(tmp_path)
