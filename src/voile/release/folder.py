@@ -89,6 +89,7 @@ def _document(release: Release) -> dict[str, Any]:
         "publishable": release.publishable,
         "release_id": release.release_id,
         "columns": {role: list(names) for role, names in release.roles.items()},
+        "types": dict(release.table.kinds()),
     }
     if release.series:
         document["series"] = {"name": release.series.name, "version": release.series.version}
@@ -98,7 +99,9 @@ def _document(release: Release) -> dict[str, Any]:
 def _release(document: Mapping[str, Any], folder: Path) -> Release:
     series = document.get("series")
     return Release(
-        table=open_published(folder),
+        table=open_published(
+            folder, [name for name, kind in document["types"].items() if kind == "text"]
+        ),
         method=document["method"],
         guarantee=Guarantee.of_document(document["guarantee"]),
         roles={role: tuple(names) for role, names in document["columns"].items()},

@@ -22,7 +22,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ExactNumbers", "decimals_of", "exact_decimal", "units_of", "unscaled"]
+__all__ = [
+    "ExactNumbers",
+    "decimals_of",
+    "exact_decimal",
+    "json_number",
+    "units_of",
+    "unscaled",
+]
 
 _INT64_SAFE = 2**61
 _FLOAT_EXACT = 2**53
@@ -104,6 +111,11 @@ def decimals_of(number: Decimal) -> int:
         return 0
     trailing = len(digits) - len("".join(map(str, digits)).rstrip("0"))
     return max(0, -exponent - trailing) if any(digits) else 0
+
+
+def json_number(number: Decimal) -> int | float:
+    """A decimal as JSON writes it: exact where it is whole, else the nearest double."""
+    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def _of_floats(numbers: NDArray[np.float64]) -> ExactNumbers:

@@ -102,8 +102,8 @@ def _typed(column: pl.Series, declared: ColumnPlan, missing: Sequence[str]) -> p
         column = column.cast(pl.String)  # the numbers of categories depend on the order of rows
     if column.dtype.is_nested() or column.dtype in _UNPUBLISHABLE:
         msg = (
-            f"column {column.name!r} holds values of type {column.dtype.base_type().__name__}; turn "
-            "them into numbers, texts, truth values, dates or times, or leave the column out"
+            f"column {column.name!r} holds values of type {column.dtype.base_type().__name__}; "
+            "turn them into numbers, texts, truth values, dates or times, or leave the column out"
         )
         raise TableError(msg)
     if missing and column.dtype == pl.String:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import io
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,11 +46,13 @@ def read_csv(
     compression: str | None = None,
     columns: Sequence[str] | None = None,
     missing: Sequence[str] = (),
+    texts: Collection[str] = (),
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """The table in a CSV file and notes on what had to be assumed to read it.
 
     ``columns`` limits the result to these, in the file's order; names that the file does not
-    have are left out.  ``missing`` holds texts that mean "no value".
+    have are left out.  ``missing`` holds texts that mean "no value".  ``texts`` names columns that
+    stay as they are written, whatever they look like.
 
     Raises TableError, which names the line, for anything that is not one table.
     """
@@ -67,7 +69,8 @@ def read_csv(
     for name in wanted:
         series = pl.Series(name, table.column(name))
         table = table.drop_columns([name])  # before the next is converted, to free its text
-        series, note = _typed(series, layout.dialect, missing)
+        series = _cleaned(series, layout.dialect, missing)
+        series, note = (series, None) if name in texts else _typed(series, layout.dialect)
         typed.append(series)
         notes += [f"{text.name}: {note}"] if note else []
     return pl.DataFrame(typed), tuple(notes)
@@ -234,13 +237,15 @@ def _count_quotes(line: str, dialect: Dialect) -> int:
     return line.count(dialect.quote)
 
 
-def _typed(
-    series: pl.Series, dialect: Dialect, missing: Sequence[str]
-) -> tuple[pl.Series, str | None]:
-    """A column of text as the type it holds, and a note if that took an assumption."""
+def _cleaned(series: pl.Series, dialect: Dialect, missing: Sequence[str]) -> pl.Series:
+    """A column of text without the spaces of the dialect and the texts that mean "no value"."""
     if dialect.spaced:
         series = series.str.strip_chars_start(" ")
-    series = with_missing(series, missing)
+    return with_missing(series, missing)
+
+
+def _typed(series: pl.Series, dialect: Dialect) -> tuple[pl.Series, str | None]:
+    """A column of text as the type it holds, and a note if that took an assumption."""
     typed = infer_type(series)
     if typed.dtype == pl.String and dialect.separator != ",":
         numbers = infer_decimal_comma(typed)

@@ -8,8 +8,14 @@ from voile.errors import TableError
 from voile.schema.numbers import ExactNumbers
 from voile.table.binding import BoundColumns
 from voile.table.dictionary import DictionaryColumn
+from voile.table.value_types import kind_of
 
-__all__ = ["exact_numbers", "require_finite_numbers"]
+__all__ = ["broad_kind", "exact_numbers", "require_finite_numbers"]
+
+
+def broad_kind(column: pl.Series) -> str:
+    """Kind of a column's values, the same for integers and decimals; see ``kind_of``."""
+    return "number" if column.dtype.is_numeric() else kind_of(column)
 
 
 def exact_numbers(values: pl.Series) -> ExactNumbers:

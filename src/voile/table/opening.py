@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ def open_table(path: str | Path, plan: Plan, *, record_key: str | None = None) -
     read.  Raises ``TableError`` where the file cannot be read or its rows break the plan,
     ``PlanError`` where the plan names columns that the table does not have.
     """
-    source = _FileColumns(Path(path), plan)
+    source = _FileColumns(Path(path), plan, record_key)
     source_format: Format = "csv" if source.is_csv else "parquet"
     return PolarsTable(
         source, plan, record_key=record_key, source_format=source_format, notes=source.notes
@@ -52,7 +53,7 @@ class _FrameColumns:
 class _FileColumns:
     """The columns of a file; a format that stores columns apart is read column by column."""
 
-    def __init__(self, path: Path, plan: Plan) -> None:
+    def __init__(self, path: Path, plan: Plan, record_key: str | None) -> None:
         types = list_columns(path)
         self.names = tuple(types)
         self.is_csv = None in types.values()
@@ -61,7 +62,12 @@ class _FileColumns:
         self.notes: tuple[str, ...] = ()
         self._frame: _FrameColumns | None = None
         if self.is_csv:
-            read = read_frame(path, missing=plan.missing)
+            read = read_frame(
+                path,
+                missing=plan.missing,
+                columns=[*plan.roles.published, *([record_key] if record_key else [])],
+                texts=[name for name, column in plan.columns.items() if column.type == "text"],
+            )
             self.notes = read.notes
             self._frame = _FrameColumns(read.frame)
 
@@ -71,14 +77,14 @@ class _FileColumns:
         return read_frame(self._path, missing=self._missing, columns=[name]).frame[name]
 
 
-def open_published(folder: Path) -> PublishedTable:
-    """The rows of a release folder; raises ``TableError`` where they cannot be read."""
+def open_published(folder: Path, texts: Collection[str] = ()) -> PublishedTable:
+    """The rows of a release folder; raises ``TableError`` where they cannot be read.
+
+    ``texts`` names the columns that hold texts, also where a CSV file makes them look like
+    numbers.
+    """
     for name in ("data.parquet", "data.csv"):
         if (folder / name).is_file():
-            return PolarsPublished(_read_data(folder / name))
+            return PolarsPublished(read_frame(folder / name, texts=texts).frame)
     msg = f"{folder}: the release has neither data.parquet nor data.csv"
     raise TableError(msg)
-
-
-def _read_data(path: Path) -> pl.DataFrame:
-    return read_frame(path).frame

@@ -16,6 +16,7 @@ from voile.errors import QueryError
 from voile.table.dictionary import encode, sort_rows
 from voile.table.numeric import exact_numbers
 from voile.table.protocol import Format, GroupedValues
+from voile.table.value_types import kind_of_type
 
 __all__ = ["GROUP", "PolarsPublished"]
 
@@ -39,6 +40,13 @@ class PolarsPublished:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
         return tuple(self._frame.columns)
+
+    def kinds(self) -> Mapping[str, str]:
+        """Kind of the values of each column; "single" stands for decimals of 32 bits."""
+        return {
+            name: "single" if dtype == pl.Float32 else kind_of_type(dtype)
+            for name, dtype in self._frame.schema.items()
+        }
 
     @property
     def rows(self) -> int:

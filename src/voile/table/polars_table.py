@@ -20,7 +20,7 @@ from voile.schema.plan import Plan
 from voile.table.binding import ColumnSource, bind
 from voile.table.dictionary import Codes, DictionaryColumn, sort_rows
 from voile.table.identity import Words, row_words, unique_words
-from voile.table.numeric import exact_numbers, require_finite_numbers
+from voile.table.numeric import broad_kind, exact_numbers, require_finite_numbers
 from voile.table.polars_published import GROUP, PolarsPublished
 from voile.table.protocol import (
     BlockAssignment,
@@ -31,7 +31,6 @@ from voile.table.protocol import (
     ValueCounts,
 )
 from voile.table.shuffling import permute_within_runs
-from voile.table.value_types import kind_of
 
 __all__ = ["PolarsTable"]
 
@@ -80,11 +79,7 @@ class PolarsTable:
 
     def kinds(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Kind of the values of each column, the same for integers and decimals."""
-        values = {name: self._column(name).values for name in columns}
-        return {
-            name: "number" if column.dtype.is_numeric() else kind_of(column)
-            for name, column in values.items()
-        }
+        return {name: broad_kind(self._column(name).values) for name in columns}
 
     def count_values(self, column: str, match: RowMatch | None = None) -> ValueCounts:
         """Rows by distinct value of a numeric column, and by class where rows were matched."""

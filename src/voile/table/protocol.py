@@ -150,6 +150,12 @@ class PublishedTable(Protocol):
     def rows(self) -> int:
         """Number of rows."""
 
+    def kinds(self) -> Mapping[str, str]:
+        """Kind of the values of each column: integer, decimal, text, boolean, date, ...
+
+        "single" stands for decimals of 32 bits.
+        """
+
     def group_values(self, column: str, group: str) -> GroupedValues:
         """How often each value of a numeric column stands in each group."""
 

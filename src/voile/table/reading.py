@@ -14,7 +14,7 @@ read.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,14 +102,19 @@ class _Source:
 
 
 def read_frame(
-    path: Path, *, missing: Sequence[str] = (), columns: Sequence[str] | None = None
+    path: Path,
+    *,
+    missing: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    texts: Collection[str] = (),
 ) -> SourceFrame:
     """Read a table: CSV, Parquet, Arrow IPC, or a folder of Parquet files.
 
     ``missing`` holds texts that mean "no value"; they become null in the text columns of every
     format, and in CSV before types are inferred.  ``columns`` limits what is read to these
     columns, in the file's order; names that the table does not have are left out, so that the
-    caller can compare with ``list_columns`` and say what is wrong with them.
+    caller can compare with ``list_columns`` and say what is wrong with them.  ``texts`` names
+    columns of a CSV file that stay as they are written, whatever they look like.
 
     The files of a folder must have the same columns; they are read in the order of their names,
     in which numbers count as numbers (``part-2`` before ``part-10``).
@@ -122,7 +127,11 @@ def read_frame(
     if source.format == "csv":
         with _readable(path):
             frame, notes = read_csv(
-                path, compression=source.compression, columns=columns, missing=missing
+                path,
+                compression=source.compression,
+                columns=columns,
+                missing=missing,
+                texts=texts,
             )
     else:
         schema = _common_schema(source)

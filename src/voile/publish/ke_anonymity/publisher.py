@@ -43,13 +43,18 @@ from voile.publish.ke_anonymity.statement import (
     guarantee,
     infeasible_next,
     infeasible_single,
-    json_number,
 )
 from voile.randomness import Randomness
 from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
-from voile.schema.numbers import decimals_of, exact_decimal, units_of, unscaled
+from voile.schema.numbers import (
+    decimals_of,
+    exact_decimal,
+    json_number,
+    units_of,
+    unscaled,
+)
 from voile.table.protocol import KnownRows, PrivateTable, RowMatch
 
 __all__ = ["KEAnonymity"]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 from voile.errors import InfeasibleError
 from voile.publish.ke_anonymity.decision import Terms
 from voile.publish.ke_anonymity.static import largest_feasible
 from voile.release.release import Guarantee
-from voile.schema.numbers import ExactNumbers, unscaled
+from voile.schema.numbers import ExactNumbers, json_number, unscaled
 
-__all__ = ["guarantee", "infeasible_next", "infeasible_single", "json_number"]
+__all__ = ["guarantee", "infeasible_next", "infeasible_single"]
 
 _ASSUMPTIONS = (
     "nobody but the custodian knows any of the sensitive values",
@@ -69,8 +68,3 @@ def infeasible_next(terms: Terms) -> InfeasibleError:
         "Publish later, when more rows have arrived; a series begun with adversary = "
         '"union" holds such rows back instead'
     )
-
-
-def json_number(number: Decimal) -> int | float:
-    """A decimal as JSON writes it."""
-    return int(number) if number == number.to_integral_value() else float(number)
