@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = version("voile")
 
 if TYPE_CHECKING:
+    from voile.attack import DifferencingAttack
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.query import answer
     from voile.randomness import Randomness
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ColumnPlan": "voile.schema.plan",
+    "DifferencingAttack": "voile.attack",
     "Guarantee": "voile.release.release",
     "KEAnonymity": "voile.publish.ke_anonymity",
     "Method": "voile.schema.plan",
@@ -51,6 +53,7 @@ _HOMES = {
 
 __all__ = [
     "ColumnPlan",
+    "DifferencingAttack",
     "Guarantee",
     "KEAnonymity",
     "Method",

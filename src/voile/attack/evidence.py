@@ -1,0 +1,184 @@
+"""What an adversary reads in the published files, coded by numbers that all releases share.
+
+A release shows two kinds of tokens, and in which group each stands: people (tuples of the
+columns that are published unpermuted) and sensitive values.  A token of one kind occurs as often
+as it has rows; which person goes with which value is what a release hides.
+
+People are told apart over the releases by all published columns but the sensitive one, and are
+known to the adversary by the quasi-identifiers among them; several tuples may be one "person".
+
+Cost for n rows in all releases: one grouping of the rows, and a sort of the distinct tuples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.errors import TableError
+from voile.release.release import Release
+from voile.schema.numbers import ExactNumbers
+from voile.table.polars_published import GROUP
+
+__all__ = ["Evidence", "Published", "Sightings", "common_codes", "gather", "joint_codes"]
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Sightings:
+    """How often tokens of one kind stand in the groups of one release.
+
+    Parallel arrays over the distinct pairs; groups are numbered from 1.
+    """
+
+    item: Codes
+    group: Codes
+    rows: Codes
+
+    def totals(self, items: int) -> Codes:
+        """Rows of each of the items, shape (items,)."""
+        return np.bincount(self.item, self.rows, items).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Published:
+    """One release as the adversary sees it."""
+
+    name: str
+    values: Sightings
+    people: Sightings
+    labels: Codes
+    """The published number of each group; entry 0 stands for absence."""
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.values.rows.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Releases, newest first, and the meaning of the codes in them."""
+
+    releases: tuple[Published, ...]
+    sensitive: str
+    levels: ExactNumbers
+    """The distinct sensitive values of all releases, ascending: value i is ``levels[i]``."""
+    tuples: int
+    """Number of distinct tuples by which people are told apart."""
+    person: Codes
+    """The person of each tuple, shape (tuples,)."""
+    persons: pl.DataFrame
+    """Quasi-identifiers of each person."""
+
+    def only(self, releases: Sequence[Published]) -> Evidence:
+        """The same with fewer releases."""
+        return Evidence(
+            tuple(releases), self.sensitive, self.levels, self.tuples, self.person, self.persons
+        )
+
+
+def gather(releases: Sequence[Release], names: Sequence[str]) -> Evidence:
+    """Read the evidence in releases, newest first.
+
+    Raises ``TableError`` where a release lacks the groups or the sensitive column of the newest,
+    or where the releases have no quasi-identifier in common.
+    """
+    sensitive = _sensitive(releases[0], names[0])
+    known = _common(releases, [release.roles.get("quasi_identifiers", ()) for release in releases])
+    if not known:
+        msg = f"{names[-1]}: has no quasi-identifier in common with {names[0]}; nobody can be known"
+        raise TableError(msg)
+    kept = _common(releases, [release.roles.get("keep", ()) for release in releases])
+    for release, name in zip(releases, names, strict=True):
+        for column in (GROUP, sensitive):
+            if column not in release.table.columns:
+                msg = f"{name}: has no column {column!r}, which this attack needs; name a release "
+                msg += "with groups and the same sensitive column"
+                raise TableError(msg)
+    values = [release.table.group_values(sensitive, GROUP) for release in releases]
+    members = [release.table.group_members([*known, *kept], GROUP) for release in releases]
+    levels, value_codes = joint_codes([seen.values for seen in values])
+    tuples, tuple_codes = common_codes([frame for frame, _, _ in members])
+    persons, (person,) = common_codes([tuples.select(known)])
+    published = []
+    for index, name in enumerate(names):
+        _, groups, rows = members[index]
+        labels = np.unique(groups)
+        published.append(
+            Published(
+                name=name,
+                values=Sightings(
+                    value_codes[index],
+                    np.searchsorted(labels, values[index].group) + 1,
+                    values[index].rows,
+                ),
+                people=Sightings(tuple_codes[index], np.searchsorted(labels, groups) + 1, rows),
+                labels=np.concatenate(([0], labels)),
+            )
+        )
+    return Evidence(tuple(published), sensitive, levels, tuples.height, person, persons)
+
+
+def common_codes(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[Codes]]:
+    """Distinct rows of frames with the same columns, ascending, and the code of each row.
+
+    Columns of different types are compared as the type that holds both, or else as text.
+    """
+    rows = _stacked(frames)
+    distinct = rows.unique().sort(pl.all())
+    coded = distinct.with_row_index("\0code")  # no file has such a column
+    joined = rows.join(coded, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
+    codes = joined["\0code"].cast(pl.Int64).to_numpy()
+    ends = np.cumsum([frame.height for frame in frames])[:-1]
+    return distinct, np.split(codes, ends)
+
+
+def joint_codes(numbers: Sequence[ExactNumbers]) -> tuple[ExactNumbers, list[Codes]]:
+    """Distinct numbers of several arrays, ascending, and the code of each number."""
+    scale = max(array.scale for array in numbers)
+    units = np.concatenate([array.rescaled(scale).units for array in numbers])
+    levels, codes = np.unique(units, return_inverse=True)
+    ends = np.cumsum([len(array) for array in numbers])[:-1]
+    return ExactNumbers(levels, scale), np.split(codes.astype(np.int64), ends)
+
+
+def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    coded = (pl.Categorical, pl.Enum)
+    plain = [
+        frame.with_columns(
+            pl.col(name).cast(pl.String)
+            for name, dtype in frame.schema.items()
+            if isinstance(dtype, coded)
+        )
+        for frame in frames
+    ]
+    columns = []
+    for name in plain[0].columns:
+        parts = [frame.select(name) for frame in plain]
+        numeric = {part[name].dtype.is_numeric() for part in parts}
+        if len(numeric) > 1:  # a number and a text: 7 and "7" are one
+            parts = [part.cast(pl.String) for part in parts]
+        try:
+            columns.append(pl.concat(parts, how="vertical_relaxed"))
+        except pl.exceptions.PolarsError:
+            columns.append(pl.concat([part.cast(pl.String) for part in parts]))
+    return pl.concat(columns, how="horizontal")
+
+
+def _sensitive(release: Release, name: str) -> str:
+    sensitive = release.roles.get("sensitive", ())
+    if len(sensitive) != 1:
+        msg = f"{name}: has {len(sensitive)} sensitive columns; this attack needs exactly one"
+        raise TableError(msg)
+    return sensitive[0]
+
+
+def _common(releases: Sequence[Release], named: Sequence[Sequence[str]]) -> list[str]:
+    """Names of the newest release that all releases publish."""
+    return [name for name in named[0] if all(name in release.table.columns for release in releases)]
