@@ -1,0 +1,112 @@
+"""``voile inspect``: what a table holds and how exposed it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from voile.cli.show import as_json, print_json, print_table, progress, say
+from voile.models.exposure import Exposure, exposure
+from voile.schema.plan import read_plan
+from voile.table.profile import Inspected, inspect_file
+from voile.table.protocol import ColumnProfile
+
+__all__ = ["inspect_command"]
+
+_FEW_VALUES = 100
+
+
+@click.command("inspect", short_help="What a table holds and how exposed it is.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--plan", type=click.Path(), help="Measure on the quasi-identifiers of this plan.")
+@click.option(
+    "--quasi-identifiers",
+    help="Measure on these columns: names with commas between.",
+)
+@as_json
+def inspect_command(
+    source: str, plan: str | None, quasi_identifiers: str | None, as_json: bool
+) -> None:
+    """Show the columns of the table INPUT, and how many of its rows can be told apart.
+
+    The output is private: it is computed from private rows without protection.
+    """
+    bound = read_plan(Path(plan)) if plan else None
+    with progress() as stage:
+        stage("reading")
+        table = inspect_file(source, bound.missing if bound else ())
+        stage("counting")
+        if bound:
+            bound.bind(table.columns)
+        profiles = table.profile()
+        named = _names(quasi_identifiers) if quasi_identifiers else None
+        columns = named or (list(bound.roles.quasi_identifiers) if bound else [])
+        assumed = not columns
+        columns = columns or _telling(profiles)
+        measured = exposure(table.group_sizes(columns)) if columns and table.rows else None
+    for note in table.notes:
+        say(f"voile: {note}")
+    if as_json:
+        print_json(
+            {
+                "rows": table.rows,
+                "columns": [asdict(profile) for profile in profiles],
+                "exposure": measured
+                and {
+                    "quasi_identifiers": columns,
+                    "assumed": assumed,
+                    "unique_share": measured.unique_share,
+                    **asdict(measured),
+                },
+            }
+        )
+        return
+    _show(source, table, profiles)
+    if measured:
+        _show_exposure(measured, columns, assumed)
+
+
+def _names(text: str) -> list[str]:
+    """Names with commas between, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
+    """Columns that may well be quasi-identifiers: more than one value, and not too many."""
+    return [p.name for p in profiles if 1 < p.distinct <= _FEW_VALUES]
+
+
+def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> None:
+    click.echo(f"{source}: {table.rows:,} rows, {len(profiles)} columns (private)\n")
+    print_table(
+        ["column", "type", "missing", "distinct"],
+        [(p.name, p.type, p.missing, p.distinct) for p in profiles],
+    )
+    hints = [p for p in profiles if p.placeholder]
+    if hints:
+        click.echo()
+    for hint in hints:
+        click.echo(
+            f"{hint.name} holds {hint.placeholder!r} in {hint.placeholders:,} rows: if that stands "
+            f'for a missing value, write missing = ["{hint.placeholder}"] in the plan'
+        )
+
+
+def _show_exposure(measured: Exposure, columns: Sequence[str], assumed: bool) -> None:
+    click.echo(f"\nExposure on {', '.join(columns)}:")
+    if assumed:
+        click.echo(
+            f"(every column with 2 to {_FEW_VALUES} distinct values; name others with --plan or "
+            "--quasi-identifiers)"
+        )
+    click.echo(
+        f"  unique rows      {measured.unique:,} of {measured.rows:,} "
+        f"({measured.unique_share:.1%})\n"
+        f"  groups           {measured.groups:,}\n"
+        f"  smallest group   {measured.smallest:,} rows\n"
+        f"  median group     {measured.median_group:,.1f} rows\n"
+        f"  median row       in a group of {measured.median_row:,.1f} rows"
+    )

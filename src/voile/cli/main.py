@@ -1,0 +1,94 @@
+"""The ``voile`` command: its subcommands, and what becomes of errors.
+
+Data goes to files, messages to standard error, and ``--json`` makes the result machine-readable
+on standard output.  Exit status: 0 done; 2 the call, the plan or the input is wrong; 3
+infeasible; 4 refused; 1 a fault of Voile.
+
+Subcommands are imported when they are called, so that each starts as fast as it can.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn
+
+import click
+
+from voile.errors import VoileError
+
+__all__ = ["command", "main"]
+
+_COMMANDS = {
+    "attack": "run the adversaries on a release",
+    "demo": "publish an example table twice, query it, attack it",
+    "inspect": "what a table holds and how exposed it is",
+    "ledger": "what has been promised so far",
+    "publish": "make one release",
+    "query": "bounds and an estimate of an aggregate, from a release alone",
+}
+_FAULT = 1
+_INTERRUPTED = 130
+
+
+class _Commands(click.Group):
+    """A group whose commands stand in modules of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        members = vars(import_module(f"voile.cli.{cmd_name}")).values()
+        return next(m for m in members if isinstance(m, click.Command) and m.name == cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="voile")
+def command() -> None:
+    """Publish data that people can use without giving away anyone who is in it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and leave the process with its exit status."""
+    try:
+        command.main(args=arguments, prog_name="voile", standalone_mode=False)
+        status = 0
+    except VoileError as error:
+        click.echo(f"voile: {error}", err=True)
+        status = error.exit_status
+    except click.exceptions.Exit as leave:
+        status = leave.exit_code
+    except click.ClickException as error:
+        error.show()
+        status = error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("voile: interrupted; nothing was published", err=True)
+        status = _INTERRUPTED
+    except SystemExit:
+        raise
+    except BaseException as error:  # panics of compiled libraries are no ``Exception``
+        if os.environ.get("VOILE_TRACEBACK"):
+            raise
+        click.echo(_fault(error), err=True)
+        status = _FAULT
+    sys.exit(status)
+
+
+def _fault(error: BaseException) -> str:
+    # The message of an unexpected exception may quote a private value, so it is not shown.
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return (
+        f"voile: a fault of Voile: {type(error).__name__} in {Path(frame.filename).name}, line "
+        f"{frame.lineno}. Nothing was published. Please report it with these words; "
+        "VOILE_TRACEBACK=1 shows more, which may include private values"
+    )

@@ -1,0 +1,101 @@
+"""``voile publish``: make one release."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from voile.cli.show import as_json, ledger_option, print_json, progress, say, telling_what_is_done
+from voile.release.release import Publication
+from voile.study.run import publish
+from voile.table.protocol import Format
+
+__all__ = ["publish_command"]
+
+
+@click.command("publish", short_help="Make one release.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--plan", required=True, type=click.Path(), help="The plan, in TOML.")
+@click.option("--out", required=True, type=click.Path(), help="A folder that does not exist yet.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(["csv", "parquet"]),
+    help="Format of the published rows; that of the input by default.",
+)
+@ledger_option
+@click.option(
+    "--seed",
+    type=int,
+    help="Repeatable draws, for experiments: the release is marked as unfit for publication.",
+)
+@click.option(
+    "--engine", type=click.Choice(["polars"]), default="polars", help="Where the rows are."
+)
+@as_json
+def publish_command(  # noqa: PLR0913 - one parameter for each option
+    source: str,
+    plan: str,
+    out: str,
+    file_format: Format | None,
+    ledger: str | None,
+    seed: int | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Make one release of the table INPUT and write it to a new folder.
+
+    INPUT is CSV, Parquet, Arrow IPC, or a folder of Parquet files.
+    """
+    started = time.monotonic()
+    with progress() as stage:
+        publication = publish(
+            source,
+            Path(plan),
+            out,
+            ledger=ledger,
+            seed=seed,
+            file_format=file_format,
+            progress=stage,
+        )
+    seconds = time.monotonic() - started
+    with telling_what_is_done(f"the release stands at {out}"):
+        for notice in publication.private.notices:
+            say(f"voile: {notice}.")
+        if as_json:
+            print_json(_document(publication, out, seconds))
+        else:
+            say(_summary(publication, out))
+        if not publication.release.publishable:
+            say("Made with a seed: NOT fit for publication.")
+
+
+def _document(publication: Publication, out: str, seconds: float) -> dict[str, Any]:
+    private = publication.private
+    return {
+        "out": out,
+        "rows_in": private.rows_in,
+        "rows_out": private.rows_out,
+        "suppressed": private.suppressed,
+        "held": private.held,
+        "objective": float(private.objective),
+        "decision": dict(private.decision),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _summary(publication: Publication, out: str) -> str:
+    private, release = publication.private, publication.release
+    lines = [
+        f"{out}: {private.rows_out:,} of {private.rows_in:,} rows in "
+        f"{private.decision['blocks']:,} groups, sum of ranges {private.objective}",
+        release.guarantee.statement + ".",
+    ]
+    if private.suppressed:
+        lines.append(f'{private.suppressed:,} rows were left out, as nulls = "drop" says.')
+    if release.series:
+        lines.append(f"This is release {release.series.version} of series {release.series.name!r}.")
+    return "\n".join(lines)

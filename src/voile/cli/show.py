@@ -1,0 +1,101 @@
+"""What the commands share: options, progress on a terminal, JSON and tables."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from decimal import Decimal
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = [
+    "as_json",
+    "ledger_option",
+    "print_json",
+    "print_table",
+    "progress",
+    "say",
+    "telling_what_is_done",
+]
+
+_NO_TERMINAL = 160
+"""Width of tables that go to a file or a pipe."""
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Result as JSON on standard output.")
+ledger_option = click.option(
+    "--ledger",
+    envvar="VOILE_LEDGER",
+    type=click.Path(dir_okay=False),
+    help="The file that remembers the releases of each series.",
+)
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None]]:
+    """Show the present stage on a terminal, and nothing elsewhere."""
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield lambda stage: None
+        return
+    with console.status("starting") as status:
+        yield status.update
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output."""
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table on standard output; columns of numbers are flush right, None is left empty."""
+    console = Console(markup=False, highlight=False)
+    if not console.is_terminal:
+        console = Console(markup=False, highlight=False, width=_NO_TERMINAL)
+    table = Table(box=None, pad_edge=False)
+    for index, name in enumerate(columns):
+        numeric = all(isinstance(row[index], int | float | Decimal | None) for row in rows)
+        table.add_column(Text(name), justify="right" if numeric else "left")
+    for row in rows:
+        table.add_row(*(Text(_cell(value)) for value in row))
+    console.print(table)
+
+
+def _cell(value: object) -> str:
+    match value:
+        case None:
+            return ""
+        case bool() | str():
+            return str(value)
+        case int() | float() | Decimal():
+            return f"{value:,}" if not isinstance(value, Decimal) else f"{value:,f}"
+        case _:
+            return str(value)
+
+
+@contextmanager
+def telling_what_is_done(done: str) -> Iterator[None]:
+    """Tell of a deed that stands: a closed pipe, a full disk or an interrupt cannot undo it.
+
+    ``done`` is one sentence, said on standard error where telling more has failed.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except (OSError, UnicodeError, KeyboardInterrupt):
+        with suppress(OSError, ValueError):
+            # What is still in the buffer would fail once more when the process ends.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        with suppress(OSError, UnicodeError):
+            say(f"voile: {done}, but not all about it could be shown.")
+
+
+def say(message: str) -> None:
+    """A message for people, on standard error."""
+    click.echo(message, err=True)

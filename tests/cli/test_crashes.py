@@ -1,0 +1,51 @@
+"""Publishers that die at every step and at any instant; see ``crashes.py``."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+CRASHES = Path(__file__).with_name("crashes.py")
+
+
+def crashes(folder, *mode):
+    """What the publishers of ``crashes.py`` left behind."""
+    command = [sys.executable, str(CRASHES), str(folder), *mode]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    return json.loads(done.stdout)
+
+
+def test_deaths_at_every_step(tmp_path):
+    """A publisher that dies leaves nothing, or a ledger that knows of a release, at every step."""
+    found = crashes(tmp_path, "points")
+    assert found["faults"] == []
+    assert found["groupings"] == 1
+    left = {point: (f["committed"], f["released"]) for point, f in found["left"].items()}
+    nothing, known, out = (0, False), (1, False), (1, True)
+    assert left == {
+        "before the check": nothing,
+        "before the commit": nothing,
+        "inside the transaction": nothing,
+        "after the commit": known,
+        "before the write": known,
+        "during the write": known,
+        "before the document": known,
+        "before the rename": known,
+        "after the rename": out,
+    }
+
+
+@pytest.mark.slow
+def test_deaths_at_random(tmp_path):
+    """A publisher killed at any instant leaves nothing or a whole release that the ledger knows."""
+    found = crashes(tmp_path, "random", "60", "5")
+    assert found["faults"] == []
+    assert found["groupings"] == 1
+    assert found["counts"]["nothing"] > 0
+    assert sum(found["counts"].values()) == 60
+
+

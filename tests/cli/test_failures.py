@@ -1,0 +1,147 @@
+"""What is left when something fails: the disk, the user's patience, or Voile itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from voile.ledger import records
+from voile.release import folder as release_folder
+from voile.study import run as corridor
+from voile.table.polars_published import PolarsPublished
+
+STEPS = [
+    (corridor, "open_table"),
+    (corridor, "check_release"),
+    (records, "append"),
+    (PolarsPublished, "write"),
+    (release_folder, "_flush"),
+]
+"""Where things may go wrong, from reading to the last flush."""
+
+
+def failing(number):
+    """A function that raises an error of the operating system with this number."""
+
+    def fail(*_arguments, **_named):
+        raise OSError(number, os.strerror(number))
+
+    return fail
+
+
+def test_no_room_for_the_ledger(desk, order, monkeypatch):
+    """A ledger that cannot be written ends the run before anything appears."""
+    monkeypatch.setattr("voile.ledger.file.os.link", failing(errno.EPERM))
+    message = desk.fails(4, *order("out"))
+    assert "a ledger cannot be created" in message
+
+
+@pytest.mark.parametrize("broken", ["mkdtemp", "write", "document", "flush", "rename"])
+def test_failures_of_the_disk(desk, order, monkeypatch, broken):
+    """Whatever fails while a release is written: exit 2, nothing at --out, and a second run works."""
+    with monkeypatch.context() as patch:
+        match broken:
+            case "mkdtemp":
+                patch.setattr(release_folder.tempfile, "mkdtemp", failing(errno.ENOSPC))
+            case "write":
+                patch.setattr(PolarsPublished, "write", failing(errno.ENOSPC))
+            case "document":
+                patch.setattr(release_folder, "DOCUMENT", "no/release.json")
+            case "flush":
+                patch.setattr(release_folder, "_flush", failing(errno.EIO))
+            case "rename":
+                patch.setattr(Path, "rename", failing(errno.ENOSPC))
+        outcome = desk.run(*order("out"))
+    assert outcome.status == 2
+    assert str(desk / "out") in outcome.stderr
+    assert "nothing was published" not in outcome.stderr
+    assert not (desk / "out").exists()
+    assert desk.hidden() == []
+    assert desk.run(*order("out")).status == 0
+    assert desk.run("ledger", "verify", desk / "out", "--ledger", desk / "ledger.db").status == 0
+
+
+def test_failure_after_the_rename(desk, order, monkeypatch):
+    """A release whose appearance cannot be made durable is taken back."""
+    flush, place = release_folder._flush, desk / "out"
+
+    def fails_once_it_stands(folder):
+        if place.exists():
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        flush(folder)
+
+    monkeypatch.setattr(release_folder, "_flush", fails_once_it_stands)
+    outcome = desk.run(*order("out"))
+    assert outcome.status == 2
+    assert not place.exists()
+    assert desk.hidden() == []
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step[1])
+def test_interrupts(desk, order, monkeypatch, step):
+    """An interrupt at any step leaves nothing at --out, and the next run works."""
+
+    def interrupt(*_arguments, **_named):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*step, interrupt)
+        outcome = desk.run(*order("out"))
+    assert outcome.status == 130
+    assert "interrupted" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    assert not (desk / "out").exists()
+    assert desk.hidden() == []
+    assert desk.run(*order("out")).status == 0
+
+
+class Panic(BaseException):
+    """What a compiled library raises when it panics is no ``Exception``."""
+
+
+@pytest.mark.parametrize("kind", [ValueError, KeyError, RuntimeError, MemoryError, Panic])
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step[1])
+def test_faults(desk, order, monkeypatch, step, kind):
+    """A fault of Voile exits with 1, says where it happened, and repeats no private value."""
+
+    def fail(*_arguments, **_named):
+        raise kind("salary of Wilhelmina in Xanadu-7: 987654321")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(*step, fail)
+        outcome = desk.run(*order("out"))
+    assert outcome.status == 1
+    assert f"a fault of Voile: {kind.__name__} in test_failures.py" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+    for secret in desk.secrets:
+        assert secret not in outcome.stderr + outcome.stdout
+    assert not (desk / "out").exists()
+    assert desk.hidden() == []
+
+
+def test_broken_guarantee(desk, order, monkeypatch):
+    """A release that has not what it claims is a fault, and reaches neither ledger nor disk."""
+    publish = PolarsPublished.group_values
+
+    def too_narrow(self, *arguments):
+        pairs = publish(self, *arguments)
+        pairs.group[:] = range(len(pairs.group))
+        return pairs
+
+    monkeypatch.setattr(PolarsPublished, "group_values", too_narrow)
+    message = desk.fails(1, *order("out"))
+    assert "GuaranteeBrokenError" in message
+
+
+def test_permissions_of_a_release(desk, order):
+    """A release has the permissions of any new folder, and is read by whoever may read those."""
+    old = os.umask(0o027)
+    try:
+        assert desk.run(*order("out")).status == 0
+    finally:
+        os.umask(old)
+    assert (desk / "out").stat().st_mode & 0o777 == 0o750
+    assert {path.stat().st_mode & 0o777 for path in (desk / "out").iterdir()} == {0o640}

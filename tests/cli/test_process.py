@@ -1,0 +1,136 @@
+"""The command line as a process among others: rivals, full disks, signals and closed pipes."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from voile.ledger import Ledger, records
+from voile.release import folder as release_folder
+from voile.study import run as corridor
+from voile.table.polars_published import PolarsPublished
+
+VOILE = [sys.executable, "-c", "from voile.cli.main import main; main()"]
+CRASHES = Path(__file__).with_name("crashes.py")
+ENVIRONMENT = {**os.environ, "PYTHONWARNINGS": "default"}
+
+
+def start(arguments, **options):
+    """A process that runs the command line."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    return subprocess.Popen([*VOILE, *arguments], text=True, env=ENVIRONMENT, **pipes)
+
+
+@pytest.mark.parametrize("same_place", [False, True])
+def test_two_publishers_at_once(desk, order, same_place):
+    """Of two publishers at once both publish one after the other, or one does and one exits 4."""
+    outs = ["one", "one" if same_place else "two"]
+    publishers = [start(order(out)) for out in outs]
+    ends = [(*publisher.communicate(timeout=60), publisher.returncode) for publisher in publishers]
+    succeeded = [out for out, (_, _, status) in zip(outs, ends, strict=True) if status == 0]
+    assert succeeded
+    for _, stderr, status in ends:
+        assert status in ((0, 2, 4) if same_place else (0, 4)), stderr
+        assert "Traceback" not in stderr
+    assert sorted(p.name for p in desk.folder.iterdir() if p.is_dir()) == sorted(succeeded)
+    assert desk.hidden() == []
+    folders = [desk / out for out in succeeded]
+    versions = [json.loads((f / "release.json").read_text())["series"]["version"] for f in folders]
+    assert sorted(versions) == [1, 2][: len(versions)] or (same_place and versions == [2])
+    ledger = desk / "ledger.db"
+    assert desk.run("ledger", "verify", *folders, "--ledger", ledger).status == 0
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet"])
+def test_disk_that_fills(desk, order, file_format):
+    """Where the disk takes no more, exit 2 says so, and nothing stands at --out."""
+    many = [(f"p{i}", i, "York", 1000 + i) for i in range(3000)]
+    desk.csv(many)
+
+    def no_room():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+
+    arguments = order("out")[:-2]  # no ledger: it would fill the disk before the release does
+    desk.plan((desk / "plan.toml").read_text().replace('series = "s"\n', ""))
+    publisher = start([*arguments, "--format", file_format], preexec_fn=no_room)
+    _, stderr = publisher.communicate(timeout=60)
+    assert publisher.returncode == 2, stderr
+    assert "the release cannot be written" in stderr
+    assert not (desk / "out").exists()
+    assert desk.hidden() == []
+
+
+def test_interrupt_of_a_process(desk, order):
+    """Ctrl-C while a process waits for a ledger that another holds: no trace, no traceback."""
+    assert desk.run(*order("first")).status == 0
+    before = desk.files()
+    with Ledger(desk / "ledger.db")._file.writing():
+        publisher = start(order("out"))
+        deadline = time.monotonic() + 30
+        while not _waits_for(publisher.pid, desk / "ledger.db") and time.monotonic() < deadline:
+            time.sleep(0.02)
+        publisher.send_signal(signal.SIGINT)
+        # SQLite waits in C; Python hears of the signal when the wait ends.
+    _, stderr = publisher.communicate(timeout=90)
+    assert publisher.returncode in (130, 0), stderr
+    assert "Traceback" not in stderr
+    if publisher.returncode:
+        assert not (desk / "out").exists()
+        after = desk.files()
+        assert {name for name in after if name != "ledger.db"} == {
+            name for name in before if name != "ledger.db"
+        }
+
+
+def _waits_for(process, path):
+    """Whether a process has a file open."""
+    try:
+        return any(os.path.samefile(fd, path) for fd in Path(f"/proc/{process}/fd").iterdir())
+    except OSError:
+        return False
+
+
+def test_standard_output_that_is_full(desk, order):
+    """A release that stands is no failure, though telling of it fails."""
+    with Path("/dev/full").open("w") as full:
+        publisher = start([*order("out"), "--json"], stdout=full)
+        _, stderr = publisher.communicate(timeout=60)
+    assert publisher.returncode == 0, stderr
+    assert (desk / "out" / "release.json").is_file()
+    assert "the release stands at" in stderr
+
+
+def test_standard_output_that_is_closed(desk, order):
+    """A reader that went away is no failure of a release that stands."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    publisher = start([*order("out"), "--json"], stdout=writing)
+    os.close(writing)
+    _, stderr = publisher.communicate(timeout=60)
+    assert publisher.returncode == 0, stderr
+    assert (desk / "out" / "release.json").is_file()
+    assert "Traceback" not in stderr
+
+
+def test_process(desk, order):
+    """The installed command publishes, with the document alone on standard output."""
+    publisher = start([*order("out"), "--json"])
+    stdout, stderr = publisher.communicate(timeout=60)
+    assert publisher.returncode == 0, stderr
+    assert json.loads(stdout)["rows_out"] == 10
+    assert stderr == ""
+    again = start(order("out"))
+    _, stderr = again.communicate(timeout=60)
+    assert again.returncode == 2
+    assert stderr.startswith("voile: ")
+
+
