@@ -13,13 +13,13 @@ import numpy as np
 PLACE = Path(__file__).parents[1] / "src" / "voile" / "cli" / "example"
 JANUARY, FEBRUARY = 160, 200
 FIRST = {
-    "f": "Ada Mina Rosa Lena Ines Yara Noor Edda Tove Saga Kiri Oona Vera Zita Lucie Amal".split(),
-    "m": "Otto Karl Emil Jonas Ravi Tariq Milan Hugo Bram Ilja Nils Pavel Anton Dario Luc Sami".split(),
+    "f": "Ada,Mina,Rosa,Lena,Ines,Yara,Noor,Edda,Tove,Saga,Kiri,Oona,Vera,Zita,Lucie,Amal",
+    "m": "Otto,Karl,Emil,Jonas,Ravi,Tariq,Milan,Hugo,Bram,Ilja,Nils,Pavel,Anton,Dario,Luc,Sami",
 }
 LAST = (
-    "Berg Okoro Silva Novak Haddad Lind Moreau Conti Weiss Duarte Ito Kaya Larsen Popov Quint "
-    "Rossi Sato Toivonen Vidal Walsh"
-).split()
+    "Berg,Okoro,Silva,Novak,Haddad,Lind,Moreau,Conti,Weiss,Duarte,Ito,Kaya,Larsen,Popov,Quint,"
+    "Rossi,Sato,Toivonen,Vidal,Walsh"
+)
 DEPARTMENTS = {"warehouse": 29_000, "delivery": 31_000, "office": 38_000, "engineering": 52_000}
 ZIP_CODES = ["00120", "00134", "00178", "00213", "00257"]
 
@@ -35,7 +35,7 @@ def people(rng: np.random.Generator, count: int) -> list[dict[str, object]]:
         drawn.append(
             {
                 "employee": f"E{number + 1001}",
-                "name": f"{rng.choice(FIRST[sex])} {rng.choice(LAST)}",
+                "name": f"{rng.choice(FIRST[sex].split(','))} {rng.choice(LAST.split(','))}",
                 "age": age,
                 "sex": sex,
                 "zip": str(rng.choice(ZIP_CODES)),

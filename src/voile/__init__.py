@@ -11,7 +11,7 @@
     release.to_native()             # a data frame of the kind that went in
     voile.write_release(release, "out")
 
-``voile.publish`` does the whole of it from a file and a plan, with a ledger for series.
+``voile.make_release`` does the whole of it from a file and a plan, with a ledger for series.
 """
 
 from importlib import import_module
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from voile.release.release import Guarantee, Release
     from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
     from voile.schema.roles import Roles
-    from voile.study.run import publish
+    from voile.study.run import make_release
     from voile.table.opening import open_frame, open_table
 
 _HOMES = {
@@ -45,7 +45,7 @@ _HOMES = {
     "answer": "voile.query",
     "open_frame": "voile.table.opening",
     "open_table": "voile.table.opening",
-    "publish": "voile.study.run",
+    "make_release": "voile.study.run",
     "read_plan": "voile.schema.plan",
     "read_release": "voile.release.folder",
     "write_release": "voile.release.folder",
@@ -62,9 +62,9 @@ __all__ = [
     "Release",
     "Roles",
     "answer",
+    "make_release",
     "open_frame",
     "open_table",
-    "publish",
     "read_plan",
     "read_release",
     "write_release",

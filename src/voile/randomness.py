@@ -114,7 +114,10 @@ class Key:
         Word i is a function of the key and of i alone: AES in counter mode.
         """
         encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.CTR(bytes(16))).encryptor()
-        return np.frombuffer(encryptor.update(bytes(8 * count)), dtype="<u8")
+        drawn = np.empty(count, dtype=np.uint64)
+        for part in parts(count):
+            drawn[part] = np.frombuffer(encryptor.update(bytes(drawn[part].nbytes)), dtype="<u8")
+        return drawn
 
     def digest(self, message: bytes) -> int:
         """64 pseudorandom bits for a message of any length (keyed BLAKE2b)."""

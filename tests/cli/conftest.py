@@ -161,5 +161,6 @@ def order(desk, plan_text) -> Callable[[str], list[str]]:
     plan = desk.plan(plan_text + 'series = "s"\n')
     table, ledger = desk.csv(), desk / "ledger.db"
     return lambda out: [
-        "publish", str(table), "--plan", str(plan), "--out", str(desk / out), "--ledger", str(ledger)
-    ]  # fmt: skip
+        *("publish", str(table), "--plan", str(plan)),
+        *("--out", str(desk / out), "--ledger", str(ledger)),
+    ]

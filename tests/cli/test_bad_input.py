@@ -74,7 +74,9 @@ def test_tables(desk, case):
         assert words in message
 
 
-@pytest.mark.parametrize("case", [c for c in BAD_TABLES if "sensitive" not in c and "null" not in c])
+@pytest.mark.parametrize(
+    "case", [c for c in BAD_TABLES if "sensitive" not in c and "null" not in c]
+)
 def test_tables_of_a_series(desk, plan_text, case):
     """A bad table leaves the ledger of its series as it was."""
     plan = desk.plan(plan_text + 'series = "s"\n')
@@ -102,6 +104,14 @@ def test_unreadable_table(desk):
     assert outcome.status == 2
     assert "check its permissions" in outcome.stderr
     assert sorted(os.listdir(desk.folder)) == sorted([*before, "plan.toml"])
+
+
+def test_pipe_as_table(desk):
+    """A named pipe is refused, not waited for."""
+    os.mkfifo(desk / "pipe.csv")
+    message = desk.publish_fails(2, desk / "pipe.csv")
+    assert "neither a file nor a folder" in message
+    assert "save the table first" in message
 
 
 @pytest.mark.parametrize("name", ["people.parquet", "people.arrow", "people.csv.gz"])
@@ -305,7 +315,9 @@ def test_series_without_ledger(desk, plan_text):
     assert "--ledger FILE" in message
 
 
-@pytest.mark.parametrize("content", [b"Dear ledger,\nall is well.\n", b"", b"SQLite format 3\0" * 9])
+@pytest.mark.parametrize(
+    "content", [b"Dear ledger,\nall is well.\n", b"", b"SQLite format 3\0" * 9]
+)
 def test_file_that_is_no_ledger(desk, plan_text, content):
     """What is not a ledger is never taken for one, nor written to: it cannot vouch for anything."""
     plan = desk.plan(plan_text + 'series = "s"\n')
@@ -407,12 +419,25 @@ def test_infeasible(desk, plan_text, rows, terms, told):
     """Infeasible terms exit with 3 and name the largest k and e that would do."""
     modest = [("Zoe", 52, "York", 1001), *rows[1:]]
     table = desk.csv(modest)
-    message = desk.publish_fails(3, table, plan=desk.plan(plan_text.replace("k = 2\ne = 100", terms)))
+    message = desk.publish_fails(
+        3, table, plan=desk.plan(plan_text.replace("k = 2\ne = 100", terms))
+    )
     for words in told:
         assert words in message
     for enough in ("k = 10\ne = 100", "k = 2\ne = 1800"):
         out = enough.replace("\n", "")
         desk.publish(table, plan=desk.plan(plan_text.replace("k = 2\ne = 100", enough)), out=out)
+
+
+@pytest.mark.parametrize("term", ["k = 99999999999999999999", "e = 1e400", "e = 1e5000"])
+def test_absurd_terms(desk, plan_text, rows, term):
+    """Terms beyond all measure are infeasible or wrong, and no fault of Voile."""
+    table = desk.csv([("Zoe", 52, "York", 1001), *rows[1:]])
+    old = "k = 2" if term[0] == "k" else "e = 100"
+    plan = desk.plan(plan_text.replace(old, term))
+    outcome = desk.run("publish", table, "--plan", plan, "--out", desk / "out")
+    assert outcome.status in (2, 3), outcome.stderr
+    assert not (desk / "out").exists()
 
 
 def test_infeasible_for_a_constant_column(desk):

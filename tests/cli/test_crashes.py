@@ -47,5 +47,3 @@ def test_deaths_at_random(tmp_path):
     assert found["groupings"] == 1
     assert found["counts"]["nothing"] > 0
     assert sum(found["counts"].values()) == 60
-
-

@@ -41,7 +41,7 @@ def test_no_room_for_the_ledger(desk, order, monkeypatch):
 
 @pytest.mark.parametrize("broken", ["mkdtemp", "write", "document", "flush", "rename"])
 def test_failures_of_the_disk(desk, order, monkeypatch, broken):
-    """Whatever fails while a release is written: exit 2, nothing at --out, and a second run works."""
+    """Whatever fails while a release is written: exit 2, nothing at --out; the next run works."""
     with monkeypatch.context() as patch:
         match broken:
             case "mkdtemp":

@@ -37,7 +37,9 @@ DIALECTS = {
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_dialects(desk, rows, dialect):
     """A table in any dialect and encoding gives, byte for byte, the release of the plain one."""
-    accented = [(name, age, f"Zürich-{city}, Süd".replace(",", ""), s) for name, age, city, s in rows]
+    accented = [
+        (name, age, f"Zürich-{city}, Süd".replace(",", ""), s) for name, age, city, s in rows
+    ]
     plain, _ = desk.publish(desk.file(text_of(accented)), *SEED, out="plain")
     other, _ = desk.publish(desk.file(DIALECTS[dialect](accented), "other.csv"), *SEED, out="other")
     assert (other / "data.csv").read_bytes() == (plain / "data.csv").read_bytes()
@@ -107,7 +109,9 @@ def test_dictionary_columns(desk, rows):
     frame = pl.read_csv(table)
     plain, _ = desk.publish(table, *SEED, "--format", "parquet", out="plain")
     arrow = frame.to_arrow()
-    for number, values in enumerate((["Bath", "Leeds", "Xanadu-7", "York"], ["York", "Xanadu-7", "Leeds", "Bath"])):
+    for number, values in enumerate(
+        (["Bath", "Leeds", "Xanadu-7", "York"], ["York", "Xanadu-7", "Leeds", "Bath"])
+    ):
         codes = pa.array([values.index(city) for _, _, city, _ in rows], pa.int8())
         cities = pa.DictionaryArray.from_arrays(codes, pa.array(values))
         path = desk / f"{number}.parquet"

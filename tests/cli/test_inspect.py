@@ -76,7 +76,9 @@ def test_quasi_identifiers_of_a_plan(desk):
 def test_without_quasi_identifiers(desk):
     """Without a plan, columns of few values are assumed, and that is said."""
     assert measured(desk, desk.csv())["exposure"]["assumed"] is True
-    assert "name others with --plan or --quasi-identifiers" in desk.run("inspect", desk.csv()).stdout
+    assert (
+        "name others with --plan or --quasi-identifiers" in desk.run("inspect", desk.csv()).stdout
+    )
 
 
 @pytest.mark.parametrize("names", ["age, city", "age,city,age", " age,city "])

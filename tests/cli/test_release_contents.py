@@ -17,7 +17,15 @@ COLUMNS = ["badge", "name", "zip", "age", "city", "note", "salary"]
 def planted_rows():
     """Rows whose identifiers, unplanned columns and places in the file would be recognised."""
     return [
-        (f"badge-{900000 + i}", f"person-{i}", f"zip-{i}", 20 + i, "York", f"unplanned-{i}", 100 * i)
+        (
+            f"badge-{900000 + i}",
+            f"person-{i}",
+            f"zip-{i}",
+            20 + i,
+            "York",
+            f"unplanned-{i}",
+            100 * i,
+        )
         for i in range(40)
     ]
 
@@ -30,7 +38,7 @@ def planted_table(desk):
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 @pytest.mark.parametrize("series", [False, True])
 def test_what_never_leaves(desk, plan_text, file_format, series):
-    """Identifiers, the record key, unplanned columns and row numbers are in no file of a release."""
+    """Identifiers, record keys, unplanned columns and row numbers are in no file of a release."""
     text = plan_text.replace('["name"]', '["badge", "name"]')
     options = ["--format", file_format]
     if series:
@@ -51,7 +59,9 @@ def test_order_of_published_rows(desk):
     """Published rows are in the order of their published quasi-identifiers, group by group."""
     folder, _ = desk.publish(planted_table(desk))
     rows = pl.read_csv(folder / "data.csv")
-    assert rows.select("group", "age", "city").rows() == sorted(rows.select("group", "age", "city").rows())
+    assert rows.select("group", "age", "city").rows() == sorted(
+        rows.select("group", "age", "city").rows()
+    )
 
 
 def test_what_is_published_is_what_came_in(desk):
@@ -122,6 +132,15 @@ def test_json_on_standard_output(desk, rows):
     assert told["out"] == str(folder)
     assert (told["rows_in"], told["rows_out"], told["suppressed"], told["held"]) == (10, 10, 0, 0)
     assert told["seconds"] >= 0
+
+
+def test_objective_is_a_number_of_json(desk, plan_text):
+    """The objective is exact, and JSON, though it exceed every binary fraction."""
+    table = desk.file("age,salary\n31,1e308\n32,-1e308\n33,1.5e308\n")
+    plan = plan_text.replace('["name"]', "[]").replace('["age", "city"]', '["age"]')
+    _, done = desk.publish(table, plan=desk.plan(plan))
+    assert done.document["objective"] == 25 * 10**307
+    assert "Infinity" not in done.stdout
 
 
 def test_without_json(desk):
@@ -200,7 +219,12 @@ NULLS = "name,age,city,salary\nAnn,31,York,1000\nBea,,York,1200\nCid,27,?,1450\n
         ('nulls = "category"', 0, [27, 31, 38, None], ["?", "Bath", "York", "York"]),
         ('nulls = "drop"', 1, [27, 31, 38], ["?", "Bath", "York"]),
         ('nulls = "drop"\nmissing = ["?"]', 2, [31, 38], ["Bath", "York"]),
-        ('nulls = "category"\nmissing = ["?"]', 0, [27, 31, 38, None], ["Bath", "York", "York", None]),
+        (
+            'nulls = "category"\nmissing = ["?"]',
+            0,
+            [27, 31, 38, None],
+            ["Bath", "York", "York", None],
+        ),
     ],
 )
 def test_nulls(desk, plan_text, policy, suppressed, ages, cities):

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from voile.publish.ke_anonymity import KEAnonymity
-from voile.study.run import publish
+from voile.study.run import make_release
 
 FIRST = [(f"p{i}", 20 + i, "York", 100 * i) for i in range(1, 7)]
 LATE = ("p7", 35, "Xanadu-7", 350)
@@ -70,7 +70,7 @@ def test_first_release(series):
 
 
 def test_held_rows(series):
-    """A row without company is held, said, kept from every file, and published when company came."""
+    """A row without company is held, said, kept from every file, and published later on."""
     first, _ = series.publish(FIRST)
     second, done = series.publish([*FIRST, LATE], "--format", "parquet")
     assert (done.document["held"], done.document["rows_in"], done.document["rows_out"]) == (1, 7, 6)
@@ -260,6 +260,13 @@ def test_bad_record_keys(desk, plan_text, rows, told):
     assert told in message
 
 
+def test_ledger_of_the_environment(desk, plan_text, monkeypatch):
+    """VOILE_LEDGER names the ledger where --ledger does not."""
+    monkeypatch.setenv("VOILE_LEDGER", str(desk / "ledger.db"))
+    desk.publish(desk.csv(FIRST), plan=desk.plan(plan_text + BY_ORDER))
+    assert "1 versions" in desk.run("ledger", "verify", desk / "out").stderr
+
+
 def test_series_are_apart(desk, plan_text):
     """Two series in one ledger know nothing of each other."""
     pay = Series(desk, plan_text + BY_ORDER)
@@ -303,7 +310,7 @@ def test_publisher_in_between(desk, plan_text, terms, monkeypatch):
         publication = prepare(self, *arguments)
         if not other.exists():
             monkeypatch.setattr(KEAnonymity, "prepare", prepare)
-            publish(table, series.plan, other, ledger=series.ledger)
+            make_release(table, series.plan, other, ledger=series.ledger)
         return publication
 
     monkeypatch.setattr(KEAnonymity, "prepare", overtaken)

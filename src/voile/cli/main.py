@@ -10,7 +10,9 @@ Subcommands are imported when they are called, so that each starts as fast as it
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -60,6 +62,8 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with its exit status."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave nothing half-made
     try:
         command.main(args=arguments, prog_name="voile", standalone_mode=False)
         status = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import click
 
 from voile.cli.show import as_json, ledger_option, print_json, progress, say, telling_what_is_done
 from voile.release.release import Publication
-from voile.study.run import publish
+from voile.schema.numbers import json_number
+from voile.study.run import make_release
 from voile.table.protocol import Format
 
 __all__ = ["publish_command"]
@@ -52,7 +54,7 @@ def publish_command(  # noqa: PLR0913 - one parameter for each option
     """
     started = time.monotonic()
     with progress() as stage:
-        publication = publish(
+        publication = make_release(
             source,
             Path(plan),
             out,
@@ -65,6 +67,8 @@ def publish_command(  # noqa: PLR0913 - one parameter for each option
     with telling_what_is_done(f"the release stands at {out}"):
         for notice in publication.private.notices:
             say(f"voile: {notice}.")
+        if ledger and not publication.release.series:
+            say("voile: the ledger was not used: the plan names no series, so nothing is promised.")
         if as_json:
             print_json(_document(publication, out, seconds))
         else:
@@ -81,7 +85,7 @@ def _document(publication: Publication, out: str, seconds: float) -> dict[str, A
         "rows_out": private.rows_out,
         "suppressed": private.suppressed,
         "held": private.held,
-        "objective": float(private.objective),
+        "objective": json_number(Decimal(private.objective)),
         "decision": dict(private.decision),
         "seconds": round(seconds, 3),
     }

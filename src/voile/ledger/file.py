@@ -146,9 +146,12 @@ class LedgerFile:
             with self._explained(), closing(self._connect(unfinished)) as connection:
                 _migrate(connection)
             _link(unfinished, final, self.path)
+            _sync_folder(final.parent)
+        except OSError as error:
+            msg = f"{self.path}: the ledger cannot be created: {error.strerror}; free the disk"
+            raise LedgerError(msg) from None
         finally:
             unfinished.unlink(missing_ok=True)
-        _sync_folder(final.parent)
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:

@@ -24,10 +24,10 @@ from voile.schema.plan import Plan, read_plan
 from voile.table.opening import open_frame, open_table
 from voile.table.protocol import Format, PrivateTable
 
-__all__ = ["publish"]
+__all__ = ["make_release"]
 
 
-def publish(
+def make_release(
     source: Any,
     plan: Plan | str | Path,
     out: str | Path | None = None,

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.errors import PlanError, TableError, nearest
@@ -52,8 +53,8 @@ class ColumnSource(Protocol):
     def names(self) -> Sequence[str]:
         """Names of the columns."""
 
-    def take(self, name: str) -> pl.Series:
-        """One column; it is asked for once."""
+    def take(self, name: str) -> pl.Series | pa.ChunkedArray:
+        """One column, once; texts may come as dictionary arrays of Arrow."""
 
 
 def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundColumns:
@@ -93,34 +94,43 @@ def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundCo
 
 
 def _take(source: ColumnSource, plan: Plan, name: str) -> DictionaryColumn:
-    declared = plan.columns.get(name, ColumnPlan())
-    return encode(_typed(source.take(name), declared, plan.missing))
+    column = source.take(name)
+    if isinstance(column, pl.Series):
+        if isinstance(column.dtype, pl.Categorical | pl.Enum):
+            column = column.cast(pl.String)  # the order of categories depends on that of rows
+        _refuse_unpublishable(column)
+    return _typed(encode(column, name), plan.columns.get(name, ColumnPlan()), plan.missing)
 
 
-def _typed(column: pl.Series, declared: ColumnPlan, missing: Sequence[str]) -> pl.Series:
-    if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        column = column.cast(pl.String)  # the numbers of categories depend on the order of rows
+def _refuse_unpublishable(column: pl.Series) -> None:
     if column.dtype.is_nested() or column.dtype in _UNPUBLISHABLE:
         msg = (
             f"column {column.name!r} holds values of type {column.dtype.base_type().__name__}; "
             "turn them into numbers, texts, truth values, dates or times, or leave the column out"
         )
         raise TableError(msg)
-    if missing and column.dtype == pl.String:
-        column = column.replace(list(missing), None)
-    if declared.type == "text" and column.dtype != pl.String:
-        return column.cast(pl.String)
-    if declared.type == "number" and not column.dtype.is_numeric():
-        numbers = column.cast(pl.Float64, strict=False)
-        failed = numbers.is_null() & column.is_not_null()
-        if failed.any():
-            row = int(failed.to_numpy().argmax()) + 1
+
+
+def _typed(
+    column: DictionaryColumn, declared: ColumnPlan, missing: Sequence[str]
+) -> DictionaryColumn:
+    """The column in its declared type, with the declared texts missing."""
+    values = column.values
+    if missing and values.dtype == pl.String and values.is_in(missing).any():
+        column = column.mapped(values.replace(list(missing), None))
+        values = column.values
+    if declared.type == "text" and values.dtype != pl.String:
+        return column.mapped(values.cast(pl.String))
+    if declared.type == "number" and not values.dtype.is_numeric():
+        numbers = values.cast(pl.Float64, strict=False)
+        place = column.first_place(numbers.is_null() & values.is_not_null())
+        if place >= 0:
             msg = (
-                f"column {column.name!r}: row {row} is not a number, and the plan "
-                'says type = "number"; mend the row, or name the text in `missing`'
+                f"column {column.name!r}: row {place + 1} is not a number, and the plan says "
+                'type = "number"; mend the row, or name the text in `missing`'
             )
             raise TableError(msg)
-        return numbers
+        return column.mapped(numbers)
     return column
 
 

@@ -7,7 +7,7 @@ distinct value, and whatever concerns rows is arithmetic on integers.
 multiset of such words: sorting them gives an order of the rows that is a function of their
 contents alone, whatever order they came in.
 
-Cost: one hash look-up a row to encode, a sort of the d distinct values, four bytes a row and
+Cost: one hash look-up a row to encode, a sort of the d distinct values, one to four bytes a row and
 column; packing and unpacking are a few instructions a row and column.
 """
 
@@ -19,14 +19,19 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["Codes", "DictionaryColumn", "encode", "sort_rows"]
+from voile.randomness import parts
+
+__all__ = ["Codes", "DictionaryColumn", "count_codes", "count_rows", "encode", "sort_rows"]
 
 Codes = NDArray[np.integer[Any]]
 
 _WORD_BITS = 64
 _DICTIONARY_LIMIT = 1 << 16
+_DENSE = 2
+"""Range of integers, in rows, up to which they are looked up by value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +41,7 @@ class DictionaryColumn:
     values: pl.Series
     """Distinct values, ascending; a missing value, if there is one, comes first."""
     codes: Codes
-    """Shape (n,), 32 bits each."""
+    """Shape (n,), in the narrowest type: one byte for up to 256 values, two for up to 65,536."""
 
     @property
     def name(self) -> str:
@@ -68,48 +73,33 @@ class DictionaryColumn:
     def only(self, rows: NDArray[np.bool_]) -> DictionaryColumn:
         """The column of the chosen rows; values that none of them has are dropped."""
         codes = self.codes[rows]
-        present = np.bincount(codes, minlength=len(self.values)) > 0
-        rank = (np.cumsum(present) - 1).astype(np.int32)
+        present = count_codes(codes, len(self.values)) > 0
+        rank = (np.cumsum(present) - 1).astype(_code_type(int(present.sum())))
         return DictionaryColumn(self.values.filter(pl.Series(present)), rank[codes])
 
+    def mapped(self, values: pl.Series) -> DictionaryColumn:
+        """The column with other values for the present ones, in their order; they may repeat."""
+        return _ascending(values, self.codes)
 
-def encode(column: pl.Series) -> DictionaryColumn:
-    """Encode a column; minus zero counts as zero."""
-    if column.dtype.is_float():
-        zero = pl.lit(0.0, dtype=column.dtype)  # adding zero would be optimised away
-        plain = pl.when(column == 0).then(zero).otherwise(column).alias(column.name)
-        column = pl.select(plain).to_series()
+
+def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryColumn:
+    """Encode a column; minus zero counts as zero.
+
+    Takes a Polars series, or a dictionary array of Arrow with the name of the column.
+    """
+    if isinstance(column, pa.ChunkedArray):
+        combined = column.unify_dictionaries().combine_chunks()
+        chunks = combined.chunks if isinstance(combined, pa.ChunkedArray) else [combined]
+        return _ascending(*_of_arrow(chunks[0], name))
+    if column.dtype.is_integer() and len(column) and not column.null_count():
+        low, high = column.min(), column.max()
+        if isinstance(low, int) and isinstance(high, int) and high - low <= _DENSE * len(column):
+            return _encode_dense(column, low)
     if column.dtype == pl.String:
-        values, codes = _encode_text(column)
-    elif column.dtype.is_nested() or column.dtype == pl.Object:
-        values, codes = _encode_text(column.cast(pl.String))
-    else:
-        encoded: Any = column.to_arrow().dictionary_encode(null_encoding="encode")
-        values = pl.Series(column.name, encoded.dictionary, dtype=column.dtype)
-        codes = encoded.indices.to_numpy()
-    order = values.arg_sort(nulls_last=False).to_numpy()
-    rank = np.empty(len(values), dtype=np.int32)
-    rank[order] = np.arange(len(values), dtype=np.int32)
-    return DictionaryColumn(values[order], rank[codes])
-
-
-def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
-    # Categories of this column alone: the global ones would keep private texts alive.
-    categories = column.cast(pl.Categorical(pl.Categories.random()))
-    physical = categories.to_physical()
-    missing = physical.null_count() > 0
-    codes = physical.fill_null(physical.len()).to_numpy() if missing else physical.to_numpy()
-    distinct = categories.drop_nulls().unique()
-    places = distinct.to_physical().to_numpy().astype(np.int64)
-    size = int(places.max(initial=-1)) + 1
-    rank = np.zeros(size + 1, dtype=np.int32)
-    rank[places] = np.arange(len(places), dtype=np.int32)
-    values = distinct.cast(pl.String)
-    if missing:
-        rank[size] = len(places)
-        codes = np.minimum(codes, size)
-        values = values.extend(pl.Series(column.name, [None], dtype=pl.String))
-    return values, rank[codes]
+        return _ascending(*_encode_text(column))
+    encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
+    values, codes = _of_arrow(encoded, column.name)
+    return _ascending(values.cast(column.dtype), codes)
 
 
 def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
@@ -117,20 +107,122 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
 
     Each column comes with the number of its distinct codes.
     """
-    widths = [max(1, int(distinct - 1).bit_length()) for _, distinct in columns]
-    if sum(widths) > _WORD_BITS:
+    packed, widths = _packed(columns)
+    if packed is None:
         order = np.lexsort([codes for codes, _ in reversed(columns)])
         return [codes[order] for codes, _ in columns]
+    packed.sort()
+    return _unpacked(packed, widths)
+
+
+def count_rows(columns: Sequence[tuple[Codes, int]]) -> tuple[list[Codes], NDArray[np.int64]]:
+    """The distinct rows, sorted, as codes by column, and how often each stands."""
+    packed, widths = _packed(columns)
+    if packed is not None:
+        packed.sort()
+        starts = np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
+        return _unpacked(packed[starts], widths), np.diff(starts, append=len(packed))
+    rows = sort_rows(columns)
+    new = np.zeros(len(rows[0]), dtype=bool)
+    new[:1] = True
+    for codes in rows:
+        new[1:] |= codes[1:] != codes[:-1]
+    starts = np.flatnonzero(new)
+    return [codes[starts] for codes in rows], np.diff(starts, append=len(new))
+
+
+def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
+    """How often each code stands, shape (distinct,), without a wider copy of the codes."""
+    counts = np.zeros(distinct, dtype=np.int64)
+    for part in parts(len(codes)):
+        counts += np.bincount(codes[part], minlength=distinct)
+    return counts
+
+
+def _packed(columns: Sequence[tuple[Codes, int]]) -> tuple[NDArray[Any] | None, list[int]]:
+    """Rows as machine words, or None where a row does not fit; the bits of each column."""
+    widths = [max(1, int(distinct - 1).bit_length()) for _, distinct in columns]
+    if sum(widths) > _WORD_BITS:
+        return None, widths
     packed: NDArray[Any] = np.zeros(
         len(columns[0][0]), dtype=np.uint32 if sum(widths) <= _WORD_BITS // 2 else np.uint64
     )
     word = packed.dtype.type
     for (codes, _), width in zip(columns, widths, strict=True):
         packed <<= word(width % _WORD_BITS)
-        packed |= codes.astype(packed.dtype)
-    packed.sort()
+        np.bitwise_or(packed, codes, out=packed, dtype=packed.dtype, casting="unsafe")
+    return packed, widths
+
+
+def _unpacked(packed: NDArray[Any], widths: Sequence[int]) -> list[Codes]:
+    """The codes of packed rows by column; the words are used up."""
+    word = packed.dtype.type
     unpacked: list[Codes] = []
     for width in reversed(widths):
-        unpacked.append((packed & word(2**width - 1)).astype(np.int32))
+        codes = np.empty(len(packed), dtype=_code_type(2**width))
+        np.bitwise_and(packed, word(2**width - 1), out=codes, casting="unsafe")
+        unpacked.append(codes)
         packed >>= word(width % _WORD_BITS)
     return unpacked[::-1]
+
+
+def _code_type(distinct: int) -> np.dtype[np.unsignedinteger[Any]]:
+    """The narrowest type for codes below ``distinct``."""
+    return np.min_scalar_type(max(distinct - 1, 0))
+
+
+def _of_arrow(encoded: Any, name: str) -> tuple[pl.Series, Codes]:
+    values = pl.Series(name, encoded.dictionary)
+    indices = encoded.indices
+    if indices.null_count:  # a missing value gets a place of its own behind the others
+        indices = indices.fill_null(len(values))
+        values = values.extend(pl.Series(name, [None], dtype=values.dtype))
+    return values, indices.to_numpy(zero_copy_only=False)
+
+
+def _encode_dense(column: pl.Series, low: int) -> DictionaryColumn:
+    """Encode integers that lie close together: a look-up by value in place of a hash."""
+    numbers = column.to_numpy()
+    present = np.zeros(int(numbers.max()) - low + 1, dtype=bool)
+    for part in parts(len(numbers)):
+        present[numbers[part].astype(np.int64) - low] = True
+    rank = (np.cumsum(present) - 1).astype(_code_type(int(present.sum())))
+    codes = np.empty_like(rank, shape=len(numbers))
+    for part in parts(len(numbers)):
+        codes[part] = rank[numbers[part].astype(np.int64) - low]
+    values = pl.Series(column.name, np.flatnonzero(present) + low, dtype=column.dtype)
+    return DictionaryColumn(values, codes)
+
+
+def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
+    # Categories of this column alone: the global ones would keep private texts alive.
+    categories = column.cast(pl.Categorical(pl.Categories.random()))
+    distinct = categories.unique()
+    places = distinct.drop_nulls().to_physical().to_numpy().astype(np.int64)
+    size = int(places.max(initial=-1)) + 1
+    rank = np.full(size + 1, len(places), dtype=np.int32)
+    rank[places] = np.arange(len(places), dtype=np.int32)
+    values = distinct.drop_nulls().cast(pl.String)
+    if distinct.null_count():
+        values = values.extend(pl.Series(column.name, [None], dtype=pl.String))
+    physical = categories.to_physical().fill_null(size).to_numpy()
+    return values, rank[physical]
+
+
+def _ascending(values: pl.Series, codes: Codes) -> DictionaryColumn:
+    """A column from values that may repeat, in any order."""
+    if values.dtype.is_float():
+        zero = pl.lit(0.0, dtype=values.dtype)  # adding zero would be optimised away
+        plain = pl.when(values == 0).then(zero).otherwise(values).alias(values.name)
+        values = pl.select(plain).to_series()
+    order = values.arg_sort(nulls_last=False)
+    ranked = values[order]
+    new = np.ones(len(values), dtype=bool)
+    new[1:] = ranked[1:].ne_missing(ranked[:-1]).to_numpy()
+    distinct = ranked.filter(pl.Series(new))
+    rank = np.empty(len(values), dtype=_code_type(len(distinct)))
+    rank[order.to_numpy()] = np.cumsum(new) - 1
+    recoded = np.empty_like(rank, shape=len(codes))
+    for part in parts(len(codes)):
+        recoded[part] = rank[codes[part]]
+    return DictionaryColumn(distinct, recoded)

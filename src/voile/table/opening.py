@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 
 from voile.errors import TableError
 from voile.schema.plan import Plan
@@ -14,7 +15,7 @@ from voile.table.frames import from_native
 from voile.table.polars_published import PolarsPublished
 from voile.table.polars_table import PolarsTable
 from voile.table.protocol import Format, PrivateTable, PublishedTable
-from voile.table.reading import list_columns, read_frame
+from voile.table.reading import list_columns, read_column, read_frame
 
 __all__ = ["open_frame", "open_published", "open_table"]
 
@@ -58,7 +59,6 @@ class _FileColumns:
         self.names = tuple(types)
         self.is_csv = None in types.values()
         self._path = path
-        self._missing = plan.missing
         self.notes: tuple[str, ...] = ()
         self._frame: _FrameColumns | None = None
         if self.is_csv:
@@ -71,10 +71,8 @@ class _FileColumns:
             self.notes = read.notes
             self._frame = _FrameColumns(read.frame)
 
-    def take(self, name: str) -> pl.Series:
-        if self._frame:
-            return self._frame.take(name)
-        return read_frame(self._path, missing=self._missing, columns=[name]).frame[name]
+    def take(self, name: str) -> pl.Series | pa.ChunkedArray:
+        return self._frame.take(name) if self._frame else read_column(self._path, name)
 
 
 def open_published(folder: Path, texts: Collection[str] = ()) -> PublishedTable:

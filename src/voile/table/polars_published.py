@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from polars import selectors
 
 from voile.errors import QueryError
-from voile.table.dictionary import encode, sort_rows
+from voile.table.dictionary import count_rows, encode
 from voile.table.numeric import exact_numbers
 from voile.table.protocol import Format, GroupedValues
 from voile.table.value_types import kind_of_type
@@ -62,13 +63,11 @@ class PolarsPublished:
         """How often each value of a numeric column stands in each group."""
         groups, values = encode(self._frame[group]), encode(self._frame[column])
         shape = (len(groups.values), len(values.values))
-        group_codes, value_codes = sort_rows([(groups.codes, shape[0]), (values.codes, shape[1])])
-        new = (np.diff(group_codes, prepend=-1) != 0) | (np.diff(value_codes, prepend=-1) != 0)
-        starts = np.flatnonzero(new)
+        pairs, rows = count_rows([(groups.codes, shape[0]), (values.codes, shape[1])])
         return GroupedValues(
-            group=groups.values.cast(pl.Int64).to_numpy()[group_codes[starts]],
-            values=exact_numbers(values.values)[value_codes[starts]],
-            rows=np.diff(starts, append=len(new)),
+            group=groups.values.cast(pl.Int64).to_numpy()[pairs[0]],
+            values=exact_numbers(values.values)[pairs[1]],
+            rows=rows,
         )
 
     def group_members(
@@ -98,12 +97,18 @@ class PolarsPublished:
         return dict(zip(counted[group].to_list(), counted["rows"].to_list(), strict=True))
 
     def write(self, folder: Path, file_format: Format) -> Path:
-        """Write the rows to ``data.csv`` or ``data.parquet`` in a folder, durably."""
+        """Write the rows to ``data.csv`` or ``data.parquet`` in a folder, durably.
+
+        Raises ``OSError`` where the disk refuses.
+        """
         path = folder / f"data.{file_format}"
-        if file_format == "csv":
-            self._plain().sink_csv(path)
-        else:
-            self._plain().sink_parquet(path)
+        try:
+            if file_format == "csv":
+                self._plain().sink_csv(path)
+            else:
+                self._plain().sink_parquet(path)
+        except pl.exceptions.PolarsError:  # a full disk is not always an OSError to Polars
+            raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)

@@ -2,7 +2,7 @@
 
 Cost in n rows and d distinct values: opening encodes each column, one hash look-up a row; counting
 values is one pass; matching rows sorts n words; permuting within blocks sorts n words.  Memory:
-four bytes a row and column, and about 50 bytes a row while a release is made.
+one to four bytes a row and column, and about 50 bytes a row while a release is made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from voile.errors import TableError
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
 from voile.table.binding import ColumnSource, bind
-from voile.table.dictionary import Codes, DictionaryColumn, sort_rows
+from voile.table.dictionary import Codes, DictionaryColumn, count_codes, sort_rows
 from voile.table.identity import Words, row_words, unique_words
 from voile.table.numeric import broad_kind, exact_numbers, require_finite_numbers
 from voile.table.polars_published import GROUP, PolarsPublished
@@ -136,10 +136,11 @@ class PolarsTable:
         group, *codes = _published_rows(block, carried)
         cell_values, cell_rows = _ordered_cells(assignment, _cells(permuted, match))
         drawn = np.repeat(cell_values, cell_rows)
-        permute_within_runs(drawn, np.bincount(group), randomness.key("permute", column))
+        sizes = count_codes(group, int(group[-1]) + 1)
+        permute_within_runs(drawn, sizes, randomness.key("permute", column))
         columns = {c.name: c.decode(part) for c, part in zip(carried, codes, strict=True)}
         columns[column] = permuted.decode(drawn)
-        numbers = pl.Series(GROUP, group + np.int32(1))
+        numbers = pl.Series(GROUP, group.astype(np.int32) + np.int32(1))
         return PolarsPublished(
             pl.DataFrame([numbers, *(columns[name] for name in published)]), self._to_native
         )
@@ -189,7 +190,7 @@ class _MatchedRows:
 def _cells(column: DictionaryColumn, match: RowMatch | None) -> NDArray[np.int64]:
     """Rows by distinct value and class, shape (d, c)."""
     if match is None:
-        return np.bincount(column.codes, minlength=len(column.values)).reshape(-1, 1)
+        return count_codes(column.codes, len(column.values)).reshape(-1, 1)
     cells = column.codes * np.int64(match.classes) + match.rows.classes
     rows = np.bincount(cells, minlength=len(column.values) * match.classes)
     return rows.reshape(-1, match.classes)

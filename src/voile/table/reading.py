@@ -22,6 +22,7 @@ from typing import Literal, TypeVar
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from voile.errors import TableError
 from voile.table.delimited import csv_names, read_csv
@@ -142,6 +143,26 @@ def read_frame(
             raise TableError(f"{path}: the table has columns and no row; it needs at least one row")
         frame = frame.with_columns(with_missing(series, missing) for series in frame)
     return SourceFrame(frame, source.format, str(path), notes)
+
+
+def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
+    """One column of a Parquet or Arrow IPC file, or of a folder of Parquet files.
+
+    Texts in Parquet come as dictionary arrays: that is how most files store them, and it spares
+    a copy of each text.  Raises TableError as ``read_frame`` does.
+    """
+    source = _locate(path)
+    if source.encoding == "parquet" and _common_schema(source).get(name) == pl.String:
+
+        def read() -> pa.ChunkedArray:
+            pieces = (
+                pq.ParquetFile(file, read_dictionary=[name]).read(columns=[name])[name]
+                for file in source.files
+            )
+            return pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks])
+
+        return _guarded(source.path, "Parquet", read)
+    return read_frame(path, columns=[name]).frame[name]
 
 
 def list_columns(path: Path) -> Mapping[str, pl.DataType | None]:

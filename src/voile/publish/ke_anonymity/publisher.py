@@ -60,6 +60,8 @@ from voile.table.protocol import KnownRows, PrivateTable, RowMatch
 __all__ = ["KEAnonymity"]
 
 _NAME = "ke-anonymity"
+_LARGEST_EXPONENT = 400
+"""Beyond what a 64-bit float can hold; larger numbers are no ranges of anything."""
 
 
 @dataclass(frozen=True)
@@ -108,10 +110,10 @@ class KEAnonymity:
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
         """Make a single release; see ``prepare``.
 
-        Raises ``PlanError`` for a series: its releases need a ledger, so use ``voile.publish``.
+        Raises ``PlanError`` for a series, which needs a ledger: use ``voile.make_release``.
         """
         if self.series:
-            msg = "a series needs a ledger; use voile.publish(table, plan, ledger=...)"
+            msg = "a series needs a ledger; use voile.make_release(..., ledger=...)"
             raise PlanError(msg)
         return self.prepare(table, randomness or Randomness.secure()).release
 
@@ -285,7 +287,7 @@ def _range(e: object) -> Decimal:
         number = exact_decimal(e)
     except (InvalidOperation, TypeError):
         number = Decimal("NaN")
-    if not number.is_finite() or number < 0:
+    if not number.is_finite() or number < 0 or abs(number.adjusted()) > _LARGEST_EXPONENT:
         msg = "e must be a number of at least 0: the least range of a group's sensitive values"
         raise PlanError(msg)
     scale = decimals_of(number)

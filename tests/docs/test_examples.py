@@ -1,0 +1,88 @@
+"""Every example of the documentation does what it shows; see ``pages`` for how they are run."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+from tests.docs.pages import LANGUAGES, PAGES, Block, Reader, blocks_of
+
+from voile.cli.main import main
+from voile.errors import PlanError
+
+
+@pytest.fixture(scope="module")
+def careless(tmp_path_factory):
+    """The example's files, and both months published as if there were no other."""
+    folder = tmp_path_factory.mktemp("example")
+    for example in files("voile.cli").joinpath("example").iterdir():
+        if example.name.endswith((".csv", ".toml")):
+            (folder / example.name).write_bytes(example.read_bytes())
+    for month in ("january", "february"):
+        table, out = folder / f"payroll-{month}.csv", folder / f"careless-{month}"
+        plan = folder / "plan-without-series.toml"
+        with contextlib.redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as leave:
+            main(["publish", str(table), "--plan", str(plan), "--out", str(out)])
+        assert not leave.value.code
+    return folder
+
+
+@pytest.fixture
+def desk(careless, tmp_path, monkeypatch):
+    """A folder of one's own to work in, with nothing set in the environment."""
+    for path in careless.rglob("*"):
+        if path.is_file():
+            copy = tmp_path / path.relative_to(careless)
+            copy.parent.mkdir(exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    for name in ("COLUMNS", "VOILE_LEDGER", "VOILE_TRACEBACK"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_examples_of_a_page_do_what_they_show(page, desk):
+    """Python runs, commands print what is shown and exit as is said, plans are valid."""
+    Reader().read(page)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_of_a_page_is_of_a_known_language(page):
+    """No example escapes by a misspelt language: only sh and text are not run."""
+    for block in blocks_of(page):
+        assert block.language in LANGUAGES, block.place
+        assert block.language != "sh" or "voile" not in block.text.split(), block.place
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "error"),
+    [
+        ("console", "$ echo one\ntwo\n", "page.md:1: echo one: the output is\none"),
+        ("console", "$ printf 'one\\ntwo\\n'\none\n", "the output is\none\ntwo"),
+        ("console", "$ echo\n$ false\n", "page.md:2: false: exit status 1"),
+        ("console", "$ false\n$ echo $?\n0\n", "the output is\n1"),
+        ("console", "$ voile inspect no-such.csv\n", "exit status 2"),
+        ("console", "$ voile inspect payroll-january.csv\n...\nno line\n...\n", "160 rows"),
+        ("python", "assert 1 + 1 == 3, 'not so'\n", "not so"),
+        ("toml", "[role]\n", "unknown key 'role'"),
+    ],
+)
+def test_an_example_that_is_wrong_is_found(language, text, error, desk):
+    """Wrong output, a status that is not shown, a false assertion, a bad plan: each is told."""
+    with pytest.raises((AssertionError, PlanError), match=re.escape(error)):
+        Reader().follow(Block(Path("page.md"), language, 1, text))
+
+
+def test_an_example_that_is_right_passes(desk):
+    """Left-out lines and parts of lines fit anything, and a failure may be shown."""
+    shown = (
+        "$ voile inspect payroll-january.csv --quasi-identifiers \\\n    age,sex\n"
+        "payroll-january.csv: ... rows, 7 columns (private)\n...\n"
+        "$ voile inspect no-such.csv\nvoile: no-such.csv: ...\n$ echo $?\n2\n"
+    )
+    Reader().follow(Block(Path("page.md"), "console", 1, shown))
