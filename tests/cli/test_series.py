@@ -74,7 +74,7 @@ def test_held_rows(series):
     first, _ = series.publish(FIRST)
     second, done = series.publish([*FIRST, LATE], "--format", "parquet")
     assert (done.document["held"], done.document["rows_in"], done.document["rows_out"]) == (1, 7, 6)
-    assert "1 rows are held back" in done.stderr
+    assert "1 row is held back" in done.stderr
     assert "later release" in done.stderr
     assert blocks(second) == blocks(first)
     cities = pq.read_table(second / "data.parquet", read_dictionary=["city"])["city"]
@@ -110,7 +110,7 @@ def test_withdrawn_rows(series):
     series.publish(FIRST)
     series.publish([*FIRST, LATE])
     folder, done = series.publish([*FIRST, COMPANY, ("p9", 40, "Bath", 5200)])
-    assert "1 rows that were held back are no longer in the table" in done.stderr
+    assert "1 of the rows held back before left the table" in done.stderr
     assert (done.document["held"], done.document["rows_out"]) == (0, 8)
     assert blocks(folder)[-1] == [5000, 5200]
 

@@ -248,7 +248,7 @@ def test_rows_are_held_until_company_arrives() -> None:
     held = [publication.private.held for publication, _ in steps]
     rows = [publication.release.rows for publication, _ in steps]
     assert (held, rows) == ([0, 1, 0], [6, 6, 9])
-    assert "1 rows are held back" in steps[1][0].private.notices[0]
+    assert "1 row is held back" in steps[1][0].private.notices[0]
     assert "held" not in str(steps[1][0].release.guarantee.parameters)
 
 

@@ -89,8 +89,9 @@ class Plan:
         return self.columns.get(column, ColumnPlan()).nulls or self.nulls
 
 
-def read_plan(path: Path) -> Plan:
+def read_plan(path: str | Path) -> Plan:
     """Read and validate a plan; raises ``PlanError`` naming the file and the key."""
+    path = Path(path)
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except FileNotFoundError:

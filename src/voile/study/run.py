@@ -47,7 +47,7 @@ def make_release(
     Raises a ``VoileError``, and then nothing stands at ``out`` and the ledger is unchanged,
     unless the disk failed while the release was written: then the ledger knows of it.
     """
-    plan = plan if isinstance(plan, Plan) else read_plan(Path(plan))
+    plan = plan if isinstance(plan, Plan) else read_plan(plan)
     publisher = publisher_of(plan.method)
     if out is not None:
         check_new_folder(out)

@@ -224,7 +224,8 @@ class PrivateTable(Protocol):
         """The published columns with the values of one column permuted within each block.
 
         The permutation is uniform, and rows stand in an order that tells nothing: by block, and
-        within a block at random.  The number of the block, from 1, is the column ``group``.
+        within a block by their published contents.  The number of the block, from 1, is the column
+        ``group``.
         """
 
     def mark_rows(

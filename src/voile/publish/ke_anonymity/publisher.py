@@ -230,15 +230,17 @@ class KEAnonymity:
         held = table.rows - release.rows
         notices = list(table.notes)
         if held:
+            rows = "1 row is" if held == 1 else f"{held:,} rows are"
             notices.append(
-                f"{held:,} rows are held back: by themselves they do not number {self.k} distinct "
-                f"values with a range of {self._e:f}, and comparing this release with earlier ones "
-                "would single them out. A later release publishes them when enough company arrives"
+                f"{rows} held back: alone, the rows not yet published do not number {self.k} "
+                f"distinct values with a range of {self._e:f}, and comparing this release with "
+                "earlier ones would single them out. A later release publishes them when enough "
+                "company arrives"
             )
         if match and match.withdrawn:
             notices.append(
-                f"{match.withdrawn:,} rows that were held back are no longer in the table; they "
-                "were never published, so nothing is given away"
+                f"{match.withdrawn:,} of the rows held back before left the table; they were never "
+                "published, so nothing is given away"
             )
         widths = blocks.high.units - blocks.low.units
         return PrivateRecord(
