@@ -15,10 +15,11 @@
 """
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-__version__ = version("voile")
+from voile.version import VERSION
+
+__version__ = VERSION
 
 if TYPE_CHECKING:
     from voile.attack import DifferencingAttack

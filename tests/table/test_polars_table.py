@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import polars as pl
 from hypothesis import given
@@ -10,7 +12,7 @@ from tests.table.engine_contract import EngineContract
 
 from voile.randomness import Randomness
 from voile.schema.plan import Plan
-from voile.table.dictionary import encode, sort_rows
+from voile.table.dictionary import count_rows, encode, sort_rows
 from voile.table.opening import open_frame
 from voile.table.polars_published import PolarsPublished
 from voile.table.protocol import PrivateTable, PublishedTable
@@ -95,3 +97,31 @@ def test_runs_are_permuted_alike_with_what_stands_before_them() -> None:
     assert np.array_equal(one[4:], other[4:])
     assert sorted(one[:4].tolist()) == [0, 1, 2, 3]
     assert sorted(one[4:].tolist()) == [4, 5, 6, 7, 8, 9]
+
+
+def test_many_rows_sort_like_few() -> None:
+    """Rows that are sorted in halves come out as if sorted at once, and are counted alike."""
+    rng = np.random.default_rng(3)
+    codes, distinct = rng.integers(0, 1000, (1 << 20) + 7), 1000
+    (ordered,) = sort_rows([(codes, distinct)])
+    assert np.array_equal(ordered, np.sort(codes))
+    (values,), rows = count_rows([(codes, distinct)])
+    assert np.array_equal(values, np.arange(1000))
+    assert np.array_equal(rows, np.bincount(codes))
+
+
+@given(st.data(), st.sampled_from([[3, 2], [2**31, 2**31, 4]]))
+def test_rows_are_counted_like_tuples(data: st.DataObject, distinct: list[int]) -> None:
+    """Distinct rows ascend with how often they stand, whether or not they fit in a word."""
+    rows = data.draw(
+        st.lists(
+            st.tuples(*(st.sampled_from([0, 1, d - 1]) for d in distinct)), min_size=1, max_size=9
+        )
+    )
+    columns = [
+        (np.array(codes), d) for codes, d in zip(zip(*rows, strict=True), distinct, strict=True)
+    ]
+    parts, counts = count_rows(columns)
+    found = zip(*(part.tolist() for part in parts), strict=True)
+    assert dict(zip(found, counts.tolist(), strict=True)) == Counter(rows)
+    assert len(counts) == len(set(rows))

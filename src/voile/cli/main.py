@@ -22,6 +22,7 @@ from typing import NoReturn
 import click
 
 from voile.errors import VoileError
+from voile.version import VERSION
 
 __all__ = ["command", "main"]
 
@@ -55,7 +56,7 @@ class _Commands(click.Group):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="voile")
+@click.version_option(VERSION)
 def command() -> None:
     """Publish data that people can use without giving away anyone who is in it."""
 

@@ -8,13 +8,12 @@ custodian wants to know beyond it (rows held back, the objective reached) travel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from importlib.metadata import version
+from dataclasses import dataclass
 from typing import Any
 
 from voile.release.history import History
 from voile.table.protocol import PublishedTable
+from voile.version import VERSION
 
 __all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"]
 
@@ -81,7 +80,7 @@ class Release:
     publishable: bool
     """False where the randomness came from a seed that others may know."""
     series: SeriesPlace | None = None
-    voile: str = field(default_factory=partial(version, "voile"))
+    voile: str = VERSION
     """Version of Voile that made the release."""
 
     @property

@@ -14,6 +14,7 @@ column; packing and unpacking are a few instructions a row and column.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +25,20 @@ from numpy.typing import NDArray
 
 from voile.randomness import parts
 
-__all__ = ["Codes", "DictionaryColumn", "count_codes", "count_rows", "encode", "sort_rows"]
+__all__ = [
+    "Codes",
+    "DictionaryColumn",
+    "count_codes",
+    "count_rows",
+    "encode",
+    "look_up",
+    "sort_rows",
+]
 
 Codes = NDArray[np.integer[Any]]
 
 _WORD_BITS = 64
+_MANY = 1 << 20
 _DICTIONARY_LIMIT = 1 << 16
 _DENSE = 2
 """Range of integers, in rows, up to which they are looked up by value."""
@@ -111,7 +121,7 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
     if packed is None:
         order = np.lexsort([codes for codes, _ in reversed(columns)])
         return [codes[order] for codes, _ in columns]
-    packed.sort()
+    _sort(packed)
     return _unpacked(packed, widths)
 
 
@@ -119,7 +129,7 @@ def count_rows(columns: Sequence[tuple[Codes, int]]) -> tuple[list[Codes], NDArr
     """The distinct rows, sorted, as codes by column, and how often each stands."""
     packed, widths = _packed(columns)
     if packed is not None:
-        packed.sort()
+        _sort(packed)
         starts = np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
         return _unpacked(packed[starts], widths), np.diff(starts, append=len(packed))
     rows = sort_rows(columns)
@@ -129,6 +139,14 @@ def count_rows(columns: Sequence[tuple[Codes, int]]) -> tuple[list[Codes], NDArr
         new[1:] |= codes[1:] != codes[:-1]
     starts = np.flatnonzero(new)
     return [codes[starts] for codes in rows], np.diff(starts, append=len(new))
+
+
+def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
+    """``table[codes]``, without a wider copy of the codes and without the interpreter's lock."""
+    found = np.empty_like(table, shape=len(codes))
+    for part in parts(len(codes)):
+        np.take(table, codes[part], out=found[part], mode="clip")
+    return found
 
 
 def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
@@ -152,6 +170,17 @@ def _packed(columns: Sequence[tuple[Codes, int]]) -> tuple[NDArray[Any] | None, 
         packed <<= word(width % _WORD_BITS)
         np.bitwise_or(packed, codes, out=packed, dtype=packed.dtype, casting="unsafe")
     return packed, widths
+
+
+def _sort(words: NDArray[Any]) -> None:
+    """Sort in place, many words in two halves at a time."""
+    if len(words) < _MANY:
+        words.sort()
+        return
+    middle = len(words) // 2
+    with ThreadPoolExecutor(2) as pool:  # sorting releases the interpreter's lock
+        list(pool.map(np.ndarray.sort, (words[:middle], words[middle:])))
+    words.sort(kind="stable")  # a merge: this sort goes by the ascending runs that it finds
 
 
 def _unpacked(packed: NDArray[Any], widths: Sequence[int]) -> list[Codes]:
@@ -189,7 +218,8 @@ def _encode_dense(column: pl.Series, low: int) -> DictionaryColumn:
     rank = (np.cumsum(present) - 1).astype(_code_type(int(present.sum())))
     codes = np.empty_like(rank, shape=len(numbers))
     for part in parts(len(numbers)):
-        codes[part] = rank[numbers[part].astype(np.int64) - low]
+        offsets = numbers[part].astype(np.int64) - low
+        np.take(rank, offsets, out=codes[part], mode="clip")
     values = pl.Series(column.name, np.flatnonzero(present) + low, dtype=column.dtype)
     return DictionaryColumn(values, codes)
 
@@ -222,7 +252,4 @@ def _ascending(values: pl.Series, codes: Codes) -> DictionaryColumn:
     distinct = ranked.filter(pl.Series(new))
     rank = np.empty(len(values), dtype=_code_type(len(distinct)))
     rank[order.to_numpy()] = np.cumsum(new) - 1
-    recoded = np.empty_like(rank, shape=len(codes))
-    for part in parts(len(codes)):
-        recoded[part] = rank[codes[part]]
-    return DictionaryColumn(distinct, recoded)
+    return DictionaryColumn(distinct, look_up(rank, codes))

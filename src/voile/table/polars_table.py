@@ -8,6 +8,7 @@ one to four bytes a row and column, and about 50 bytes a row while a release is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from voile.errors import TableError
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
 from voile.table.binding import ColumnSource, bind
-from voile.table.dictionary import Codes, DictionaryColumn, count_codes, sort_rows
+from voile.table.dictionary import Codes, DictionaryColumn, count_codes, look_up, sort_rows
 from voile.table.identity import Words, row_words, unique_words
 from voile.table.numeric import broad_kind, exact_numbers, require_finite_numbers
 from voile.table.polars_published import GROUP, PolarsPublished
@@ -133,11 +134,11 @@ class PolarsTable:
         permuted = self._column(column)
         block = _block_of_rows(assignment, permuted.codes, match)
         carried = [self._column(name) for name in published if name != column]
-        group, *codes = _published_rows(block, carried)
-        cell_values, cell_rows = _ordered_cells(assignment, _cells(permuted, match))
-        drawn = np.repeat(cell_values, cell_rows)
-        sizes = count_codes(group, int(group[-1]) + 1)
-        permute_within_runs(drawn, sizes, randomness.key("permute", column))
+        cells = _ordered_cells(assignment, _cells(permuted, match))
+        with ThreadPoolExecutor(1) as pool:  # rows and values are independent of each other
+            drawing = pool.submit(_drawn_values, *cells, randomness.key("permute", column))
+            group, *codes = _published_rows(block, carried)
+            drawn = drawing.result()
         columns = {c.name: c.decode(part) for c, part in zip(carried, codes, strict=True)}
         columns[column] = permuted.decode(drawn)
         numbers = pl.Series(GROUP, group.astype(np.int32) + np.int32(1))
@@ -198,7 +199,9 @@ def _cells(column: DictionaryColumn, match: RowMatch | None) -> NDArray[np.int64
 
 def _block_of_rows(assignment: BlockAssignment, codes: Codes, match: RowMatch | None) -> Codes:
     block = assignment.block.astype(np.int32)
-    of_rows: Codes = block[codes, 0 if match is None else match.rows.classes]
+    if match is None:
+        return look_up(block[:, 0], codes)
+    of_rows: Codes = block[codes, match.rows.classes]
     return of_rows
 
 
@@ -212,9 +215,18 @@ def _published_rows(block: Codes, carried: Sequence[DictionaryColumn]) -> list[C
     return sort_rows(columns)
 
 
-def _ordered_cells(assignment: BlockAssignment, rows: Codes) -> tuple[Codes, Codes]:
-    """Value and number of rows of each published cell, by block and then by value."""
+def _ordered_cells(assignment: BlockAssignment, rows: Codes) -> tuple[Codes, Codes, Codes]:
+    """Block, value and number of rows of each published cell, by block and then by value."""
     value, row_class = np.nonzero((assignment.block >= 0) & (rows > 0))
-    order = np.lexsort((value, assignment.block[value, row_class]))
+    block = assignment.block[value, row_class]
+    order = np.lexsort((value, block))
     value, row_class = value[order], row_class[order]
-    return value.astype(np.int32), rows[value, row_class]
+    return block[order], value.astype(np.int32), rows[value, row_class]
+
+
+def _drawn_values(block: Codes, value: Codes, rows: Codes, key: Key) -> Codes:
+    """The value of each published row, by block, permuted uniformly within each block."""
+    drawn = np.repeat(value, rows)
+    first = np.flatnonzero(np.diff(block, prepend=-1))
+    permute_within_runs(drawn, np.add.reduceat(rows, first), key)
+    return drawn

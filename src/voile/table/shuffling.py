@@ -28,7 +28,7 @@ def permute_within_runs(values: NDArray[Any], sizes: NDArray[np.int64], key: Key
     _exchange(values, np.cumsum(sizes) - sizes, sizes, key.stream(len(values)))
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def _exchange(
     values: NDArray[Any],
     starts: NDArray[np.int64],
