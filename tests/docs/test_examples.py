@@ -9,8 +9,8 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
-from tests.docs.pages import LANGUAGES, PAGES, Block, Reader, blocks_of
 
+from tests.docs.pages import LANGUAGES, PAGES, Block, Reader, blocks_of
 from voile.cli.main import main
 from voile.errors import PlanError
 

@@ -6,10 +6,10 @@ import re
 from dataclasses import fields
 
 import pytest
-from tests.docs.pages import PAGES, ROOT, blocks_of
-from tools import make_cli_reference
 
 import voile
+from tests.docs.pages import PAGES, ROOT, blocks_of
+from tools import make_cli_reference
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.schema.plan import ColumnPlan
 from voile.schema.roles import Roles

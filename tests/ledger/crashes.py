@@ -16,6 +16,7 @@ import time
 from pathlib import Path
 
 from conftest import grown
+
 from voile.ledger import Ledger
 
 

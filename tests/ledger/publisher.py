@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from conftest import grown
+
 from voile.errors import LedgerError
 from voile.ledger import Ledger
 

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.table.engine_contract import EngineContract
 
+from tests.table.engine_contract import EngineContract
 from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.table.dictionary import count_rows, encode, sort_rows

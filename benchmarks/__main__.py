@@ -1,0 +1,44 @@
+"""Run benchmarks by name, print what they found, and record it."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+
+from benchmarks.data import AbsentDataError
+from benchmarks.record import environment, print_measurement, save
+
+NAMES = (
+    "static_speed",
+    "incremental_speed",
+    "naive_baseline",
+    "publish_process",
+    "query_error",
+    "widening",
+)
+
+
+def main() -> None:
+    """Run the benchmarks that are named; a missed target is said, and is no error."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
+    parser.add_argument("--dry-run", action="store_true", help="print and record nothing")
+    arguments = parser.parse_args()
+    if unknown := set(arguments.names) - set(NAMES):
+        parser.error(f"no such benchmark: {', '.join(sorted(unknown))} (known: {', '.join(NAMES)})")
+    for name in arguments.names or NAMES:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        where = environment()
+        try:
+            measurement = importlib.import_module(f"benchmarks.{name}").run()
+        except AbsentDataError as reason:
+            print(f"{name}: skipped: {reason}", file=sys.stderr)
+            continue
+        print_measurement(name, measurement)
+        if not arguments.dry_run:
+            save(name, where, measurement)
+
+
+if __name__ == "__main__":
+    main()
