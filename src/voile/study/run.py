@@ -10,6 +10,7 @@ any other instant leaves nothing.
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,11 @@ def make_release(
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
 
     progress("reading")
-    table = _open(source, plan, publisher.record_key)
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(_open, source, plan, publisher.record_key)
+        publisher.get_ready()
+        table = opening.result()
+    del opening
     history = books.load(publisher.series) if books and publisher.series else None
     progress("publishing")
     publication = publisher.prepare(table, randomness, history)

@@ -162,11 +162,10 @@ def _packed(columns: Sequence[tuple[Codes, int]]) -> tuple[NDArray[Any] | None, 
     widths = [max(1, int(distinct - 1).bit_length()) for _, distinct in columns]
     if sum(widths) > _WORD_BITS:
         return None, widths
-    packed: NDArray[Any] = np.zeros(
-        len(columns[0][0]), dtype=np.uint32 if sum(widths) <= _WORD_BITS // 2 else np.uint64
-    )
+    dtype = np.uint32 if sum(widths) <= _WORD_BITS // 2 else np.uint64
+    packed: NDArray[Any] = columns[0][0].astype(dtype)
     word = packed.dtype.type
-    for (codes, _), width in zip(columns, widths, strict=True):
+    for (codes, _), width in zip(columns[1:], widths[1:], strict=True):
         packed <<= word(width % _WORD_BITS)
         np.bitwise_or(packed, codes, out=packed, dtype=packed.dtype, casting="unsafe")
     return packed, widths
@@ -206,7 +205,7 @@ def _of_arrow(encoded: Any, name: str) -> tuple[pl.Series, Codes]:
     if indices.null_count:  # a missing value gets a place of its own behind the others
         indices = indices.fill_null(len(values))
         values = values.extend(pl.Series(name, [None], dtype=values.dtype))
-    return values, indices.to_numpy(zero_copy_only=False)
+    return values, pl.Series(indices).to_numpy()  # Arrow itself would import pandas for this
 
 
 def _encode_dense(column: pl.Series, low: int) -> DictionaryColumn:

@@ -91,11 +91,7 @@ class PolarsTable:
     def match_rows(self, known: KnownRows, key: bytes, record_key: str | None) -> RowMatch:
         """Find the rows of earlier releases; raises ``TableError`` for a bad record key."""
         identities, contents = self._marks(Key(key), record_key)
-        place = np.searchsorted(known.identities, identities)
-        place[place == len(known.identities)] = 0
-        seen = np.zeros(self.rows, dtype=bool)
-        if len(known.identities):
-            seen = known.identities[place] == identities
+        place, seen = _places(known.identities, identities)
         changed = int((known.contents[place[seen]] != contents[seen]).sum()) if record_key else 0
         classes = np.full(self.rows, known.versions, dtype=np.int16)
         classes[seen] = known.classes[place[seen]]
@@ -105,7 +101,7 @@ class PolarsTable:
             missing=len(known.identities) - int(seen.sum()),
             changed=changed,
             fresh=self.rows - int(seen.sum()),
-            withdrawn=int((~np.isin(known.held, identities)).sum()),
+            withdrawn=len(known.held) - int(_places(known.held, identities)[1].sum()),
         )
 
     def mark_rows(
@@ -186,6 +182,15 @@ class _MatchedRows:
         order = np.argsort(identities)
         contents = self._contents[chosen][order] if len(self._contents) else self._contents
         return RowMarks(identities[order], contents)
+
+
+def _places(ascending: Words, wanted: Words) -> tuple[Codes, NDArray[np.bool_]]:
+    """Where each wanted word stands in an ascending array, and whether it does."""
+    if not len(ascending):
+        return np.zeros(len(wanted), dtype=np.int64), np.zeros(len(wanted), dtype=bool)
+    place = np.searchsorted(ascending, wanted)
+    place[place == len(ascending)] = 0
+    return place, ascending[place] == wanted
 
 
 def _cells(column: DictionaryColumn, match: RowMatch | None) -> NDArray[np.int64]:

@@ -36,8 +36,8 @@ class Terms:
 
     k: int
     e: Decimal
-    adversary: Adversary
-    search: Search
+    adversary: Adversary = "union"
+    search: Search = "full-cover"
 
 
 @dataclass(frozen=True, eq=False)

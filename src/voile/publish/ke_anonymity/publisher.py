@@ -49,13 +49,14 @@ from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
 from voile.schema.numbers import (
+    ExactNumbers,
     decimals_of,
     exact_decimal,
     json_number,
     units_of,
     unscaled,
 )
-from voile.table.protocol import KnownRows, PrivateTable, RowMatch
+from voile.table.protocol import KnownRows, PrivateTable, RowMatch, ValueCounts
 
 __all__ = ["KEAnonymity"]
 
@@ -116,6 +117,11 @@ class KEAnonymity:
             msg = "a series needs a ledger; use voile.make_release(..., ledger=...)"
             raise PlanError(msg)
         return self.prepare(table, randomness or Randomness.secure()).release
+
+    def get_ready(self) -> None:
+        """Load the compiled decisions, half a second that can pass while a table is read."""
+        two = ExactNumbers.of([0, 1])
+        decide(ValueCounts(two, np.ones((2, 1), dtype=np.int64)), (), Terms(2, Decimal(0)))
 
     def prepare(
         self, table: PrivateTable, randomness: Randomness, history: History | None = None
