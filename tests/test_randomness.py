@@ -40,9 +40,11 @@ def test_words_do_not_depend_on_the_order_of_evaluation(order: list[int]) -> Non
 
 
 def test_a_stream_can_be_continued() -> None:
-    """Word i of a stream does not depend on how many words are asked for."""
+    """Word i of a stream does not depend on where one begins, or how many words one asks for."""
     key = Randomness.seeded(2).key("stream")
-    assert np.array_equal(key.stream(10), key.stream(1000)[:10])
+    whole = key.stream(70_000)
+    for first, count in ((0, 10), (1, 10), (2, 3), (32_767, 5), (69_999, 1)):
+        assert np.array_equal(key.stream(count, first), whole[first : first + count])
 
 
 def test_absorbing_is_chained() -> None:

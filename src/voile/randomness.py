@@ -108,12 +108,14 @@ class Key:
             drawn[part] = blocks[:, 0]
         return drawn
 
-    def stream(self, count: int) -> NDArray[np.uint64]:
-        """The first ``count`` words of a stream of 64 pseudorandom bits each, shape (count,).
+    def stream(self, count: int, first: int = 0) -> NDArray[np.uint64]:
+        """Words ``first`` to ``first + count - 1`` of a stream of 64 pseudorandom bits each.
 
-        Word i is a function of the key and of i alone: AES in counter mode.
+        Word i is a function of the key and of i alone: AES in counter mode, two words a block.
         """
-        encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.CTR(bytes(16))).encryptor()
+        counter = (first // 2).to_bytes(16, "big")
+        encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.CTR(counter)).encryptor()
+        encryptor.update(bytes(8 * (first % 2)))
         drawn = np.empty(count, dtype=np.uint64)
         for part in parts(count):
             drawn[part] = np.frombuffer(encryptor.update(bytes(drawn[part].nbytes)), dtype="<u8")

@@ -99,6 +99,19 @@ def test_runs_are_permuted_alike_with_what_stands_before_them() -> None:
     assert sorted(one[4:].tolist()) == [4, 5, 6, 7, 8, 9]
 
 
+def test_a_run_longer_than_a_part_is_one_permutation() -> None:
+    """Long and short runs together: each keeps its values, and draws go on from run to run."""
+    sizes = np.array([3, (1 << 20) + 5, 2, 1 << 19, 1 << 19, 1])
+    values = np.repeat(np.arange(len(sizes)), sizes)
+    marked = np.arange(len(values))
+    key = Randomness.seeded(4).key("runs")
+    permute_within_runs(values, sizes, key)
+    permute_within_runs(marked, sizes, key)
+    assert np.array_equal(values, np.repeat(np.arange(len(sizes)), sizes))
+    assert np.array_equal(np.sort(marked), np.arange(len(marked)))
+    assert abs(np.corrcoef(marked[3 : 3 + sizes[1]], np.arange(sizes[1]))[0, 1]) < 0.01
+
+
 def test_many_rows_sort_like_few() -> None:
     """Rows that are sorted in halves come out as if sorted at once, and are counted alike."""
     rng = np.random.default_rng(3)

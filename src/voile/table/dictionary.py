@@ -13,7 +13,7 @@ column; packing and unpacking are a few instructions a row and column.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -104,7 +104,7 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
     if column.dtype.is_integer() and len(column) and not column.null_count():
         low, high = column.min(), column.max()
         if isinstance(low, int) and isinstance(high, int) and high - low <= _DENSE * len(column):
-            return _encode_dense(column, low)
+            return _encode_dense(column, low, high)
     if column.dtype == pl.String:
         return _ascending(*_encode_text(column))
     encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
@@ -208,19 +208,28 @@ def _of_arrow(encoded: Any, name: str) -> tuple[pl.Series, Codes]:
     return values, pl.Series(indices).to_numpy()  # Arrow itself would import pandas for this
 
 
-def _encode_dense(column: pl.Series, low: int) -> DictionaryColumn:
+def _encode_dense(column: pl.Series, low: int, high: int) -> DictionaryColumn:
     """Encode integers that lie close together: a look-up by value in place of a hash."""
-    numbers = column.to_numpy()
-    present = np.zeros(int(numbers.max()) - low + 1, dtype=bool)
-    for part in parts(len(numbers)):
-        present[numbers[part].astype(np.int64) - low] = True
+    present = np.zeros(high - low + 1, dtype=bool)
+    for _, numbers in _pieces(column):
+        present[numbers - low] = True
     rank = (np.cumsum(present) - 1).astype(_code_type(int(present.sum())))
-    codes = np.empty_like(rank, shape=len(numbers))
-    for part in parts(len(numbers)):
-        offsets = numbers[part].astype(np.int64) - low
-        np.take(rank, offsets, out=codes[part], mode="clip")
+    codes = np.empty_like(rank, shape=len(column))
+    for part, numbers in _pieces(column):
+        np.take(rank, numbers - low, out=codes[part], mode="clip")
     values = pl.Series(column.name, np.flatnonzero(present) + low, dtype=column.dtype)
     return DictionaryColumn(values, codes)
+
+
+def _pieces(column: pl.Series) -> Iterator[tuple[slice, NDArray[np.int64]]]:
+    """Integers a few at a time, with their places: a whole copy would cost more than the work."""
+    start = 0
+    for chunk in column.get_chunks():
+        numbers = chunk.to_numpy()
+        for part in parts(len(numbers)):
+            stop = start + len(numbers[part])
+            yield slice(start, stop), numbers[part].astype(np.int64)
+            start = stop
 
 
 def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:

@@ -131,16 +131,14 @@ class PolarsTable:
         block = _block_of_rows(assignment, permuted.codes, match)
         carried = [self._column(name) for name in published if name != column]
         cells = _ordered_cells(assignment, _cells(permuted, match))
-        with ThreadPoolExecutor(1) as pool:  # rows and values are independent of each other
+        with ThreadPoolExecutor(2) as pool:  # rows and values are independent of each other
             drawing = pool.submit(_drawn_values, *cells, randomness.key("permute", column))
             group, *codes = _published_rows(block, carried)
-            drawn = drawing.result()
-        columns = {c.name: c.decode(part) for c, part in zip(carried, codes, strict=True)}
-        columns[column] = permuted.decode(drawn)
-        numbers = pl.Series(GROUP, group.astype(np.int32) + np.int32(1))
-        return PolarsPublished(
-            pl.DataFrame([numbers, *(columns[name] for name in published)]), self._to_native
-        )
+            coded = zip([*carried, permuted], [*codes, drawing.result()], strict=True)
+            decoded = pool.map(lambda pair: pair[0].decode(pair[1]), coded)
+            numbers = pl.Series(GROUP, group.astype(np.int32) + np.int32(1))
+            frame = pl.DataFrame([numbers, *decoded])
+        return PolarsPublished(frame.select(GROUP, *published), self._to_native)
 
     def _column(self, name: str) -> DictionaryColumn:
         return self._bound.columns[name]
