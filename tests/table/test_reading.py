@@ -11,13 +11,14 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 import pyarrow.feather
-import pyarrow.parquet
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from voile.errors import TableError
-from voile.table.reading import list_columns, read_frame
+from voile.table.dictionary import encode
+from voile.table.reading import list_columns, read_column, read_frame
 from voile.table.value_types import kind_of
 
 SECRET = "99887766"
@@ -230,14 +231,14 @@ def test_tables_without_rows_or_columns_are_refused(tmp_path: Path) -> None:
     for name in ("table.parquet", "table.arrow", "table.arrows"):
         WRITERS[name](FRAME.clear(), tmp_path / name)
         assert "no row" in error_of(tmp_path / name)
-    pa.parquet.write_table(pa.table({}), tmp_path / "none.parquet")
+    pq.write_table(pa.table({}), tmp_path / "none.parquet")
     assert "no columns" in error_of(tmp_path / "none.parquet")
 
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     """Formats that can hold twins are checked before a reader trips over them."""
     twins = pa.table([pa.array([1]), pa.array([2]), pa.array([3])], names=["a", "b", "a"])
-    pa.parquet.write_table(twins, tmp_path / "twins.parquet")
+    pq.write_table(twins, tmp_path / "twins.parquet")
     assert "two columns have one name" in error_of(tmp_path / "twins.parquet")
     with pa.ipc.new_file(str(tmp_path / "twins.arrow"), twins.schema) as writer:
         writer.write(twins)
@@ -291,3 +292,30 @@ def test_other_tables_have_the_kinds_one_expects(shared_data: Path) -> None:
     assert [kind_of(taxis[c]) for c in ("t", "lon")] == ["integer", "decimal"]
     geolife = shared_data / "trajectories" / "geolife-beijing-a.parquet"
     assert read_frame(geolife, columns=["lat", "lon"]).frame.shape == (859_391, 2)
+
+
+@pytest.mark.parametrize("writer", ["polars", "pyarrow", "dictionary"])
+def test_texts_of_parquet_come_as_they_are(tmp_path, writer):
+    """A column of texts read by itself holds what was written, by whichever writer and file."""
+    parts = [["b", None, "a"], [], ["a", "c", ""]]
+    for number, values in enumerate(parts):
+        path = tmp_path / f"part-{number}.parquet"
+        texts = pa.array(values, pa.string())
+        if writer == "polars":
+            pl.DataFrame({"t": pl.Series(values, dtype=pl.String)}).write_parquet(path)
+        elif writer == "pyarrow":
+            pq.write_table(pa.table({"t": texts}), path)
+        else:
+            pq.write_table(pa.table({"t": texts.dictionary_encode()}), path)
+    read = read_column(tmp_path, "t")
+    # Dictionaries of Arrow come as categories, which binding turns to text.
+    column = encode(read.cast(pl.String) if isinstance(read, pl.Series) else read, "t")
+    assert column.decode(column.codes).to_list() == ["b", None, "a", "a", "c", ""]
+
+
+def test_a_column_of_an_empty_parquet_file_is_refused_as_empty(tmp_path):
+    """A file with columns and no row is named as such, not as broken."""
+    path = tmp_path / "empty.parquet"
+    pl.DataFrame({"t": pl.Series([], dtype=pl.String)}).write_parquet(path)
+    with pytest.raises(TableError, match=r"empty\.parquet.*no row"):
+        read_column(path, "t")

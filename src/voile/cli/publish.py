@@ -95,7 +95,8 @@ def _summary(publication: Publication, out: str) -> str:
     private, release = publication.private, publication.release
     lines = [
         f"{out}: {private.rows_out:,} of {private.rows_in:,} rows in "
-        f"{private.decision['blocks']:,} groups, sum of ranges {private.objective}",
+        f"{private.decision['blocks']:,} group{'s' * (private.decision['blocks'] != 1)}, "
+        f"sum of ranges {private.objective}",
         release.guarantee.statement + ".",
     ]
     if private.suppressed:

@@ -1,8 +1,8 @@
 """Binding a plan to a frame: what the rows must satisfy before any method sees them.
 
-Types are set as the plan says, missing values are treated as declared, public bounds are
-checked.  Only columns that the plan names stay;
-the others never reach an engine.  Row numbers in messages count the rows of the input, from 1.
+Types are set as the plan says, missing values are treated as declared, public bounds are checked.
+Only columns that the plan names stay; the others never reach an engine.  Row numbers in messages
+count the rows of the input, from 1.
 """
 
 from __future__ import annotations

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -154,14 +155,13 @@ def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
     source = _locate(path)
     if source.encoding == "parquet" and _common_schema(source).get(name) == pl.String:
 
-        def read() -> pa.ChunkedArray:
-            pieces = (
-                pq.ParquetFile(file, read_dictionary=[name]).read(columns=[name])[name]
-                for file in source.files
-            )
-            return pa.chunked_array([chunk for piece in pieces for chunk in piece.chunks])
+        def chunks(file: Path) -> list[pa.Array]:
+            whole = pq.ParquetFile(file, read_dictionary=[name])
+            return list(whole.read(columns=[name])[name].chunks)
 
-        return _guarded(source.path, "Parquet", read)
+        pieces = [_guarded(file, "Parquet", partial(chunks, file)) for file in source.files]
+        if found := [chunk for piece in pieces for chunk in piece if len(chunk)]:
+            return pa.chunked_array(found)
     return read_frame(path, columns=[name]).frame[name]
 
 
