@@ -9,7 +9,7 @@
     release = voile.KEAnonymity(k=3, e=2000).publish(table)
     release.guarantee.statement
     release.to_native()             # a data frame of the kind that went in
-    voile.write_release(release, "out")
+    release.write("out")
 
 ``voile.make_release`` does the whole of it from a file and a plan, with a ledger for series.
 """
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.query import answer
     from voile.randomness import Randomness
-    from voile.release.folder import read_release, write_release
+    from voile.release.folder import read_release
     from voile.release.release import Guarantee, Release
     from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
     from voile.schema.roles import Roles
@@ -49,7 +49,6 @@ _HOMES = {
     "make_release": "voile.study.run",
     "read_plan": "voile.schema.plan",
     "read_release": "voile.release.folder",
-    "write_release": "voile.release.folder",
 }
 
 __all__ = [
@@ -68,7 +67,6 @@ __all__ = [
     "open_table",
     "read_plan",
     "read_release",
-    "write_release",
 ]
 
 

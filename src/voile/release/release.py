@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from voile.release.history import History
-from voile.table.protocol import PublishedTable
+from voile.table.protocol import Format, PublishedTable
 from voile.version import VERSION
 
 __all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"]
@@ -66,7 +67,7 @@ class Release:
     """Published rows, how they were made, and what they promise.
 
     ``release.table`` holds the rows, ``release.to_native()`` gives them as the kind of data frame
-    that went in, ``voile.write_release(release, folder)`` publishes them.
+    that went in, ``release.write(folder)`` publishes them.
     """
 
     table: PublishedTable
@@ -91,6 +92,12 @@ class Release:
     def to_native(self) -> Any:
         """The rows as a data frame of the kind that the private table came from."""
         return self.table.to_native()
+
+    def write(self, folder: str | Path, file_format: Format = "parquet") -> Path:
+        """Write the release to a new folder, whole or not at all; see ``write_release``."""
+        from voile.release.folder import write_release  # noqa: PLC0415 - it reads releases, too
+
+        return write_release(self, folder, file_format)
 
 
 @dataclass(frozen=True)
