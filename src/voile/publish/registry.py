@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import MISSING, fields
 
 from voile.errors import PlanError, nearest
 from voile.publish.ke_anonymity import KEAnonymity
@@ -33,9 +33,9 @@ def publisher_of(method: Method | None) -> KEAnonymity:
                 f"(known: {', '.join(known)})"
             )
             raise PlanError(msg)
-    for name in ("k", "e"):
-        if name not in method.parameters:
-            msg = f"[method] {method.name} needs the parameter {name}"
+    for field in fields(publisher):
+        if field.default is MISSING and field.name not in method.parameters:
+            msg = f"[method] {method.name} needs the parameter {field.name}"
             raise PlanError(msg)
     try:
         return publisher(**method.parameters)

@@ -31,7 +31,7 @@ from typing import Any, Literal, get_args
 from voile.errors import PlanError, nearest
 from voile.schema.roles import Roles
 
-__all__ = ["ColumnPlan", "Method", "Nulls", "Plan", "read_plan"]
+__all__ = ["ColumnPlan", "Method", "Nulls", "Plan", "one_of", "read_plan"]
 
 Nulls = Literal["refuse", "category", "drop"]
 """What becomes of missing values: an error, a value of their own, or their rows are left out."""
@@ -119,10 +119,20 @@ def parse_plan(document: Mapping[str, Any]) -> Plan:
     return Plan(
         roles=Roles(**roles),
         method=_method(document["method"]) if "method" in document else None,
-        nulls=_choice("nulls", document.get("nulls", "refuse"), Nulls),
+        nulls=one_of("nulls", document.get("nulls", "refuse"), Nulls),
         missing=_texts("missing", document.get("missing", [])),
         columns={name: _column(name, column) for name, column in columns.items()},
     )
+
+
+def one_of(where: str, value: object, choices: Any) -> Any:
+    """The value, if a ``Literal`` type allows it; raises ``PlanError`` with the nearest one."""
+    allowed = get_args(choices)
+    if value not in allowed:
+        hint = nearest(value, allowed) if isinstance(value, str) else ""
+        msg = f"{where} must be one of {', '.join(map(repr, allowed))}{hint}"
+        raise PlanError(msg)
+    return value
 
 
 def _method(value: object) -> Method:
@@ -143,8 +153,8 @@ def _column(name: str, value: object) -> ColumnPlan:
     _known_keys(where, table, [f.name for f in fields(ColumnPlan)])
     return ColumnPlan(
         bounds=_bounds(f"{where} bounds", table["bounds"]) if "bounds" in table else None,
-        nulls=_choice(f"{where} nulls", table["nulls"], Nulls) if "nulls" in table else None,
-        type=_choice(f"{where} type", table["type"], ColumnType) if "type" in table else None,
+        nulls=one_of(f"{where} nulls", table["nulls"], Nulls) if "nulls" in table else None,
+        type=one_of(f"{where} type", table["type"], ColumnType) if "type" in table else None,
     )
 
 
@@ -176,15 +186,6 @@ def _known_keys(where: str, table: Mapping[str, Any], known: Iterable[str]) -> N
         if key not in known:
             msg = f"{where}: unknown key {key!r}{nearest(key, known)} (known: {', '.join(known)})"
             raise PlanError(msg)
-
-
-def _choice(where: str, value: object, choices: Any) -> Any:
-    allowed = get_args(choices)
-    if value not in allowed:
-        hint = nearest(value, allowed) if isinstance(value, str) else ""
-        msg = f"{where} must be one of {', '.join(map(repr, allowed))}{hint}"
-        raise PlanError(msg)
-    return value
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:

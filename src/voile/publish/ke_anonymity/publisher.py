@@ -32,11 +32,11 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from voile.errors import PlanError, RefusedError, nearest
+from voile.errors import PlanError, RefusedError
 from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
 from voile.publish.ke_anonymity.full_cover import Adversary
 from voile.publish.ke_anonymity.statement import (
@@ -56,6 +56,7 @@ from voile.schema.numbers import (
     units_of,
     unscaled,
 )
+from voile.schema.plan import one_of
 from voile.table.protocol import KnownRows, PrivateTable, RowMatch, ValueCounts
 
 __all__ = ["KEAnonymity"]
@@ -90,12 +91,8 @@ class KEAnonymity:
             msg = "k must be a whole number of at least 2"
             raise PlanError(msg)
         object.__setattr__(self, "e", _range(self.e))
-        for name, choices in (("adversary", Adversary), ("search", Search)):
-            value, allowed = getattr(self, name), get_args(choices)
-            if value not in allowed:
-                hint = nearest(value, allowed) if isinstance(value, str) else ""
-                msg = f"{name} must be one of {', '.join(map(repr, allowed))}{hint}"
-                raise PlanError(msg)
+        one_of("adversary", self.adversary, Adversary)
+        one_of("search", self.search, Search)
         for name in ("series", "record_key"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value):
