@@ -30,6 +30,17 @@ def test_words_are_the_block_cipher_of_each_pair() -> None:
         assert int(key.words(first, second)[place]) == expected
 
 
+def test_blocks_are_the_block_cipher_of_word_and_counter() -> None:
+    """Blocks hold the words that pairs of row and counter have, and a second word beside each."""
+    key = Randomness.seeded(7).key("anything")
+    rows = np.arange(20_000, dtype=np.uint64)
+    for counter in (0, 5, 2**63):
+        blocks = key.blocks(rows, counter)
+        assert blocks.shape == (20_000, 2)
+        assert np.array_equal(blocks[:, 0], key.words(rows, np.full_like(rows, counter)))
+        assert not np.array_equal(blocks[:, 1], blocks[:, 0])
+
+
 @given(st.permutations(range(50)))
 def test_words_do_not_depend_on_the_order_of_evaluation(order: list[int]) -> None:
     """A row's word is a function of key and row: computing rows in another order changes none."""

@@ -37,6 +37,7 @@ Blocks128 = NDArray[np.uint64]
 _SECRET_BYTES = 32
 _MAX_SEED = 2**63
 _PART = 1 << 15
+_CHUNK = 1 << 13
 
 
 class Randomness:
@@ -70,6 +71,10 @@ class Randomness:
             len(part.encode()).to_bytes(4, "little") + part.encode() for part in purpose
         )
         return Key(blake2b(label, key=self._secret, digest_size=32).digest())
+
+    def within(self, *purpose: str) -> Randomness:
+        """Randomness for one part of a task: all that it draws is independent of the rest."""
+        return Randomness(self.key("within", *purpose).secret, publishable=self.publishable)
 
     def token(self, *purpose: str) -> str:
         """A public name of 128 bits in hexadecimal, such as the identity of a release."""
@@ -108,6 +113,14 @@ class Key:
             drawn[part] = blocks[:, 0]
         return drawn
 
+    def blocks(self, words: NDArray[np.uint64], counter: int) -> Blocks128:
+        """128 pseudorandom bits for each pair of one of n words, shape (n,), and a counter."""
+        blocks = np.empty((len(words), 2), dtype=np.uint64)
+        blocks[:, 0] = words
+        blocks[:, 1] = counter
+        self._encrypt_in_place(blocks)
+        return blocks
+
     def stream(self, count: int, first: int = 0) -> NDArray[np.uint64]:
         """Words ``first`` to ``first + count - 1`` of a stream of 64 pseudorandom bits each.
 
@@ -129,8 +142,14 @@ class Key:
         # ECB is the bare block cipher applied to each block: the pseudorandom function itself,
         # not a mode that hides anything.
         encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305
-        plain = blocks.astype("<u8", copy=False).tobytes()
-        blocks[:] = np.frombuffer(encryptor.update(plain), dtype="<u8").reshape(-1, 2)
+        # One small buffer for the cipher's output: fresh memory would cost ten times the cipher.
+        buffer = bytearray(16 * min(len(blocks), _CHUNK) + 15)
+        for start in range(0, len(blocks), _CHUNK):
+            chunk = blocks[start : start + _CHUNK]
+            plain = np.ascontiguousarray(chunk, dtype="<u8").data.cast("B")
+            encryptor.update_into(plain, buffer)
+            drawn = np.frombuffer(buffer, dtype="<u8", count=chunk.size)
+            chunk[:] = drawn.reshape(-1, 2)
 
 
 def parts(rows: int) -> Iterator[slice]:

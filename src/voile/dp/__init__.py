@@ -1,0 +1,1 @@
+"""Differential privacy without tables: mechanisms, what they spend, and what that adds up to."""

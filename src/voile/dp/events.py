@@ -1,0 +1,49 @@
+"""What happened to a data set, apart from what it costs.
+
+A publisher reports the events that drew on private rows; an accountant prices them.  An event is
+a plain value that a ledger can keep for years.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+__all__ = ["Neighbours", "PrivacyEvent"]
+
+Neighbours = Literal["add-remove", "replace"]
+"""Which data sets are neighbours: one row more or less, or one row replaced by another."""
+
+
+@dataclass(frozen=True)
+class PrivacyEvent:
+    """One use of private rows by a mechanism that is (epsilon, delta)-differentially private."""
+
+    mechanism: str
+    """Name of the mechanism, such as "exponential" or "discrete-laplace"."""
+    epsilon: Decimal
+    """At least 0."""
+    delta: Decimal = Decimal(0)
+    """At least 0 and below 1; rounded upwards where it was computed."""
+    neighbours: Neighbours = "add-remove"
+
+    def document(self) -> dict[str, Any]:
+        """The event as JSON keeps it; numbers as decimal texts, so that none is rounded."""
+        return {
+            "mechanism": self.mechanism,
+            "epsilon": format(self.epsilon, "f"),
+            "delta": str(self.delta),
+            "neighbours": self.neighbours,
+        }
+
+    @classmethod
+    def of_document(cls, document: Mapping[str, Any]) -> PrivacyEvent:
+        """The event that a document states; raises ``KeyError`` or ``ValueError``."""
+        return cls(
+            mechanism=str(document["mechanism"]),
+            epsilon=Decimal(document["epsilon"]),
+            delta=Decimal(document["delta"]),
+            neighbours=document["neighbours"],
+        )
