@@ -10,8 +10,9 @@
         `-- LedgerError           4   the ledger cannot vouch for the promises it should hold
 
 Every message says what is wrong, where, and what to do about it.  No message carries a value
-of a private table: positions (a file, a column, a row number) and counts only.  The one
-exception is asked for by the custodian: an infeasible plan names the parameters that would do.
+of a private table: positions (a file, a column, a row number) and counts only.  There are two
+exceptions, which tell the custodian what to mend: an infeasible plan names the parameters that
+would do, and a hierarchy that does not cover its column names one value that it misses.
 
 Anything that is not a ``VoileError`` is a fault of Voile and exits with status 1.
 """

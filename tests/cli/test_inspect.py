@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tomllib
 from collections import Counter
 from statistics import median
 
@@ -123,3 +124,62 @@ def test_columns_of_lists(desk):
     (_, tags) = measured(desk, desk / "t.parquet", "--quasi-identifiers", "age")["columns"]
     assert tags["type"] == "nested"
     assert tags["distinct"] == 2
+
+
+SUGGESTED = """
+[roles]
+quasi_identifiers = ["age", "zip", "since", "city", "weight"]
+
+[columns.age]
+bounds = [17, 90]
+outside = "clamp"
+"""
+
+
+def test_suggested_hierarchies_can_be_pasted(desk):
+    """With --suggest, standard output is TOML: what is known as tables, what is not as comments."""
+    table = desk.file(
+        "age,zip,since,city,weight\n31,00120,2020-01-31,York,987.5\n52,00257,2020-02-01,,12\n"
+    )
+    outcome = desk.run("inspect", table, "--plan", desk.plan(SUGGESTED), "--suggest")
+    assert outcome.status == 0, outcome.stderr
+    assert tomllib.loads(outcome.stdout)["columns"] == {
+        "age": {
+            "bounds": [17, 90],
+            "outside": "clamp",
+            "intervals": {"origin": 0, "widths": [5, 10, 20]},
+        },
+        "zip": {"type": "text", "prefix": [4, 3, 2, 1]},
+        "since": {"dates": ["month", "year"]},
+    }
+    assert "# [columns.weight]\n# declare bounds" in outcome.stdout
+    assert "# [columns.city]\n# write hierarchy" in outcome.stdout
+    for private in ("31", "52", "00120", "York", "987", "12"):
+        assert private not in outcome.stdout
+    plan = desk.plan('[roles]\nquasi_identifiers = ["age"]\n' + outcome.stdout)
+    assert desk.run("inspect", table, "--plan", plan, "--suggest").status == 0
+
+
+def test_suggestions_as_json(desk):
+    """With --json suggestions stand beside everything else; without --suggest there are none."""
+    table = desk.file("age,zip\n31,00120\n52,00257\n")
+    document = measured(desk, table, "--suggest")
+    assert document["rows"] == 2
+    assert document["suggestions"][1] == {
+        "column": "zip",
+        "keys": {"type": "text", "prefix": [4, 3, 2, 1]},
+        "note": "codes of 5 digits, of which the first ones are kept",
+    }
+    assert document["suggestions"][0]["keys"] is None
+    assert "suggestions" not in measured(desk, table)
+
+
+@pytest.mark.parametrize(
+    ("codes", "suggested"),
+    [("00120 00257", True), ("0012 00257", False), ("0012a 00257", False), ("00120 -0257", False)],
+)
+def test_codes_are_texts_of_digits_of_one_length(desk, codes, suggested):
+    """One text that is longer, or holds something else, and no prefix is suggested."""
+    table = desk.file("zip\n" + "".join(f"{code}\n" for code in codes.split()))
+    (suggestion,) = measured(desk, table, "--suggest")["suggestions"]
+    assert (suggestion["keys"] is not None) == suggested

@@ -8,6 +8,12 @@ from pathlib import Path
 import pytest
 
 from voile.errors import PlanError
+from voile.schema.hierarchy.dates import Dates
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.hierarchy.intervals import Intervals
+from voile.schema.hierarchy.prefixes import Prefixes
+from voile.schema.hierarchy.taxonomy import Taxonomy
+from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Method, Plan, parse_plan, read_plan
 from voile.schema.roles import Roles
 
@@ -50,6 +56,79 @@ def test_a_plan_is_read_as_written(tmp_path: Path) -> None:
     )
 
 
+HIERARCHIES = """
+[columns.age]
+bounds = [0, 99.5]
+outside = "clamp"
+intervals = { origin = -0.5, widths = [5, 10], unit = 0.5 }
+
+[columns.zip]
+prefix = [3, 1]
+
+[columns.since]
+dates = ["month", "year"]
+
+[columns.work]
+hierarchy = "groups/work.csv"
+
+[columns.city]
+tree = "city.txt"
+
+[columns.shift]
+tree = { day = ["early", "late"], night = [] }
+"""
+
+
+def test_every_kind_of_hierarchy_is_read_as_written(tmp_path: Path) -> None:
+    """Files are looked for beside the plan, wherever the process runs."""
+    (tmp_path / "groups").mkdir()
+    (tmp_path / "groups" / "work.csv").write_text("clerk;office;*\ndriver;road;*\n")
+    (tmp_path / "city.txt").write_text("Aix;South;*\nYork;*\n")
+    (tmp_path / "plan.toml").write_text(HIERARCHIES)
+    columns = read_plan(tmp_path / "plan.toml").columns
+    ages = Intervals((Decimal(5), Decimal(10)), Decimal("-0.5"), Decimal("0.5"))
+    assert columns == {
+        "age": ColumnPlan((Decimal(0), Decimal("99.5")), outside="clamp", hierarchy=ages),
+        "zip": ColumnPlan(hierarchy=Prefixes((3, 1))),
+        "since": ColumnPlan(hierarchy=Dates(("month", "year"))),
+        "work": ColumnPlan(hierarchy=Taxonomy((("clerk", "office", "*"), ("driver", "road", "*")))),
+        "city": ColumnPlan(hierarchy=Taxonomy((("Aix", "South", "*"), ("York", "York", "*")))),
+        "shift": ColumnPlan(
+            hierarchy=Taxonomy(
+                (("early", "day", "*"), ("late", "day", "*"), ("night", "night", "*"))
+            )
+        ),
+    }
+
+
+def test_a_column_binds_the_hierarchy_that_it_has() -> None:
+    """Its own with its bounds, and without one the values and then everything."""
+    ages = DistinctValues("number", ("3", "4"), ExactNumbers.of([3, 4]))
+    bounds = (Decimal(0), Decimal(9))
+    declared = ColumnPlan(bounds, hierarchy=Intervals((Decimal(5),))).bind_hierarchy("age", ages)
+    assert (declared.column, declared.height) == ("age", 2)
+    assert ColumnPlan(bounds).bind_hierarchy("age", ages).height == 1
+
+
+def test_a_column_made_in_python_is_checked_too() -> None:
+    """Bounds become exact numbers; what cannot be is refused where it is made."""
+    assert ColumnPlan((17, 90.5)).bounds == (Decimal(17), Decimal("90.5"))  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="wrong way round"):
+        ColumnPlan((Decimal(2), Decimal(1)))
+    with pytest.raises(PlanError, match="needs the bounds"):
+        ColumnPlan(outside="clamp")
+
+
+def test_a_mistake_in_a_hierarchy_file_names_the_plan_and_the_file(tmp_path: Path) -> None:
+    """The message leads from the plan to the column, its key, the file and the line."""
+    (tmp_path / "age.csv").write_text("1;*\n1;*\n")
+    (tmp_path / "plan.toml").write_text('[columns.age]\nhierarchy = "age.csv"\n')
+    with pytest.raises(PlanError) as caught:
+        read_plan(tmp_path / "plan.toml")
+    words = ("plan.toml: [columns.age] hierarchy: ", "age.csv: line 2 repeats the value '1'")
+    assert all(word in str(caught.value) for word in words)
+
+
 def test_a_column_may_override_the_policy_on_missing_values() -> None:
     """The column's policy goes before that of the plan."""
     plan = parse_plan({"nulls": "drop", "columns": {"age": {"nulls": "category"}}})
@@ -76,7 +155,38 @@ def test_a_column_may_override_the_policy_on_missing_values() -> None:
         ({"columns": {"age": {"bounds": [1]}}}, ["[columns.age] bounds", "two numbers"]),
         ({"columns": {"age": {"bounds": [True, 2]}}}, ["[columns.age] bounds", "two numbers"]),
         ({"columns": {"age": {"bounds": [Decimal("nan"), 2]}}}, ["[columns.age] bounds"]),
+        ({"columns": {"age": {"bounds": [1, "2"]}}}, ["[columns.age] bounds", "two numbers"]),
         ({"columns": {"age": {"type": "int"}}}, ["[columns.age] type", "one of"]),
+        ({"columns": {"age": {"outside": "clamp"}}}, ["[columns.age] outside", "needs the bounds"]),
+        (
+            {"columns": {"age": {"bounds": [1, 2], "outside": "clip"}}},
+            ["[columns.age] outside", "one of 'refuse', 'clamp'"],
+        ),
+        ({"columns": {"age": {"interval": {}}}}, ["[columns.age]", "'interval'", "'intervals'"]),
+        (
+            {"columns": {"age": {"prefix": [1], "dates": ["year"]}}},
+            ["[columns.age] declares prefix and dates", "one hierarchy"],
+        ),
+        ({"columns": {"age": {"hierarchy": 5}}}, ["[columns.age] hierarchy", "name of a file"]),
+        (
+            {"columns": {"age": {"hierarchy": "absent.csv"}}},
+            ["[columns.age] hierarchy: absent.csv", "no such file"],
+        ),
+        ({"columns": {"age": {"intervals": [5]}}}, ["[columns.age] intervals", "table"]),
+        ({"columns": {"age": {"intervals": {}}}}, ["[columns.age] intervals", "needs widths"]),
+        (
+            {"columns": {"age": {"intervals": {"width": [5]}}}},
+            ["[columns.age] intervals", "'width'", "'widths'"],
+        ),
+        (
+            {"columns": {"age": {"intervals": {"widths": [5, 1]}}}},
+            ["[columns.age] intervals: widths must ascend"],
+        ),
+        ({"columns": {"zip": {"prefix": 3}}}, ["[columns.zip] prefix: must list"]),
+        ({"columns": {"since": {"dates": "year"}}}, ["[columns.since] dates: must list"]),
+        ({"columns": {"work": {"tree": []}}}, ["[columns.work] tree: must be"]),
+        ({"columns": {"work": {"tree": {}}}}, ["[columns.work] tree: the tree is empty"]),
+        ({"columns": {"work": {"tree": "absent.txt"}}}, ["[columns.work] tree: absent.txt"]),
         ({"method": {"k": 3}}, ["[method]", "name"]),
         ({"method": "ke-anonymity"}, ["[method]", "table"]),
         ({"method": {"name": "ke-anonymity", "nulls": "drop"}}, ["nulls", "top of the plan"]),
@@ -88,6 +198,7 @@ def test_a_mistake_in_a_plan_is_named(document: dict[str, object], words: list[s
         parse_plan(document)
     for word in words:
         assert word in str(caught.value)
+    assert str(caught.value).count("[columns.") <= 1
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ import click
 
 from voile.cli.show import as_json, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
-from voile.schema.plan import read_plan
+from voile.schema.hierarchy.suggestion import Suggestion, suggest, toml_text
+from voile.schema.plan import ColumnPlan, Plan, read_plan
 from voile.table.profile import Inspected, inspect_file
 from voile.table.protocol import ColumnProfile
 
@@ -26,13 +27,22 @@ _FEW_VALUES = 100
     "--quasi-identifiers",
     help="Measure on these columns: names with commas between.",
 )
+@click.option(
+    "--suggest",
+    "suggesting",
+    is_flag=True,
+    help="Print hierarchies for the quasi-identifiers, to paste into the plan.",
+)
 @as_json
 def inspect_command(
-    source: str, plan: str | None, quasi_identifiers: str | None, as_json: bool
+    source: str, plan: str | None, quasi_identifiers: str | None, suggesting: bool, as_json: bool
 ) -> None:
     """Show the columns of the table INPUT, and how many of its rows can be told apart.
 
     The output is private: it is computed from private rows without protection.
+
+    Suggested hierarchies follow from the public bounds in the plan, and from the kinds of the
+    columns; a suggestion holds what the plan says of its column already, and replaces it.
     """
     bound = read_plan(Path(plan)) if plan else None
     with progress() as stage:
@@ -47,22 +57,27 @@ def inspect_command(
         assumed = not columns
         columns = columns or _telling(profiles)
         measured = exposure(table.group_sizes(columns)) if columns and table.rows else None
+        suggestions = _suggestions(table, profiles, columns, bound) if suggesting else []
     for note in table.notes:
         say(f"voile: {note}")
     if as_json:
-        print_json(
-            {
-                "rows": table.rows,
-                "columns": [asdict(profile) for profile in profiles],
-                "exposure": measured
-                and {
-                    "quasi_identifiers": columns,
-                    "assumed": assumed,
-                    "unique_share": measured.unique_share,
-                    **asdict(measured),
-                },
-            }
-        )
+        document = {
+            "rows": table.rows,
+            "columns": [asdict(profile) for profile in profiles],
+            "exposure": measured
+            and {
+                "quasi_identifiers": columns,
+                "assumed": assumed,
+                "unique_share": measured.unique_share,
+                **asdict(measured),
+            },
+        }
+        if suggesting:
+            document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
+        print_json(document)
+        return
+    if suggesting:
+        click.echo("\n".join(map(toml_text, suggestions)), nl=False)
         return
     _show(source, table, profiles)
     if measured:
@@ -77,6 +92,17 @@ def _names(text: str) -> list[str]:
 def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
     """Columns that may well be quasi-identifiers: more than one value, and not too many."""
     return [p.name for p in profiles if 1 < p.distinct <= _FEW_VALUES]
+
+
+def _suggestions(
+    table: Inspected, profiles: Sequence[ColumnProfile], columns: Sequence[str], plan: Plan | None
+) -> list[Suggestion]:
+    kinds = {profile.name: profile.type for profile in profiles}
+    declared = plan.columns if plan else {}
+    return [
+        suggest(name, kinds[name], table.digits(name), declared.get(name, ColumnPlan()))
+        for name in columns
+    ]
 
 
 def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> None:

@@ -9,11 +9,17 @@
 
     [columns.age]
     bounds = [17, 90]
+    outside = "clamp"               # or "refuse": a value outside the bounds is an error
+    intervals = { widths = [5, 10] }  # or another hierarchy; see ``hierarchy.declared``
 
     [method]
     name = "ke-anonymity"
     k = 3
     e = 2000
+
+    [budget]                        # of methods that spend one; see ``schema.budget``
+    data_set = "payroll-2026"
+    epsilon = 3
 
 The parameters below ``[method]`` belong to the publisher, which validates them; everything else
 is validated here.  Every mistake is a ``PlanError`` that names the file, the table and the key.
@@ -29,28 +35,69 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from voile.errors import PlanError, nearest
+from voile.schema.budget import BudgetPlan
+from voile.schema.hierarchy.declared import HIERARCHY_KEYS, Hierarchy, plain, read_hierarchy
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.keys import known_keys, number, table_of
 from voile.schema.roles import Roles
 
-__all__ = ["ColumnPlan", "Method", "Nulls", "Plan", "one_of", "read_plan"]
+__all__ = [
+    "ColumnPlan",
+    "Method",
+    "Nulls",
+    "Outside",
+    "Plan",
+    "one_of",
+    "parse_plan",
+    "read_plan",
+]
 
 Nulls = Literal["refuse", "category", "drop"]
 """What becomes of missing values: an error, a value of their own, or their rows are left out."""
 
+Outside = Literal["refuse", "clamp"]
+"""What becomes of values outside public bounds: an error, or the nearest value within."""
+
 ColumnType = Literal["text", "number"]
 
-_TOP_LEVEL = ("nulls", "missing", "roles", "columns", "method")
+_TOP_LEVEL = ("nulls", "missing", "roles", "columns", "method", "budget")
+_COLUMN = ("bounds", "outside", "nulls", "type", *HIERARCHY_KEYS)
 
 
 @dataclass(frozen=True)
 class ColumnPlan:
-    """What is publicly known about one column, and how its missing values are treated."""
+    """What is publicly known about one column, and how its missing values are treated.
+
+    Raises ``PlanError`` where bounds are not two ascending numbers, or values are to be clamped to
+    bounds that are not there.
+    """
 
     bounds: tuple[Decimal, Decimal] | None = None
-    """Public facts, never computed from the data; a value outside is an error."""
+    """Public facts, never computed from the data."""
     nulls: Nulls | None = None
     """None: as the plan says for all columns."""
     type: ColumnType | None = None
     """None: as the file says; "text" keeps codes such as zip codes from being numbers."""
+    outside: Outside = "refuse"
+    """What becomes of values outside the bounds."""
+    hierarchy: Hierarchy | None = None
+    """What values are generalized to; None: a value stays as it is, or nothing is said of it."""
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None:
+            object.__setattr__(self, "bounds", _bounds(self.bounds))
+        if self.outside == "clamp" and self.bounds is None:
+            msg = 'outside = "clamp" needs the bounds that values are clamped to'
+            raise PlanError(msg)
+
+    def bind_hierarchy(self, column: str, values: DistinctValues) -> BoundHierarchy:
+        """What the distinct values of the column become at each level; see ``declared``.
+
+        Raises ``PlanError`` or ``TableError`` where values and hierarchy disagree.
+        """
+        if self.hierarchy is None:
+            return plain(column, values, self.bounds)
+        return self.hierarchy.bind(column, values, self.bounds)
 
 
 @dataclass(frozen=True)
@@ -71,6 +118,8 @@ class Plan:
     nulls: Nulls = "refuse"
     missing: tuple[str, ...] = ()
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
+    budget: BudgetPlan | None = None
+    """None: what releases spend is not accounted."""
 
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
@@ -104,24 +153,32 @@ def read_plan(path: str | Path) -> Plan:
         msg = f"{path}: the plan is not valid TOML: {error}"
         raise PlanError(msg) from None
     try:
-        return parse_plan(document)
+        return parse_plan(document, path.parent)
     except PlanError as error:
         msg = f"{path}: {error}"
         raise PlanError(msg) from None
 
 
-def parse_plan(document: Mapping[str, Any]) -> Plan:
-    """A plan from a parsed TOML document; raises ``PlanError``."""
-    _known_keys("the plan", document, _TOP_LEVEL)
-    roles = _table("[roles]", document.get("roles", {}))
-    _known_keys("[roles]", roles, [f.name for f in fields(Roles)])
-    columns = _table("[columns]", document.get("columns", {}))
+def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
+    """A plan from a parsed TOML document; raises ``PlanError``.
+
+    Files that the plan names are looked for in ``folder``, the working directory by default.
+    """
+    known_keys("the plan", document, _TOP_LEVEL)
+    roles = table_of("[roles]", document.get("roles", {}))
+    known_keys("[roles]", roles, [f.name for f in fields(Roles)])
+    columns = table_of("[columns]", document.get("columns", {}))
     return Plan(
         roles=Roles(**roles),
         method=_method(document["method"]) if "method" in document else None,
         nulls=one_of("nulls", document.get("nulls", "refuse"), Nulls),
         missing=_texts("missing", document.get("missing", [])),
-        columns={name: _column(name, column) for name, column in columns.items()},
+        columns={name: _column(name, column, Path(folder)) for name, column in columns.items()},
+        budget=(
+            BudgetPlan.of_table(table_of("[budget]", document["budget"]))
+            if "budget" in document
+            else None
+        ),
     )
 
 
@@ -136,7 +193,7 @@ def one_of(where: str, value: object, choices: Any) -> Any:
 
 
 def _method(value: object) -> Method:
-    table = _table("[method]", value)
+    table = table_of("[method]", value)
     for key in ("nulls", "missing"):
         if key in table:
             msg = f"[method] {key} belongs at the top of the plan, above the first [table]"
@@ -147,45 +204,36 @@ def _method(value: object) -> Method:
     return Method(table["name"], {key: table[key] for key in table if key != "name"})
 
 
-def _column(name: str, value: object) -> ColumnPlan:
+def _column(name: str, value: object, folder: Path) -> ColumnPlan:
     where = f"[columns.{name}]"
-    table = _table(where, value)
-    _known_keys(where, table, [f.name for f in fields(ColumnPlan)])
-    return ColumnPlan(
-        bounds=_bounds(f"{where} bounds", table["bounds"]) if "bounds" in table else None,
-        nulls=one_of(f"{where} nulls", table["nulls"], Nulls) if "nulls" in table else None,
-        type=one_of(f"{where} type", table["type"], ColumnType) if "type" in table else None,
-    )
+    keys = table_of(where, value)
+    known_keys(where, keys, _COLUMN)
+
+    choices = {"nulls": Nulls, "type": ColumnType, "outside": Outside}
+    chosen = {
+        key: one_of(f"{where} {key}", keys[key], allowed)
+        for key, allowed in choices.items()
+        if key in keys
+    }
+    hierarchy = read_hierarchy(where, keys, folder)
+    try:
+        return ColumnPlan(bounds=keys.get("bounds"), hierarchy=hierarchy, **chosen)
+    except PlanError as error:
+        msg = f"{where} {error}"
+        raise PlanError(msg) from None
 
 
-def _bounds(where: str, value: object) -> tuple[Decimal, Decimal]:
-    match value:
-        case [int() | Decimal() as low, int() | Decimal() as high] if not (
-            isinstance(low, bool) or isinstance(high, bool)
-        ):
-            low, high = Decimal(low), Decimal(high)
+def _bounds(value: object) -> tuple[Decimal, Decimal]:
+    match list(map(number, value)) if isinstance(value, list | tuple) else []:
+        case [Decimal() as low, Decimal() as high]:
+            pass
         case _:
-            msg = f"{where} must be two numbers, the lowest and the highest possible value"
+            msg = "bounds must be two numbers, the lowest and the highest possible value"
             raise PlanError(msg)
-    if not (low.is_finite() and high.is_finite() and low < high):
-        msg = f"{where} are the wrong way round: the first must be below the second"
+    if low >= high:
+        msg = "bounds are the wrong way round: the first must be below the second"
         raise PlanError(msg)
     return low, high
-
-
-def _table(where: str, value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        msg = f"{where} must be a table of keys and values"
-        raise PlanError(msg)
-    return value
-
-
-def _known_keys(where: str, table: Mapping[str, Any], known: Iterable[str]) -> None:
-    known = list(known)
-    for key in table:
-        if key not in known:
-            msg = f"{where}: unknown key {key!r}{nearest(key, known)} (known: {', '.join(known)})"
-            raise PlanError(msg)
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:

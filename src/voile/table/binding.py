@@ -1,6 +1,7 @@
 """Binding a plan to a frame: what the rows must satisfy before any method sees them.
 
-Types are set as the plan says, missing values are treated as declared, public bounds are checked.
+Types are set as the plan says, missing values are treated as declared, values outside public bounds
+are refused or clamped.
 Only columns that the plan names stay; the others never reach an engine.  Row numbers in messages
 count the rows of the input, from 1.
 """
@@ -10,8 +11,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
-from typing import Protocol
+from math import ceil, floor
+from typing import Any, Protocol
 
 import numpy as np
 import polars as pl
@@ -19,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.errors import PlanError, TableError, nearest
+from voile.schema.numbers import unscaled
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.dictionary import DictionaryColumn, encode
 
@@ -39,6 +44,8 @@ class BoundColumns:
     """Rows left out because a value is missing and the plan says ``nulls = "drop"``."""
     kept: NDArray[np.int64] | None
     """Places of the rows that stay, in the input; None where all do."""
+    notes: tuple[str, ...] = ()
+    """What the plan let happen to values, for the custodian."""
 
     def first_row(self, column: DictionaryColumn, chosen: pl.Series) -> int:
         """The number in the input, from 1, of the first row with a chosen value; 0 if none."""
@@ -80,8 +87,8 @@ def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundCo
     if rows == 0:
         msg = "the table has no rows; there is nothing to publish"
         raise TableError(msg)
-    for column in columns:
-        _check_bounds(column, plan.columns.get(column.name, ColumnPlan()))
+    checked = [_within_bounds(c, plan.columns.get(c.name, ColumnPlan())) for c in columns]
+    columns = [column for column, _ in checked]
     kept = _kept_rows(columns, plan, rows)
     if kept is not None:
         columns = [column.only(kept) for column in columns]
@@ -90,6 +97,7 @@ def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundCo
         rows=len(columns[0].codes),
         dropped=rows - len(columns[0].codes),
         kept=None if kept is None else np.flatnonzero(kept),
+        notes=tuple(note for _, note in checked if note),
     )
 
 
@@ -160,20 +168,73 @@ def _kept_rows(
     return None if kept.all() else kept
 
 
-def _check_bounds(column: DictionaryColumn, declared: ColumnPlan) -> None:
+def _within_bounds(
+    column: DictionaryColumn, declared: ColumnPlan
+) -> tuple[DictionaryColumn, str | None]:
+    """The column with values outside its public bounds refused or clamped, and a note of that.
+
+    A clamped value becomes the nearest one within that the column's type can hold: a whole number
+    stays one.
+    """
     if declared.bounds is None:
-        return
-    values = column.values
-    if not values.dtype.is_numeric():
+        return column, None
+    if not column.values.dtype.is_numeric():
         msg = f"column {column.name!r} has bounds in the plan but does not hold numbers"
         raise TableError(msg)
+    limits = _limits(column.values.dtype, declared.bounds)
+    outside = column.rows_with(_outside(column.values, limits))
+    if not outside.any():
+        return column, None
     low, high = declared.bounds
-    outside = ~values.is_between(float(low), float(high)) & values.is_not_null()
-    if outside.any():
-        rows = column.rows_with(outside)
-        msg = (
-            f"column {column.name!r}: {rows.sum():,} values lie outside the public bounds [{low}, "
-            f"{high}] of the plan, first in row {rows.argmax() + 1}; mend the rows, or the bounds "
-            "if they are not what is publicly known"
-        )
-        raise TableError(msg)
+    found = (
+        f"column {column.name!r}: {outside.sum():,} values lie outside the public bounds [{low}, "
+        f"{high}] of the plan, first in row {outside.argmax() + 1}; "
+    )
+    if declared.outside == "clamp" and limits:
+        clamped = column.mapped(column.values.clip(*limits))
+        if not _outside(clamped.values, limits).any():  # NaN has no nearest value
+            return clamped, f"{found}the nearest value within took their place"
+    msg = (
+        f"{found}mend the rows, or the bounds if they are not what is publicly known, or declare "
+        'outside = "clamp" (the nearest value within takes their place; NaN has none)'
+    )
+    raise TableError(msg)
+
+
+def _outside(values: pl.Series, limits: tuple[Any, Any] | None) -> pl.Series:
+    there = values.is_not_null()
+    return there & ~values.is_between(*limits) if limits else there
+
+
+def _limits(dtype: pl.DataType, bounds: tuple[Decimal, Decimal]) -> tuple[Any, Any] | None:
+    """The least and the greatest number of a type within the bounds; None if there is none."""
+    low, high = bounds
+    if dtype.is_float():
+        of_type = np.float32 if dtype == pl.Float32 else np.float64
+        least, greatest = _least_float(low, of_type), -_least_float(-high, of_type)
+        return (least, greatest) if least <= greatest else None
+    scale = dtype.scale if isinstance(dtype, pl.Decimal) else 0
+    lowest, highest = _range(dtype)
+    first = max(ceil(Fraction(low) * 10**scale), lowest)
+    last = min(floor(Fraction(high) * 10**scale), highest)
+    if first > last:
+        return None
+    return (unscaled(first, scale), unscaled(last, scale)) if scale else (first, last)
+
+
+def _range(dtype: pl.DataType) -> tuple[int, int]:
+    """The least and the greatest number of a type, in units of its last decimal place."""
+    if isinstance(dtype, pl.Decimal):
+        largest = 10**dtype.precision - 1
+        return -largest, largest
+    held = np.iinfo(pl.Series(dtype=dtype).to_numpy().dtype)
+    return int(held.min), int(held.max)
+
+
+def _least_float(low: Decimal, of_type: type[np.floating[Any]]) -> float:
+    """The least float whose shortest decimal, which is what it stands for, is at least ``low``."""
+    with np.errstate(over="ignore"):
+        number = np.nextafter(of_type(low), of_type(-np.inf))
+        while Decimal(str(number)) < low:
+            number = np.nextafter(number, of_type(np.inf))
+    return float(number)

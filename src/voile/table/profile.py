@@ -44,6 +44,17 @@ class Inspected:
         """Types, missing and distinct values of every column, in one pass over each."""
         return [_profile(column) for column in self._frame]
 
+    def digits(self, column: str) -> int | None:
+        """The length of the texts of a column, where all are digits and equally long."""
+        texts = self._frame[column].drop_nulls()
+        if texts.dtype != pl.String and not texts.dtype.is_integer():
+            return None
+        texts = texts.cast(pl.String).unique()
+        lengths = texts.str.len_chars().unique()
+        if len(lengths) != 1 or not texts.str.contains(r"^[0-9]+$").all():
+            return None
+        return int(lengths.item())
+
     def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Sizes of the groups of rows that agree in the columns; missing agrees with missing.
 

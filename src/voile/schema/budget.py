@@ -1,0 +1,107 @@
+"""The ``[budget]`` table of a plan: what all releases of one data set together may spend.
+
+    [budget]
+    data_set   = "parcels-2026"     # the name under which the ledger adds up
+    epsilon    = 3
+    delta      = 1e-5
+    neighbours = "add-remove"       # or "replace"
+
+A limit is a custodian's decision about people, not about one release: the ledger keeps it from
+its first use, and refuses a plan that would change it.  ``epsilon = 0`` is a data set for methods
+that spend nothing; its name is then only that of the pool in which rows wait for company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, get_args
+
+from voile.errors import PlanError, nearest
+from voile.schema.numbers import exact_decimal
+
+__all__ = ["BudgetPlan"]
+
+_LARGEST_EXPONENT = 400
+"""Beyond what a 64-bit float can hold; such numbers limit nothing."""
+
+_Neighbours = Literal["add-remove", "replace"]
+
+
+@dataclass(frozen=True)
+class BudgetPlan:
+    """The limit of one data set, for all its releases; raises ``PlanError`` for what cannot be."""
+
+    data_set: str
+    epsilon: Decimal
+    """At least 0; an ``int``, a ``float`` or a decimal text will do."""
+    delta: Decimal = Decimal(0)
+    """At least 0 and below 1."""
+    neighbours: _Neighbours = "add-remove"
+    """Whether the limit is about one row more or less, or about one row replaced."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.data_set, str) or not self.data_set:
+            msg = 'data_set must be a text, the name of the data, for example "parcels-2026"'
+            raise PlanError(msg)
+        object.__setattr__(self, "epsilon", _number(self.epsilon))
+        object.__setattr__(self, "delta", _number(self.delta))
+        if self.epsilon.is_nan() or self.epsilon < 0:
+            msg = "epsilon must be a number of at least 0: what all releases together may spend"
+            raise PlanError(msg)
+        if self.delta.is_nan() or not 0 <= self.delta < 1:
+            msg = "delta must be a number of at least 0 and below 1, for example 1e-5"
+            raise PlanError(msg)
+        allowed = get_args(_Neighbours)
+        if self.neighbours not in allowed:
+            hint = nearest(self.neighbours, allowed) if isinstance(self.neighbours, str) else ""
+            msg = f"neighbours must be one of {', '.join(map(repr, allowed))}{hint}"
+            raise PlanError(msg)
+
+    def __str__(self) -> str:
+        return (
+            f"epsilon = {self.epsilon:f}, delta = {self.delta.normalize()}, "
+            f"neighbours = {self.neighbours!r}"
+        )
+
+    @classmethod
+    def of_table(cls, table: Mapping[str, Any]) -> BudgetPlan:
+        """The limit that a plan's ``[budget]`` states; raises ``PlanError`` naming the key."""
+        known = [field.name for field in fields(cls)]
+        for key in table:
+            if key not in known:
+                msg = (
+                    f"[budget]: unknown key {key!r}{nearest(key, known)} "
+                    f"(known: {', '.join(known)})"
+                )
+                raise PlanError(msg)
+        for key in ("data_set", "epsilon"):
+            if key not in table:
+                msg = f"[budget] needs {key}"
+                raise PlanError(msg)
+        try:
+            return cls(**table)
+        except PlanError as error:
+            msg = f"[budget] {error}"
+            raise PlanError(msg) from None
+
+    def document(self) -> dict[str, str]:
+        """The limit as the ledger keeps it beside the name; numbers as decimal texts."""
+        return {
+            "epsilon": format(self.epsilon, "f"),
+            "delta": str(self.delta),
+            "neighbours": self.neighbours,
+        }
+
+
+def _number(value: object) -> Decimal:
+    """A finite number of a sane size, or NaN for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
+        return Decimal("NaN")
+    try:
+        number = exact_decimal(value)
+    except InvalidOperation:
+        return Decimal("NaN")
+    usable = number.is_finite() and abs(number.adjusted()) <= _LARGEST_EXPONENT
+    return number if usable else Decimal("NaN")
