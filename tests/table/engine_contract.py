@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections import Counter
 from typing import Any
 
@@ -13,33 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tests.table.engine import ROLES, ROWS, frame_of
+from tests.table.generalization_contract import GeneralizationContract
+from tests.table.perturbation_contract import PerturbationContract
 from voile.errors import PlanError, TableError
 from voile.randomness import Randomness
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.protocol import BlockAssignment, KnownRows, PrivateTable, PublishedTable, RowMatch
 
-ROLES = Roles(identifiers=("name",), quasi_identifiers=("age", "town"), sensitive=("salary",))
 KEY = bytes(range(32))
-ROWS = st.lists(
-    st.tuples(
-        st.integers(20, 22), st.sampled_from(["Aix", "Brno", None]), st.integers(0, 4).map(float)
-    ),
-    min_size=1,
-    max_size=12,
-)
-
-
-def frame_of(rows: list[tuple[int, str | None, float]]) -> pl.DataFrame:
-    """A small table; every name is planted, so that it can be looked for."""
-    return pl.DataFrame(
-        {
-            "name": [f"planted-{i}" for i in range(len(rows))],
-            "age": [row[0] for row in rows],
-            "town": pl.Series([row[1] for row in rows], dtype=pl.String),
-            "salary": pl.Series([row[2] for row in rows], dtype=pl.Float64),
-        }
-    )
 
 
 def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> KnownRows:
@@ -53,22 +35,8 @@ def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> Kno
     return KnownRows(identities[order], contents, classes[order], held, len(released))
 
 
-class EngineContract(ABC):
+class EngineContract(GeneralizationContract, PerturbationContract):
     """Promises of ``PrivateTable`` and of the ``PublishedTable`` that it makes."""
-
-    @abstractmethod
-    def open(
-        self, frame: pl.DataFrame, plan: Plan, *, record_key: str | None = None
-    ) -> PrivateTable:
-        """A private table of this engine."""
-
-    @abstractmethod
-    def rows_of(self, published: PublishedTable) -> pl.DataFrame:
-        """The rows of a published table, wherever they are."""
-
-    def table(self, rows: list[tuple[int, str | None, float]]) -> PrivateTable:
-        """A table in which a missing town is a town of its own."""
-        return self.open(frame_of(rows), Plan(ROLES, nulls="category"))
 
     def one_block(
         self, table: PrivateTable, seed: int, match: RowMatch | None = None

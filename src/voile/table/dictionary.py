@@ -28,17 +28,21 @@ from voile.randomness import parts
 __all__ = [
     "Codes",
     "DictionaryColumn",
+    "code_type",
     "count_codes",
-    "count_rows",
     "encode",
     "look_up",
     "sort_rows",
+    "sort_words",
 ]
 
 Codes = NDArray[np.integer[Any]]
 
 _WORD_BITS = 64
 _MANY = 1 << 20
+_COUNTED = 1 << 22
+"""Range of words up to which they are sorted by counting them."""
+_COUNTED_AT_ONCE = 1 << 15
 _DICTIONARY_LIMIT = 1 << 16
 _DENSE = 2
 """Range of integers, in rows, up to which they are looked up by value."""
@@ -84,7 +88,7 @@ class DictionaryColumn:
         """The column of the chosen rows; values that none of them has are dropped."""
         codes = self.codes[rows]
         present = count_codes(codes, len(self.values)) > 0
-        rank = (np.cumsum(present) - 1).astype(_code_type(int(present.sum())))
+        rank = (np.cumsum(present) - 1).astype(code_type(int(present.sum())))
         return DictionaryColumn(self.values.filter(pl.Series(present)), rank[codes])
 
     def mapped(self, values: pl.Series) -> DictionaryColumn:
@@ -117,28 +121,14 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
 
     Each column comes with the number of its distinct codes.
     """
-    packed, widths = _packed(columns)
-    if packed is None:
-        order = np.lexsort([codes for codes, _ in reversed(columns)])
+    words = _words(columns)
+    if len(words) > 1:
+        order = np.lexsort([_packed(word) for word in reversed(words)])
         return [codes[order] for codes, _ in columns]
-    _sort(packed)
+    packed = _packed(columns)
+    widths = [_width(distinct) for _, distinct in columns]
+    sort_words(packed, sum(widths))
     return _unpacked(packed, widths)
-
-
-def count_rows(columns: Sequence[tuple[Codes, int]]) -> tuple[list[Codes], NDArray[np.int64]]:
-    """The distinct rows, sorted, as codes by column, and how often each stands."""
-    packed, widths = _packed(columns)
-    if packed is not None:
-        _sort(packed)
-        starts = np.flatnonzero(np.concatenate(([True], packed[1:] != packed[:-1])))
-        return _unpacked(packed[starts], widths), np.diff(starts, append=len(packed))
-    rows = sort_rows(columns)
-    new = np.zeros(len(rows[0]), dtype=bool)
-    new[:1] = True
-    for codes in rows:
-        new[1:] |= codes[1:] != codes[:-1]
-    starts = np.flatnonzero(new)
-    return [codes[starts] for codes in rows], np.diff(starts, append=len(new))
 
 
 def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
@@ -152,27 +142,49 @@ def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
 def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
     """How often each code stands, shape (distinct,), without a wider copy of the codes."""
     counts = np.zeros(distinct, dtype=np.int64)
-    for part in parts(len(codes)):
-        counts += np.bincount(codes[part], minlength=distinct)
+    step = max(_COUNTED_AT_ONCE, distinct)
+    for start in range(0, len(codes), step):
+        counts += np.bincount(codes[start : start + step], minlength=distinct)
     return counts
 
 
-def _packed(columns: Sequence[tuple[Codes, int]]) -> tuple[NDArray[Any] | None, list[int]]:
-    """Rows as machine words, or None where a row does not fit; the bits of each column."""
-    widths = [max(1, int(distinct - 1).bit_length()) for _, distinct in columns]
-    if sum(widths) > _WORD_BITS:
-        return None, widths
+def _width(distinct: int) -> int:
+    """The bits that hold codes below ``distinct``."""
+    return max(1, (distinct - 1).bit_length())
+
+
+def _words(columns: Sequence[tuple[Codes, int]]) -> list[list[tuple[Codes, int]]]:
+    """The columns in runs, each of which fits in a machine word."""
+    words: list[list[tuple[Codes, int]]] = []
+    free = 0
+    for codes, distinct in columns:
+        width = _width(distinct)
+        if width > free:
+            words.append([])
+            free = _WORD_BITS
+        words[-1].append((codes, distinct))
+        free -= width
+    return words
+
+
+def _packed(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
+    """Rows as machine words, the first column in the highest bits."""
+    widths = [_width(distinct) for _, distinct in columns]
     dtype = np.uint32 if sum(widths) <= _WORD_BITS // 2 else np.uint64
     packed: NDArray[Any] = columns[0][0].astype(dtype)
     word = packed.dtype.type
     for (codes, _), width in zip(columns[1:], widths[1:], strict=True):
         packed <<= word(width % _WORD_BITS)
         np.bitwise_or(packed, codes, out=packed, dtype=packed.dtype, casting="unsafe")
-    return packed, widths
+    return packed
 
 
-def _sort(words: NDArray[Any]) -> None:
-    """Sort in place, many words in two halves at a time."""
+def sort_words(words: NDArray[Any], bits: int) -> None:
+    """Sort machine words of so many bits in place, many of them in two halves at a time."""
+    if 1 << bits <= min(len(words), _COUNTED):
+        distinct = np.arange(1 << bits, dtype=words.dtype)
+        words[:] = np.repeat(distinct, np.bincount(words, minlength=1 << bits))
+        return
     if len(words) < _MANY:
         words.sort()
         return
@@ -187,14 +199,14 @@ def _unpacked(packed: NDArray[Any], widths: Sequence[int]) -> list[Codes]:
     word = packed.dtype.type
     unpacked: list[Codes] = []
     for width in reversed(widths):
-        codes = np.empty(len(packed), dtype=_code_type(2**width))
+        codes = np.empty(len(packed), dtype=code_type(2**width))
         np.bitwise_and(packed, word(2**width - 1), out=codes, casting="unsafe")
         unpacked.append(codes)
         packed >>= word(width % _WORD_BITS)
     return unpacked[::-1]
 
 
-def _code_type(distinct: int) -> np.dtype[np.unsignedinteger[Any]]:
+def code_type(distinct: int) -> np.dtype[np.unsignedinteger[Any]]:
     """The narrowest type for codes below ``distinct``."""
     return np.min_scalar_type(max(distinct - 1, 0))
 
@@ -213,7 +225,7 @@ def _encode_dense(column: pl.Series, low: int, high: int) -> DictionaryColumn:
     present = np.zeros(high - low + 1, dtype=bool)
     for _, numbers in _pieces(column):
         present[numbers - low] = True
-    rank = (np.cumsum(present) - 1).astype(_code_type(int(present.sum())))
+    rank = (np.cumsum(present) - 1).astype(code_type(int(present.sum())))
     codes = np.empty_like(rank, shape=len(column))
     for part, numbers in _pieces(column):
         np.take(rank, numbers - low, out=codes[part], mode="clip")
@@ -258,6 +270,6 @@ def _ascending(values: pl.Series, codes: Codes) -> DictionaryColumn:
     new = np.ones(len(values), dtype=bool)
     new[1:] = ranked[1:].ne_missing(ranked[:-1]).to_numpy()
     distinct = ranked.filter(pl.Series(new))
-    rank = np.empty(len(values), dtype=_code_type(len(distinct)))
+    rank = np.empty(len(values), dtype=code_type(len(distinct)))
     rank[order.to_numpy()] = np.cumsum(new) - 1
     return DictionaryColumn(distinct, look_up(rank, codes))

@@ -1,7 +1,8 @@
 """Who a row is: 64 bits of a keyed pseudorandom function of its contents.
 
 Row identities let an earlier release recognise its rows in a later version of the table without
-keeping any attribute of them, and without regard to where the row stands.
+keeping any attribute of them, and without regard to where the row stands.  What is drawn about a
+row is a function of its identity, so that it is drawn alike in any order and any number of times.
 
 A row is the message of its columns in a fixed order, one block of 128 bits a column: a word for
 the value and a tag for its kind.  Blocks are chained with AES as in CBC-MAC, a pseudorandom
@@ -11,21 +12,25 @@ grows.  Texts count by 64 bits of keyed BLAKE2b of their UTF-8 form.
 
 Two different rows get one identity with probability 2**-64.
 
-Cost: a microsecond for each distinct text, and some 20 ns a row and column.
+Cost: a microsecond for each distinct text, and some 20 ns a row and column; to tell equal rows
+apart, one count of distinct rows and 15 ns a row.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
+from numba import njit
 from numpy.typing import NDArray
 
 from voile.randomness import Key, parts
-from voile.table.dictionary import DictionaryColumn
+from voile.table.combinations import combine
+from voile.table.dictionary import Codes, DictionaryColumn
 
-__all__ = ["Words", "row_words", "unique_words"]
+__all__ = ["Words", "row_words", "unique_row_words"]
 
 _INTEGER, _FLOAT, _TEXT, _OTHER, _NULL = range(1, 6)
 _INT64_LIMIT = 2.0**63
@@ -45,18 +50,31 @@ def row_words(columns: Sequence[DictionaryColumn], key: Key) -> Words:
     return drawn
 
 
-def unique_words(words: Words, key: Key) -> Words:
-    """Tell equal rows apart: the i-th row with a word gets the word of (word, i).
+def unique_row_words(columns: Sequence[DictionaryColumn], key: Key) -> Words:
+    """64 pseudorandom bits for each of n rows, shape (n,), also for each of several equal rows.
 
-    Which of several equal rows is called the i-th does not matter to anybody: they are equal.
+    The i-th of the rows with one word gets the word of (word, i).  Which of several equal rows is
+    called the i-th does not matter to anybody: they are equal.
     """
-    order = np.argsort(words)
-    ranked = words[order]
-    starts = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
-    runs = np.diff(np.append(starts, len(ranked)))
-    occurrence = np.empty(len(words), dtype=np.uint64)
-    occurrence[order] = np.arange(len(words)) - np.repeat(starts, runs)
-    return key.words(words, occurrence)
+    found = combine([(column.codes, len(column.values)) for column in columns])
+    distinct = zip(columns, found.codes, strict=True)
+    words = row_words([DictionaryColumn(column.values, codes) for column, codes in distinct], key)
+    seen = np.zeros(len(words), dtype=np.uint64)
+    drawn = np.empty(len(found.place), dtype=np.uint64)
+    for part in parts(len(drawn)):
+        place = found.place[part]
+        drawn[part] = key.words(words[place], _occurrences(place, seen))
+    return drawn
+
+
+@njit(cache=True, nogil=True)
+def _occurrences(place: Codes, seen: NDArray[Any]) -> Words:
+    """How many rows before each have the same place; ``seen`` goes on counting."""
+    occurrence = np.empty(len(place), dtype=np.uint64)
+    for row in range(len(place)):
+        occurrence[row] = seen[place[row]]
+        seen[place[row]] += np.uint64(1)
+    return occurrence
 
 
 def _value_blocks(values: pl.Series, key: Key) -> NDArray[np.uint64]:

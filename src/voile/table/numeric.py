@@ -1,16 +1,28 @@
-"""Numeric columns as exact numbers, and what a numeric column must satisfy."""
+"""Values of columns as exact numbers and plain texts, and what a numeric column must satisfy."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from voile.errors import TableError
+from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.table.binding import BoundColumns
 from voile.table.dictionary import DictionaryColumn
 from voile.table.value_types import kind_of
 
-__all__ = ["broad_kind", "exact_numbers", "require_finite_numbers"]
+__all__ = [
+    "broad_kind",
+    "distinct_values",
+    "exact_numbers",
+    "number_series",
+    "require_finite",
+    "require_finite_numbers",
+]
 
 
 def broad_kind(column: pl.Series) -> str:
@@ -25,6 +37,65 @@ def exact_numbers(values: pl.Series) -> ExactNumbers:
     if values.dtype == pl.Float32:  # its shortest decimal is not that of the same Float64
         return ExactNumbers.of(values.cast(pl.String).to_list())
     return ExactNumbers.of(values.to_numpy())
+
+
+def distinct_values(values: pl.Series) -> DistinctValues:
+    """The distinct values of a column, ascending and missing first, as the schema knows them.
+
+    Numbers must be finite.
+    """
+    present = values.drop_nulls()
+    numbers = None
+    if values.dtype.is_numeric():
+        numbers = exact_numbers(present)
+        texts = _number_texts(numbers)
+    elif values.dtype.is_temporal():
+        texts = present.dt.to_string("iso:strict").to_list()
+    else:
+        texts = present.cast(pl.String).to_list()
+    missing = [None] * (len(values) - len(present))
+    return DistinctValues(broad_kind(values), (*missing, *texts), numbers)
+
+
+def number_series(columns: Sequence[ExactNumbers]) -> list[pl.Series]:
+    """Exact numbers as columns of one type: integers where all are whole, else floats."""
+    whole = [_whole(numbers) for numbers in columns]
+    if all(integers is not None for integers in whole):
+        return [pl.Series(integers, dtype=pl.Int64) for integers in whole]
+    floats = ([float(number) for number in numbers.decimals()] for numbers in columns)
+    return [pl.Series(nearest, dtype=pl.Float64) for nearest in floats]
+
+
+def _whole(numbers: ExactNumbers) -> NDArray[np.int64] | None:
+    """The numbers as integers of 64 bits, or None where one of them is not."""
+    one = 10**numbers.scale  # may be more than 64 bits
+    units = numbers.units.tolist()
+    if not all(unit % one == 0 and -(2**63) <= unit // one < 2**63 for unit in units):
+        return None
+    return np.array([unit // one for unit in units], dtype=np.int64)
+
+
+def _number_texts(numbers: ExactNumbers) -> list[str]:
+    """Numbers in plain decimal notation, many at a time where they fit in a machine word."""
+    if numbers.units.dtype == object:
+        return numbers.texts()
+    units = pl.Series(numbers.units)
+    if numbers.scale == 0:
+        return units.cast(pl.String).to_list()
+    digits = units.abs().cast(pl.String).str.zfill(numbers.scale + 1)
+    sign = pl.Series(np.where(numbers.units < 0, "-", ""))
+    whole, fraction = digits.str.head(-numbers.scale), digits.str.tail(numbers.scale)
+    plain = (whole + "." + fraction).str.strip_chars_end("0").str.strip_chars_end(".")
+    return (sign + plain).to_list()
+
+
+def require_finite(bound: BoundColumns, column: DictionaryColumn) -> None:
+    """Raise ``TableError`` where a column of numbers holds NaN or an infinity."""
+    values = column.values
+    if values.dtype.is_float() and not values.is_finite().all():
+        row = bound.first_row(column, ~values.is_finite())
+        msg = f"column {column.name!r}: row {row} is NaN or infinite; mend the row or leave it out"
+        raise TableError(msg)
 
 
 def require_finite_numbers(bound: BoundColumns, column: DictionaryColumn) -> None:
@@ -46,7 +117,4 @@ def require_finite_numbers(bound: BoundColumns, column: DictionaryColumn) -> Non
             'category; declare nulls = "drop" for this column or fill it in'
         )
         raise TableError(msg)
-    if values.dtype.is_float() and not values.is_finite().all():
-        row = bound.first_row(column, ~values.is_finite())
-        msg = f"{where}: row {row} is NaN or infinite; mend the row or leave it out"
-        raise TableError(msg)
+    require_finite(bound, column)

@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from voile.errors import TableError
 from voile.schema.plan import Plan
+from voile.table.binding import ColumnSource
+from voile.table.carrying import WithCarriedRows
 from voile.table.frames import from_native
 from voile.table.polars_published import PolarsPublished
 from voile.table.polars_table import PolarsTable
@@ -20,24 +22,42 @@ from voile.table.reading import list_columns, read_column, read_frame
 __all__ = ["open_frame", "open_published", "open_table"]
 
 
-def open_table(path: str | Path, plan: Plan, *, record_key: str | None = None) -> PrivateTable:
+def open_table(
+    path: str | Path, plan: Plan, *, record_key: str | None = None, carried: bytes | None = None
+) -> PrivateTable:
     """Read a private table from a file, bound to a plan.
 
     CSV, Parquet, Arrow IPC, or a folder of Parquet files; only columns that the plan names are
-    read.  Raises ``TableError`` where the file cannot be read or its rows break the plan,
-    ``PlanError`` where the plan names columns that the table does not have.
+    read.  ``carried`` are rows that an earlier release left out (``PrivateTable.left_out``); they
+    follow those of the file.  Raises ``TableError`` where the file or the carried rows cannot be
+    read or the rows break the plan, ``PlanError`` where the plan names columns that the table does
+    not have.
     """
     source = _FileColumns(Path(path), plan, record_key)
     source_format: Format = "csv" if source.is_csv else "parquet"
     return PolarsTable(
-        source, plan, record_key=record_key, source_format=source_format, notes=source.notes
+        _with_carried(source, carried, plan),
+        plan,
+        record_key=record_key,
+        source_format=source_format,
+        notes=source.notes,
     )
 
 
-def open_frame(frame: Any, plan: Plan, *, record_key: str | None = None) -> PrivateTable:
-    """A private table from any eager data frame that narwhals knows, bound to a plan."""
+def open_frame(
+    frame: Any, plan: Plan, *, record_key: str | None = None, carried: bytes | None = None
+) -> PrivateTable:
+    """A private table from any eager data frame that narwhals knows, bound to a plan.
+
+    ``carried`` are rows that an earlier release left out; they follow those of the frame.
+    """
     rows, to_native = from_native(frame)
-    return PolarsTable(_FrameColumns(rows), plan, record_key=record_key, to_native=to_native)
+    source = _with_carried(_FrameColumns(rows), carried, plan)
+    return PolarsTable(source, plan, record_key=record_key, to_native=to_native)
+
+
+def _with_carried(source: ColumnSource, carried: bytes | None, plan: Plan) -> ColumnSource:
+    return source if carried is None else WithCarriedRows(source, carried, plan)
 
 
 class _FrameColumns:

@@ -13,10 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 from polars import selectors
 
-from voile.errors import QueryError
-from voile.table.dictionary import count_rows, encode
-from voile.table.numeric import exact_numbers
-from voile.table.protocol import Format, GroupedValues
+from voile.errors import QueryError, TableError
+from voile.table.combinations import Combinations, combine
+from voile.table.dictionary import DictionaryColumn, count_codes, encode
+from voile.table.numeric import distinct_values, exact_numbers
+from voile.table.protocol import Format, GroupedValues, PublishedCells
 from voile.table.value_types import kind_of_type
 
 __all__ = ["GROUP", "PolarsPublished"]
@@ -62,12 +63,11 @@ class PolarsPublished:
     def group_values(self, column: str, group: str = GROUP) -> GroupedValues:
         """How often each value of a numeric column stands in each group."""
         groups, values = encode(self._frame[group]), encode(self._frame[column])
-        shape = (len(groups.values), len(values.values))
-        pairs, rows = count_rows([(groups.codes, shape[0]), (values.codes, shape[1])])
+        pairs = combine([(groups.codes, len(groups.values)), (values.codes, len(values.values))])
         return GroupedValues(
-            group=groups.values.cast(pl.Int64).to_numpy()[pairs[0]],
-            values=exact_numbers(values.values)[pairs[1]],
-            rows=rows,
+            group=groups.values.cast(pl.Int64).to_numpy()[pairs.codes[0]],
+            values=exact_numbers(values.values)[pairs.codes[1]],
+            rows=pairs.rows,
         )
 
     def group_members(
@@ -79,6 +79,27 @@ class PolarsPublished:
             pairs.select(columns),
             pairs[group].cast(pl.Int64).to_numpy(),
             pairs["\0rows"].cast(pl.Int64).to_numpy(),
+        )
+
+    def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Rows of each distinct combination of values of some columns, ascending."""
+        return self._combined(columns).rows
+
+    def cells(self, columns: Sequence[str], sensitive: str) -> PublishedCells:
+        """How often each value of a column stands in each combination of values of others."""
+        values = self._encoded(sensitive)
+        if values.values.dtype.is_float() and not values.values.drop_nulls().is_finite().all():
+            msg = f"column {sensitive!r} of the release holds NaN or an infinity"
+            raise TableError(msg)
+        groups = self._combined(columns)
+        pairs = combine([(groups.place, len(groups.rows)), (values.codes, len(values.values))])
+        group, value = (codes.astype(np.int64) for codes in pairs.codes)
+        return PublishedCells(
+            group=group,
+            value=value,
+            rows=pairs.rows,
+            values=distinct_values(values.values),
+            total=count_codes(values.codes, len(values.values)),
         )
 
     def count_matching(self, predicate: str | None, group: str = GROUP) -> Mapping[int, int]:
@@ -95,6 +116,17 @@ class PolarsPublished:
             )
             raise QueryError(msg) from None
         return dict(zip(counted[group].to_list(), counted["rows"].to_list(), strict=True))
+
+    def with_intervals_as_text(self) -> PolarsPublished:
+        """The rows with each interval in one column of texts ``[low, high]``; see the protocol."""
+        shown = {name: pl.col(name) for name in self.columns}
+        for name in self.columns:
+            stem = name.removesuffix(".low")
+            text = stem if stem not in shown else f"{stem}.interval"
+            if stem != name and f"{stem}.high" in shown and text not in shown:
+                shown[name] = _interval_text(stem).alias(text)
+                del shown[f"{stem}.high"]
+        return PolarsPublished(self._frame.select(shown.values()), self._to_native)
 
     def write(self, folder: Path, file_format: Format) -> Path:
         """Write the rows to ``data.csv`` or ``data.parquet`` in a folder, durably.
@@ -120,6 +152,24 @@ class PolarsPublished:
         """The rows as a data frame of the kind that the private table came from."""
         return self._to_native(self.frame) if self._to_native else self.frame
 
+    def _combined(self, columns: Sequence[str]) -> Combinations:
+        encoded = [self._encoded(name) for name in columns]
+        return combine([(column.codes, len(column.values)) for column in encoded])
+
+    def _encoded(self, name: str) -> DictionaryColumn:
+        column = self._frame[name]
+        if not isinstance(column.dtype, pl.Enum):
+            return encode(column)
+        places = encode(column.to_physical())
+        return places.mapped(column.dtype.categories.gather(places.values).alias(name))
+
     def _plain(self) -> pl.LazyFrame:
         """The rows with texts as texts: an engine may keep them in dictionaries."""
         return self._frame.lazy().with_columns(selectors.enum().cast(pl.String))
+
+
+def _interval_text(stem: str) -> pl.Expr:
+    """``[low, high]`` of each row; nothing where both ends are missing."""
+    ends = [pl.col(f"{stem}.{end}") for end in ("low", "high")]
+    text = pl.format("[{}, {}]", *(end.cast(pl.String).fill_null("") for end in ends))
+    return pl.when(pl.any_horizontal(end.is_not_null() for end in ends)).then(text)

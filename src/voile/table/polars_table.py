@@ -1,14 +1,16 @@
 """The engine on one machine: a private table in memory, each column dictionary-encoded.
 
 Cost in n rows and d distinct values: opening encodes each column, one hash look-up a row; counting
-values is one pass; matching rows sorts n words; permuting within blocks sorts n words.  Memory:
-one to four bytes a row and column, and about 50 bytes a row while a release is made.
+values is one pass; permuting within blocks, recoding and perturbing each sort n words.  What the
+longer methods cost stands in their modules.  Memory: one to four bytes a row and column, and about
+50 bytes a row while a release is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,19 +20,28 @@ from numpy.typing import NDArray
 from voile.errors import TableError
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
+from voile.table.arranging import arrange, require_free_names
 from voile.table.binding import ColumnSource, bind
-from voile.table.dictionary import Codes, DictionaryColumn, count_codes, look_up, sort_rows
-from voile.table.identity import Words, row_words, unique_words
-from voile.table.numeric import broad_kind, exact_numbers, require_finite_numbers
+from voile.table.combinations import count_combinations
+from voile.table.dictionary import Codes, DictionaryColumn, count_codes, look_up
+from voile.table.identity import Words, row_words, unique_row_words
+from voile.table.numeric import broad_kind, exact_numbers, require_finite, require_finite_numbers
+from voile.table.perturbing import perturb
 from voile.table.polars_published import GROUP, PolarsPublished
 from voile.table.protocol import (
     BlockAssignment,
+    CombinationCounts,
     Format,
     KnownRows,
+    Perturbation,
+    Recoding,
     RowMarks,
     RowMatch,
+    RowSample,
     ValueCounts,
 )
+from voile.table.recoding import left_out, recode
+from voile.table.sampling import sample_rows
 from voile.table.shuffling import permute_within_runs
 
 __all__ = ["PolarsTable"]
@@ -121,35 +132,62 @@ class PolarsTable:
     ) -> PolarsPublished:
         """The published columns with the values of one column permuted within each block."""
         published = self._plan.roles.published
-        if GROUP in published:
-            msg = (
-                f"column {GROUP!r}: the release needs this name for the numbers of its groups; "
-                "rename the column"
-            )
-            raise TableError(msg)
+        require_free_names(published, {GROUP: "the numbers of its groups"})
         permuted = self._column(column)
         block = _block_of_rows(assignment, permuted.codes, match)
         carried = [self._column(name) for name in published if name != column]
         cells = _ordered_cells(assignment, _cells(permuted, match))
         with ThreadPoolExecutor(2) as pool:  # rows and values are independent of each other
             drawing = pool.submit(_drawn_values, *cells, randomness.key("permute", column))
-            group, *codes = _published_rows(block, carried)
+            group, *codes = arrange(block, int(block.max(initial=0)) + 1, carried)
             coded = zip([*carried, permuted], [*codes, drawing.result()], strict=True)
             decoded = pool.map(lambda pair: pair[0].decode(pair[1]), coded)
             numbers = pl.Series(GROUP, group.astype(np.int32) + np.int32(1))
             frame = pl.DataFrame([numbers, *decoded])
-        return PolarsPublished(frame.select(GROUP, *published), self._to_native)
+        return self._release(frame.select(GROUP, *published))
+
+    def sample_rows(self, probability: Decimal, randomness: Randomness) -> RowSample:
+        """Draw each row with this probability, independently; see ``voile.table.sampling``."""
+        return sample_rows(self._identifying(), probability, randomness.key("sample"))
+
+    def count_combinations(
+        self, columns: Sequence[str], sample: RowSample | None = None
+    ) -> CombinationCounts:
+        """Rows by distinct combination of values of some columns, of all rows or of a sample."""
+        counted = [self._column(name) for name in columns]
+        for column in counted:
+            require_finite(self._bound, column)
+        return count_combinations(counted, sample)
+
+    def recode(self, recoding: Recoding) -> PolarsPublished:
+        """The published columns with some of them recoded, in an order that tells nothing."""
+        return self._release(recode(self._bound, self._plan.roles.published, recoding))
+
+    def left_out(self, recoding: Recoding) -> bytes:
+        """The rows that a recoding does not publish, private: an Arrow IPC stream."""
+        return left_out(self._bound, recoding)
+
+    def perturb(
+        self, perturbations: Sequence[Perturbation], randomness: Randomness
+    ) -> PolarsPublished:
+        """The published columns with noise in some of them, in an order that tells nothing."""
+        published = self._plan.roles.published
+        return self._release(perturb(self._bound, published, perturbations, randomness))
+
+    def _release(self, rows: pl.DataFrame) -> PolarsPublished:
+        return PolarsPublished(rows, self._to_native)
+
+    def _identifying(self) -> list[DictionaryColumn]:
+        """The columns by which a row is recognised where no record key identifies it."""
+        return [self._column(name) for name in sorted(self._plan.roles.published)]
 
     def _column(self, name: str) -> DictionaryColumn:
         return self._bound.columns[name]
 
     def _marks(self, key: Key, record_key: str | None) -> tuple[Words, Words]:
         """Identities of all rows, and their contents where a record key gives the identity."""
-        contents = row_words(
-            [self._column(name) for name in sorted(self._plan.roles.published)], key
-        )
         if record_key is None:
-            return unique_words(contents, key), np.empty(0, dtype=np.uint64)
+            return unique_row_words(self._identifying(), key), np.empty(0, dtype=np.uint64)
         keys = self._column(record_key)
         if keys.has_missing:
             row = self._bound.first_row(keys, keys.values.is_null())
@@ -163,7 +201,7 @@ class PolarsTable:
                 "record key identifies one row"
             )
             raise TableError(msg)
-        return row_words([keys], key), contents
+        return row_words([keys], key), row_words(self._identifying(), key)
 
 
 class _MatchedRows:
@@ -206,16 +244,6 @@ def _block_of_rows(assignment: BlockAssignment, codes: Codes, match: RowMatch | 
         return look_up(block[:, 0], codes)
     of_rows: Codes = block[codes, match.rows.classes]
     return of_rows
-
-
-def _published_rows(block: Codes, carried: Sequence[DictionaryColumn]) -> list[Codes]:
-    """Block and codes of the published rows, in an order given by their contents alone."""
-    columns = [(block, int(block.max(initial=0)) + 1)]
-    columns += [(column.codes, len(column.values)) for column in carried]
-    if (block < 0).any():
-        published = block >= 0
-        columns = [(codes[published], distinct) for codes, distinct in columns]
-    return sort_rows(columns)
 
 
 def _ordered_cells(assignment: BlockAssignment, rows: Codes) -> tuple[Codes, Codes, Codes]:

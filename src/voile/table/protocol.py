@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -17,20 +18,29 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.dp.categorical import Categorical
+from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.randomness import Randomness
+from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 
 __all__ = [
     "BlockAssignment",
     "ColumnProfile",
+    "CombinationCounts",
     "Format",
     "GroupedValues",
     "KnownRows",
+    "Perturbation",
     "PrivateTable",
+    "PublishedCells",
     "PublishedTable",
+    "RecodedColumn",
+    "Recoding",
     "RowMarks",
     "RowMatch",
+    "RowSample",
     "ValueCounts",
 ]
 
@@ -70,6 +80,24 @@ class GroupedValues:
     group: NDArray[np.int64]
     values: ExactNumbers
     rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedCells:
+    """How often each value of one column stands in each combination of published values.
+
+    Parallel arrays over the c distinct pairs of combination and value, ascending by combination,
+    then by value.  Combinations are numbered as ``group_sizes`` counts them.
+    """
+
+    group: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """A place in ``values``."""
+    rows: NDArray[np.int64]
+    values: DistinctValues
+    """The v distinct values of the column; a missing value is one of them."""
+    total: NDArray[np.int64]
+    """Shape (v,): rows of each value in the whole release."""
 
 
 def _no_marks() -> NDArray[np.uint64]:
@@ -139,6 +167,84 @@ class BlockAssignment:
     block: NDArray[np.int64]
 
 
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """Rows drawn each with the same probability, independently of all others; private."""
+
+    probability: Decimal
+    rows: Any
+    """The engine's own handle."""
+
+
+@dataclass(frozen=True, eq=False)
+class CombinationCounts:
+    """Private counts of the g distinct combinations of values of m columns.
+
+    A value is named by its code, its place among the distinct values of its column.  Combinations
+    ascend by their codes, the first column first.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[DistinctValues, ...]
+    """The distinct values of each column; some may stand in no counted row."""
+    codes: NDArray[np.int32]
+    """Shape (g, m)."""
+    rows: NDArray[np.int64]
+    """Shape (g,): rows of each combination, at least 1."""
+    handle: Any = None
+    """The engine's own: which combination each row has, and which rows were counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class RecodedColumn:
+    """What a column shows in each of p groups."""
+
+    column: str
+    values: GeneralizedValues | None
+    """None: the column's own values, named by their codes."""
+    codes: NDArray[np.int32]
+    """Shape (p,): for each group, a place in ``values``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recoding:
+    """A decision on what the rows of each combination of values become.
+
+    Rows of one group share what the recoded columns show.  All other published columns stay.
+    """
+
+    counts: CombinationCounts
+    group: NDArray[np.int64]
+    """Shape (g,): the group of each combination, from 0; -1 leaves its rows out."""
+    columns: tuple[RecodedColumn, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Perturbation:
+    """A decision on how the values of one numeric column are perturbed, row by row.
+
+    A row with the i-th distinct value draws a cluster j with probability
+    ``membership.probabilities(i, j)`` and shows ``start[i, j]`` plus the noise of cluster j, in
+    units of the grid, clamped; the interval around it has the half-width of the cluster.
+    """
+
+    column: str
+    values: ExactNumbers
+    """The d distinct values that ``count_values`` gave."""
+    membership: Categorical
+    """The law by which each of the d values draws one of c clusters."""
+    start: NDArray[np.int64]
+    """Shape (d, c): where the noise is added, in units of the grid."""
+    noise: DiscreteLaplace
+    """c discrete Laplace laws, one for each cluster."""
+    exponent: int
+    """The grid: multiples of 2**exponent."""
+    half_width: NDArray[np.int64]
+    """Shape (c,), in units of the grid."""
+    clamp: tuple[int, int] | None = None
+    """Least and largest published value, in units of the grid."""
+
+
 class PublishedTable(Protocol):
     """The rows of a release, wherever they are; nothing in it is private."""
 
@@ -168,8 +274,27 @@ class PublishedTable(Protocol):
         the group of each (n,), and the number of rows of each (n,).
         """
 
+    def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Rows of each distinct combination of values of some columns, ascending, shape (p,).
+
+        A missing value is a value like others.
+        """
+
+    def cells(self, columns: Sequence[str], sensitive: str) -> PublishedCells:
+        """How often each value of a column stands in each combination of values of others.
+
+        Raises ``TableError`` where it is numeric and holds NaN or an infinity.
+        """
+
     def count_matching(self, predicate: str, group: str) -> Mapping[int, int]:
         """Rows of each group for which a predicate in Polars SQL holds."""
+
+    def with_intervals_as_text(self) -> PublishedTable:
+        """The rows with each interval in one column of texts ``[low, high]``.
+
+        Columns ``NAME.low`` and ``NAME.high`` become ``NAME``, or ``NAME.interval`` where there is
+        a column ``NAME`` as well; an open end is left empty.
+        """
 
     def write(self, folder: Path, file_format: Format) -> Path:
         """Write the rows to ``data.csv`` or ``data.parquet`` in a folder; returns the file."""
@@ -226,6 +351,44 @@ class PrivateTable(Protocol):
         The permutation is uniform, and rows stand in an order that tells nothing: by block, and
         within a block by their published contents.  The number of the block, from 1, is the column
         ``group``.
+        """
+
+    def sample_rows(self, probability: Decimal, randomness: Randomness) -> RowSample:
+        """Draw each row with this probability, independently; between 0 and 1, both excluded.
+
+        The draw of a row is a function of the key and of the row's identity.
+        """
+
+    def count_combinations(
+        self, columns: Sequence[str], sample: RowSample | None = None
+    ) -> CombinationCounts:
+        """Rows by distinct combination of values of some columns, of all rows or of a sample.
+
+        Numeric columns must be finite; missing values count as a value of their own.  Raises
+        ``TableError``.
+        """
+
+    def recode(self, recoding: Recoding) -> PublishedTable:
+        """The published columns with some of them recoded, in an order that tells nothing.
+
+        Rows stand by group, and within a group by their published contents; the number of the
+        group, from 1, is the column ``group``.  A column that becomes an interval is published as
+        ``NAME.low`` and ``NAME.high``, in its own place.
+        """
+
+    def left_out(self, recoding: Recoding) -> bytes:
+        """The rows that a recoding does not publish, private: an Arrow IPC stream of all columns.
+
+        Rows outside the sample are among them.
+        """
+
+    def perturb(
+        self, perturbations: Sequence[Perturbation], randomness: Randomness
+    ) -> PublishedTable:
+        """The published columns with noise in some of them, in an order that tells nothing.
+
+        A perturbed column is published as ``NAME``, ``NAME.low`` and ``NAME.high``.  The draws
+        of a row are a function of the key and of the row's identity.
         """
 
     def mark_rows(

@@ -1,0 +1,188 @@
+"""Distinct combinations of values: how many rows have each, and which one each row has.
+
+A row is the tuple of its codes.  Columns are folded one after the other into one number a row,
+mixed radix, as long as the range of that number stays small enough for a table: one pass counts
+the rows of each number, and those that occur get their rank.  Then the next columns are folded
+into the rank.  So nine columns with a product of a thousand million cost two or three tables,
+and rows are sorted only where combinations are about as many as rows.  Ranks ascend like
+the tuples they stand for, so the result does not depend on the order of the rows.
+
+Cost for n rows and m columns: a pass for each column and three for each table, some 15 ns a row
+for nine columns; with a sort, some 150 ns a row.  One to four bytes a row are kept, and 8 to 24
+more are used on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.randomness import parts
+from voile.table.dictionary import (
+    Codes,
+    DictionaryColumn,
+    code_type,
+    count_codes,
+    look_up,
+    sort_words,
+)
+from voile.table.numeric import distinct_values
+from voile.table.protocol import CombinationCounts, RowSample
+
+__all__ = ["Combinations", "combine", "count_combinations"]
+
+_DENSE = 1 << 16
+_DENSE_PER_ROW = 2
+"""Numbers up to this limit, or up to so many for each row, are counted in a table."""
+_LARGEST_TABLE = 1 << 32
+_SCATTERED = 16
+"""Rows for each rank below which the remaining columns are sorted at once."""
+_WORD_BITS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class Combinations:
+    """The g distinct combinations among n rows, ascending like tuples of codes."""
+
+    codes: list[Codes]
+    """For each column, shape (g,)."""
+    rows: NDArray[np.int64]
+    """Shape (g,): how many rows have each."""
+    place: Codes
+    """Shape (n,), in the narrowest type: which combination each row has."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranked:
+    """Numbers of rows replaced by their ranks."""
+
+    present: NDArray[Any]
+    """The numbers that occur, ascending."""
+    rows: NDArray[np.int64]
+    """How often each occurs."""
+    place: Codes
+    """The rank of the number of each row."""
+
+
+def count_combinations(
+    columns: Sequence[DictionaryColumn], sample: RowSample | None
+) -> CombinationCounts:
+    """Rows by distinct combination, of all rows or of a sample.
+
+    The handle is the place of each row among the combinations; g for rows outside the sample.
+    """
+    found = combine([(column.codes, len(column.values)) for column in columns])
+    if sample is not None:
+        found = _of_rows(found, sample.rows)
+    codes = np.empty((len(found.rows), len(columns)), dtype=np.int32)
+    for place, of_column in enumerate(found.codes):
+        codes[:, place] = of_column
+    return CombinationCounts(
+        columns=tuple(column.name for column in columns),
+        values=tuple(distinct_values(column.values) for column in columns),
+        codes=codes,
+        rows=found.rows,
+        handle=found.place,
+    )
+
+
+def _of_rows(found: Combinations, chosen: NDArray[np.bool_]) -> Combinations:
+    """The combinations of the chosen rows; the place of the others is behind the last."""
+    rows = count_codes(found.place[chosen], len(found.rows))
+    present = np.flatnonzero(rows)
+    rank = np.zeros(len(rows), dtype=code_type(len(present) + 1))
+    rank[present] = np.arange(len(present))
+    place = look_up(rank, found.place)
+    place[~chosen] = len(present)
+    return Combinations([codes[present] for codes in found.codes], rows[present], place)
+
+
+def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
+    """The distinct combinations of at least one column, some in each of few stages.
+
+    Each column comes with the number of its distinct codes.
+    """
+    rows = len(columns[0][0])
+    limit = min(max(_DENSE, _DENSE_PER_ROW * rows), _LARGEST_TABLE)
+    stages: list[tuple[_Ranked, list[int]]] = []
+    remaining = list(columns)
+    while remaining:
+        folded = [(stages[-1][0].place, len(stages[-1][0].present))] if stages else []
+        batch = [*folded, remaining.pop(0)]
+        size = math.prod(distinct for _, distinct in batch)
+        scattered = bool(folded) and folded[0][1] * _SCATTERED > rows
+        by_table = size <= limit and not scattered
+        largest = limit if by_table else 1 << (_WORD_BITS - _bits(rows))
+        while remaining and size * remaining[0][1] <= largest:
+            batch.append(remaining.pop(0))
+            size *= batch[-1][1]
+        ranked = _by_table(batch, size) if size <= limit else _by_sorting(batch, size)
+        stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
+    last, _ = stages[-1]
+    return Combinations(_unfolded(stages), last.rows, last.place)
+
+
+def _unfolded(stages: Sequence[tuple[_Ranked, Sequence[int]]]) -> list[Codes]:
+    """The codes of each combination, column by column."""
+    codes: list[Codes] = []
+    index: NDArray[Any] = np.arange(len(stages[-1][0].present))
+    for ranked, radices in reversed(stages):
+        numbers = ranked.present[index]
+        for radix in reversed(radices):
+            numbers, code = np.divmod(numbers, ranked.present.dtype.type(radix))
+            codes.append(code.astype(code_type(radix)))
+        index = numbers
+    return codes[::-1]
+
+
+def _numbers(batch: Sequence[tuple[Codes, int]], dtype: type[np.unsignedinteger[Any]]) -> Codes:
+    """One number for each row, mixed radix: the first column counts most."""
+    numbers = np.empty(len(batch[0][0]), dtype=dtype)
+    for part in parts(len(numbers)):
+        folded = numbers[part]
+        folded[:] = batch[0][0][part]
+        for codes, distinct in batch[1:]:
+            folded *= dtype(distinct)
+            np.add(folded, codes[part], out=folded, dtype=dtype, casting="unsafe")
+    return numbers
+
+
+def _by_table(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
+    """Rank numbers below ``size`` in a table with an entry for each."""
+    numbers = _numbers(batch, np.uint32)
+    counts = count_codes(numbers, size)
+    present = np.flatnonzero(counts)
+    rank = np.zeros(size, dtype=code_type(len(present)))
+    rank[present] = np.arange(len(present), dtype=rank.dtype)
+    return _Ranked(present, counts[present], look_up(rank, numbers))
+
+
+def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
+    """Rank numbers by sorting them, together with the places of their rows where both fit."""
+    numbers = _numbers(batch, np.uint64)
+    bits = np.uint64(_bits(len(numbers)))
+    if size <= 1 << (_WORD_BITS - _bits(len(numbers))):
+        numbers <<= bits
+        numbers |= np.arange(len(numbers), dtype=np.uint64)
+        sort_words(numbers, _WORD_BITS)
+        order = numbers & ((np.uint64(1) << bits) - np.uint64(1))
+        numbers >>= bits
+    else:
+        order = np.argsort(numbers)
+        numbers = numbers[order]
+    new = np.ones(len(numbers), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
+    starts = np.flatnonzero(new)
+    place = np.empty(len(numbers), dtype=code_type(len(starts)))
+    place[order] = np.cumsum(new) - 1
+    return _Ranked(numbers[starts], np.diff(starts, append=len(numbers)), place)
+
+
+def _bits(rows: int) -> int:
+    """Bits that hold the place of a row."""
+    return max(1, (rows - 1).bit_length())

@@ -1,0 +1,83 @@
+"""Combinations of codes are those of the tuples, however they are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voile.randomness import Randomness
+from voile.table import combinations
+from voile.table.combinations import combine
+from voile.table.dictionary import count_codes, encode
+from voile.table.identity import row_words, unique_row_words
+
+SHAPES = [
+    [3, 2],  # one table
+    [1, 1],
+    [500, 100, 2, 5000, 3],  # a table or a sort for each stage
+    [2**31, 2**31, 4],  # a sort with the places of the rows in the words
+    [2**63, 1, 2],  # words without room for places
+]
+
+
+def columns_of(rows: list[tuple[int, ...]], distinct: list[int]) -> list[Any]:
+    columns = zip(zip(*rows, strict=True), distinct, strict=True)
+    return [(np.array(codes, dtype=np.uint64), d) for codes, d in columns]
+
+
+@given(st.data(), st.sampled_from(SHAPES), st.sampled_from([1, 64, combinations._DENSE]))
+def test_combinations_are_those_of_tuples(
+    data: st.DataObject, distinct: list[int], dense: int
+) -> None:
+    """Tuples are counted in ascending order, and each row knows its own, at any table size."""
+    codes = st.tuples(*(st.sampled_from(sorted({0, d // 2, d - 1})) for d in distinct))
+    rows = data.draw(st.lists(codes, min_size=1, max_size=30))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(combinations, "_DENSE", dense)
+        found = combine(columns_of(rows, distinct))
+    shown = list(zip(*(column.tolist() for column in found.codes), strict=True))
+    assert shown == sorted(set(rows))
+    assert dict(zip(shown, found.rows.tolist(), strict=True)) == Counter(rows)
+    assert [shown[place] for place in found.place.tolist()] == rows
+
+
+@pytest.mark.parametrize("distinct", [[70, 30, 60], [40_000, 50_000, 3], [9, 300_000, 300_000]])
+def test_many_rows_are_combined_like_few(distinct: list[int]) -> None:
+    """200,000 rows give what NumPy's sorting of tuples gives."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, d, 200_000) for d in distinct])
+    found = combine([(column, d) for column, d in zip(rows.T, distinct, strict=True)])
+    expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    assert np.array_equal(np.column_stack(found.codes), expected)
+    assert np.array_equal(found.place, place.ravel())
+    assert np.array_equal(found.rows, counts)
+
+
+def test_codes_are_counted_in_parts() -> None:
+    """Codes of more rows than are counted at a time add up."""
+    codes = np.random.default_rng(1).integers(0, 50_000, 200_000).astype(np.uint16)
+    for distinct in (50_000, 65_536):
+        assert np.array_equal(count_codes(codes, distinct), np.bincount(codes, minlength=distinct))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab")), min_size=1, max_size=20))
+def test_the_words_of_a_row_count_how_often_it_stood_before(rows: list[tuple[int, str]]) -> None:
+    """The i-th of equal rows has the word of (its contents, i), and no two rows share one."""
+    key = Randomness.seeded(0).key("test")
+    frame = pl.DataFrame(rows, schema=["number", "letter"], orient="row")
+    columns = [encode(column) for column in frame]
+    seen: Counter[tuple[int, str]] = Counter()
+    occurrence = []
+    for row in rows:
+        occurrence.append(seen[row])
+        seen[row] += 1
+    expected = key.words(row_words(columns, key), np.array(occurrence, dtype=np.uint64))
+    words = unique_row_words(columns, key)
+    assert np.array_equal(words, expected)
+    assert len(set(words.tolist())) == len(rows)
