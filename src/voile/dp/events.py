@@ -26,7 +26,7 @@ class PrivacyEvent:
     epsilon: Decimal
     """At least 0."""
     delta: Decimal = Decimal(0)
-    """At least 0 and below 1; rounded upwards where it was computed."""
+    """From 0 to 1, which promises nothing; rounded upwards where it was computed."""
     neighbours: Neighbours = "add-remove"
 
     def document(self) -> dict[str, Any]:

@@ -224,7 +224,7 @@ class Perturbation:
     """A decision on how the values of one numeric column are perturbed, row by row.
 
     A row with the i-th distinct value draws a cluster j with probability
-    ``membership.probabilities(i, j)`` and shows ``start[i, j]`` plus the noise of cluster j, in
+    ``membership.probability(i, j)`` and shows ``start[i, j]`` plus the noise of cluster j, in
     units of the grid, clamped; the interval around it has the half-width of the cluster.
     """
 
