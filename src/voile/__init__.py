@@ -23,19 +23,27 @@ __version__ = VERSION
 
 if TYPE_CHECKING:
     from voile.attack import DifferencingAttack
+    from voile.publish.clustered_laplace import ClusteredLaplace
+    from voile.publish.dp_generalization import DPGeneralization
+    from voile.publish.generalization import Generalization
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.query import answer
     from voile.randomness import Randomness
     from voile.release.folder import read_release
     from voile.release.release import Guarantee, Release
+    from voile.schema.budget import BudgetPlan
     from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
     from voile.schema.roles import Roles
     from voile.study.run import make_release
     from voile.table.opening import open_frame, open_table
 
 _HOMES = {
+    "BudgetPlan": "voile.schema.budget",
+    "ClusteredLaplace": "voile.publish.clustered_laplace",
     "ColumnPlan": "voile.schema.plan",
+    "DPGeneralization": "voile.publish.dp_generalization",
     "DifferencingAttack": "voile.attack",
+    "Generalization": "voile.publish.generalization",
     "Guarantee": "voile.release.release",
     "KEAnonymity": "voile.publish.ke_anonymity",
     "Method": "voile.schema.plan",
@@ -52,8 +60,12 @@ _HOMES = {
 }
 
 __all__ = [
+    "BudgetPlan",
+    "ClusteredLaplace",
     "ColumnPlan",
+    "DPGeneralization",
     "DifferencingAttack",
+    "Generalization",
     "Guarantee",
     "KEAnonymity",
     "Method",

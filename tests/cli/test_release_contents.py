@@ -123,7 +123,8 @@ def test_json_on_standard_output(desk, rows):
     folder, done = desk.publish(desk.csv([("Zoe", 52, "York", 1001), *rows[1:]]))
     told = done.document
     assert set(told) == {
-        "out", "rows_in", "rows_out", "suppressed", "held", "objective", "decision", "seconds",
+        "out", "rows_in", "rows_out", "suppressed", "held", "carried", "objective", "decision",
+        "seconds",
     }  # fmt: skip
     released = pl.read_csv(folder / "data.csv").group_by("group").agg(pl.col("salary"))
     ranges = [max(values) - min(values) for values in released["salary"].to_list()]

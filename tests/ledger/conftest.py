@@ -1,15 +1,19 @@
-"""A series that keeps its promises, to be committed, damaged and verified."""
+"""A series and a data set that keep their promises, to be committed, damaged and verified."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
+from voile.dp.events import PrivacyEvent
+from voile.ledger import BudgetState, CarriedRows, Charge
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.schema.budget import BudgetPlan
 from voile.schema.numbers import ExactNumbers
 
 TERMS = SeriesTerms(
@@ -19,6 +23,9 @@ TERMS = SeriesTerms(
     roles={"quasi_identifiers": ("age",), "sensitive": ("salary",)},
     record_key="person",
 )
+
+
+LIMIT = BudgetPlan("parcels", epsilon=Decimal(3))
 
 
 def random_marks(count: int) -> RowMarks:
@@ -55,6 +62,35 @@ def grown(
         held=random_marks(held),
     )
     return history.appended(version)
+
+
+def charged(
+    state: BudgetState | None,
+    *epsilons: str,
+    limit: BudgetPlan = LIMIT,
+    rows: int | None = None,
+    release_id: str | None = None,
+) -> Charge:
+    """What a release asks of a data set: these epsilons, and to leave ``rows`` rows in its pool.
+
+    Those rows are the id of the release and nothing else, again and again.
+    """
+    release_id = release_id or secrets.token_hex(16)
+    return Charge(
+        limit=limit,
+        before=state,
+        release_id=release_id,
+        events=tuple(PrivacyEvent("discrete-laplace", Decimal(epsilon)) for epsilon in epsilons),
+        left_out=None
+        if rows is None
+        else CarriedRows(release_id, rows, release_id.encode() * rows),
+    )
+
+
+@pytest.fixture(name="charged")
+def charged_fixture() -> Callable[..., Charge]:
+    """``charged``, for tests that cannot import this module."""
+    return charged
 
 
 @pytest.fixture(name="grown")

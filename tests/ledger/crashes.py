@@ -1,7 +1,8 @@
 """Kill publishers at random instants: ``python crashes.py LEDGER ROUNDS SEED``.
 
-Each round forks a publisher that commits versions without pause and writes the id of each to a
-pipe once its commit has returned, kills it with SIGKILL, and looks at what it left behind.
+Each round forks a publisher that commits releases without pause, writes the id of each to a pipe
+once its commit has returned, and then settles it; kills it with SIGKILL, and looks at what it left
+behind.  A release is a version of a series, spends budget, and leaves rows in a pool.
 Prints counts as JSON, and what went wrong.
 """
 
@@ -13,25 +14,33 @@ import random
 import signal
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
-from conftest import grown
+from conftest import charged, grown
 
-from voile.ledger import Ledger
+from voile.ledger import BudgetState, Ledger
+from voile.schema.budget import BudgetPlan
+
+LIMIT = BudgetPlan("parcels", Decimal(10**6))
+ID = 32
 
 
 def publish_forever(path: Path, pipe: int) -> None:
     ledger = Ledger(path)
-    history = ledger.load("salaries")
+    history, state = ledger.load("salaries"), ledger.budget("parcels")
     while True:
         after = grown(history, blocks=50, rows=3, held=2000)
-        ledger.commit(history, after)
-        history = after
-        os.write(pipe, history.versions[-1].release_id.encode())
+        release_id = after.versions[-1].release_id
+        charge = charged(state, "1", limit=LIMIT, rows=2000, release_id=release_id)
+        ledger.commit(history, after, charge)
+        os.write(pipe, release_id.encode())
+        ledger.settle("parcels", release_id)
+        history, state = after, ledger.budget("parcels")
 
 
-def killed_after(path: Path, seconds: float) -> list[str]:
-    """What a publisher reported as committed before it was killed."""
+def killed(path: Path, reports: int, seconds: float) -> list[str]:
+    """What a publisher reported, which is killed some time after so many reports."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
@@ -40,25 +49,43 @@ def killed_after(path: Path, seconds: float) -> list[str]:
         finally:
             os._exit(1)
     os.close(writing)
-    time.sleep(seconds)
-    os.kill(child, signal.SIGKILL)
-    _, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), "the publisher failed before it was killed"
     with os.fdopen(reading, "rb") as pipe:
-        text = pipe.read().decode()
-    return [text[i : i + 32] for i in range(0, len(text), 32)]
+        text = pipe.read(ID * reports) if reports else b""
+        time.sleep(seconds)
+        os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), "the publisher failed before it was killed"
+        text = (text + pipe.read()).decode()
+    return [text[i : i + ID] for i in range(0, len(text), ID)]
+
+
+def faults_of_pool(state: BudgetState, stored: list[str]) -> list[str]:
+    """What is wrong with a pool whose newest release may be settled or not."""
+    faults = []
+    releases = [entry.release_id for entry in state.entries if entry.kind == "release"]
+    if releases != stored:
+        faults.append(f"{len(stored)} versions stored, {len(releases)} charged")
+    if state.unsettled:
+        kept = state.taken_up
+        before = kept.rows == 0 or kept.stream == kept.release_id.encode() * 2000
+        if not before or state.unsettled != releases[-1]:
+            faults.append("the rows that an unsettled release took up are not kept")
+    if state.waiting.rows and state.waiting.stream != state.waiting.release_id.encode() * 2000:
+        faults.append("the waiting rows are not those of their release")
+    return faults
 
 
 def main() -> None:
     folder, rounds, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
-    counts = {"committed": 0, "interrupted": 0, "uncreated": 0, "unreported": 0}
+    counts = {"committed": 0, "interrupted": 0, "uncreated": 0, "unreported": 0, "unsettled": 0}
     faults: list[str] = []
     for series in range(rounds):
         path = folder / f"{series}.db"
         reported: list[str] = []
         for kill in range(4):
             # The first kill of each ledger comes while it is created.
-            reported += killed_after(path, rng.uniform(0, 0.012 if kill == 0 else 0.05))
+            reports, most = (0, 0.02) if kill == 0 else (rng.randrange(3), 0.02)
+            reported += killed(path, reports, rng.uniform(0, most))
             counts["interrupted"] += path.with_name(f"{path.name}-journal").exists()
             if not path.exists():
                 counts["uncreated"] += 1
@@ -66,13 +93,20 @@ def main() -> None:
                 continue
             ledger = Ledger(path)
             faults += [str(finding) for finding in ledger.verify()]
-            history = ledger.load("salaries")
+            history, state = ledger.load("salaries"), ledger.budget("parcels")
             stored = [version.release_id for version in history.versions] if history else []
             # At most the version that was being committed may be there without a report.
             counts["unreported"] += len(stored) - len(reported)
             if stored[: len(reported)] != reported or len(stored) > len(reported) + 1:
                 faults.append(f"{len(reported)} versions reported, {len(stored)} stored")
             reported = stored
+            if state:
+                faults += faults_of_pool(state, stored)
+                if state.unsettled:
+                    counts["unsettled"] += 1
+                    deed = rng.choice([ledger.settle, ledger.take_back])
+                    deed("parcels", state.unsettled)
+                    faults += [str(finding) for finding in ledger.verify()]
         counts["committed"] += len(reported)
     sys.stdout.write(json.dumps({**counts, "faults": faults}))
 

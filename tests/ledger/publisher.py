@@ -1,16 +1,18 @@
-"""A publisher in a process of its own: ``python publisher.py LEDGER``, driven over its pipes.
+"""A publisher in a process of its own: ``python publisher.py LEDGER WHAT``, driven over its pipes.
 
-Each line ``load`` is answered by ``loaded``, and each ``commit`` by ``won ID`` or ``lost``.
+``WHAT`` is "series", to commit versions of a series, or "budget", to spend 1 of a data set.  Each
+line ``load`` is answered by ``loaded``, and each ``commit`` by ``won ID``, ``lost`` or ``refused``.
 """
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
-from conftest import grown
+from conftest import charged, grown
 
-from voile.errors import LedgerError
+from voile.errors import LedgerError, RefusedError
 from voile.ledger import Ledger
 
 
@@ -19,21 +21,35 @@ def answer(text: str) -> None:
     sys.stdout.flush()
 
 
+def load(ledger: Ledger, what: str) -> Any:
+    return ledger.load("salaries") if what == "series" else ledger.budget("parcels")
+
+
+def commit(ledger: Ledger, what: str, before: Any) -> str:
+    """Commit on top of what was loaded; the id of the release."""
+    if what == "series":
+        after = grown(before)
+        ledger.commit(before, after)
+        return after.latest.release_id
+    charge = charged(before, "1")
+    ledger.commit(None, None, charge)
+    return charge.release_id
+
+
 def main() -> None:
-    ledger = Ledger(Path(sys.argv[1]))
+    ledger, what = Ledger(Path(sys.argv[1])), sys.argv[2]
     before = None
     for line in sys.stdin:
         if line.strip() == "load":
-            before = ledger.load("salaries")
+            before = load(ledger, what)
             answer("loaded")
             continue
-        after = grown(before)
         try:
-            ledger.commit(before, after)
+            answer(f"won {commit(ledger, what, before)}")
         except LedgerError as error:
             answer("lost" if "committed meanwhile" in str(error) else str(error))
-        else:
-            answer(f"won {after.versions[-1].release_id}")
+        except RefusedError as error:
+            answer("refused" if "0 is left" in str(error) else str(error))
 
 
 if __name__ == "__main__":

@@ -85,6 +85,7 @@ def test_verify_a_sound_ledger(path):
     assert result.exit_code == 0
     assert result.stdout == ""
     assert "sound. Checked: 1 series, 2 versions with 8 blocks and 24 published" in result.stderr
+    assert "0 data sets with 0 entries, 0 release folders" in result.stderr
     document = json.loads(run("verify", "--ledger", path, "--json").stdout)
     assert document == {"sound": True, "findings": []}
 
@@ -117,3 +118,94 @@ def test_a_mistyped_ledger(tmp_path):
     result = run("show", "--ledger", tmp_path / "ledgre.db")
     assert isinstance(result.exception, LedgerError)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def charge(path, charged):
+    """What a release asked of a data set in the ledger: 1 of 3, and to carry 1,234 rows over."""
+    charge = charged(None, "1", rows=1234)
+    Ledger(path).commit(None, None, charge)
+    return charge
+
+
+def test_show_data_sets(path, charge, charged):
+    """``show`` tells the limit, what is spent and left, each release, and how many rows wait."""
+    ledger = Ledger(path)
+    ledger.settle("parcels", charge.release_id)
+    ledger.commit(None, None, charged(ledger.budget("parcels"), "0.5", "0.25"))
+    output = run("show", "--ledger", path).stdout
+    assert "data set 'parcels' (private): epsilon = 3, delta = 0, neighbours" in output
+    assert "spent 1.75, left 1.25; rows waiting in its pool: 1,234" in output
+    assert "waits to be settled" not in output
+    first, second = (
+        line.split(maxsplit=4) for line in output.splitlines() if "discrete-laplace" in line
+    )
+    assert (first[0], first[2:4], first[4].strip()) == (
+        "1",
+        ["release", charge.release_id],
+        "discrete-laplace 1",
+    )
+    assert second[4].strip() == "discrete-laplace 0.5, discrete-laplace 0.25"
+
+
+def test_show_data_sets_as_json(path, charge):
+    """``show --json`` gives the same as numbers, and the events as they were committed."""
+    (told,) = json.loads(run("show", "--ledger", path, "--json").stdout)["data_sets"]
+    (entry,) = told.pop("entries")
+    assert told == {
+        "name": "parcels",
+        "epsilon": 3,
+        "delta": 0,
+        "neighbours": "add-remove",
+        "spent": 1,
+        "left": 2,
+        "waiting": 1234,
+        "unsettled": charge.release_id,
+    }
+    assert entry.pop("created")
+    assert entry == {
+        "entry": 1,
+        "what": "release",
+        "release_id": charge.release_id,
+        "events": [event.document() for event in charge.events],
+    }
+
+
+def test_waiting_rows_are_not_shown(path, charge):
+    """No command prints a row that waits."""
+    rows = charge.left_out.stream.decode()[:64]
+    for arguments in (("show",), ("show", "--json"), ("verify", "--json")):
+        assert rows not in run(*arguments, "--ledger", path).output
+
+
+def test_settle_a_release_that_stands(path, charge, tmp_path):
+    """``settle --release`` takes the folder for proof, and only that of the right release."""
+    folder = tmp_path / "release"
+    folder.mkdir()
+    document = folder / "release.json"
+    document.write_text(json.dumps({"release_id": "0" * 32}))
+    result = run("settle", "parcels", "--release", folder, "--ledger", path)
+    assert isinstance(result.exception, LedgerError)
+    assert Ledger(path).budget("parcels").unsettled == charge.release_id
+    document.write_text(json.dumps({"release_id": charge.release_id}))
+    result = run("settle", "parcels", "--release", folder, "--ledger", path)
+    assert "the release stands" in result.stderr
+    state = Ledger(path).budget("parcels")
+    assert (state.unsettled, state.waiting.rows) == (None, 1234)
+
+
+def test_settle_a_release_that_is_lost(path, charge):
+    """``settle --lost`` restores the pool, and the account shows it."""
+    assert "wait again" in run("settle", "parcels", "--lost", "--ledger", path).stderr
+    state = Ledger(path).budget("parcels")
+    assert (state.unsettled, state.waiting.rows, state.spent) == (None, 0, 1)
+    assert "taken back" in run("show", "--ledger", path).stdout
+    again = run("settle", "parcels", "--lost", "--ledger", path)
+    assert "waits to be settled" in str(again.exception)
+
+
+@pytest.mark.parametrize("options", [(), ("--lost", "--release", "x")])
+def test_settle_says_one_thing(path, charge, options):
+    """Without an answer, or with both, the call is wrong and nothing is settled."""
+    assert run("settle", "parcels", *options, "--ledger", path).exit_code == 2
+    assert Ledger(path).budget("parcels").unsettled == charge.release_id

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from voile.errors import LedgerError
-from voile.ledger import Ledger, file
+from voile.errors import LedgerError, RefusedError
+from voile.ledger import Ledger, file, spending
 
 SMALL_DISK = """
 import resource, signal, sys
@@ -200,31 +200,86 @@ def test_a_newer_format_is_refused(ledger, grown):
     assert all("has format 99" in message for message in _refusals(ledger, grown))
 
 
+@pytest.fixture
+def first_format(tmp_path, grown, monkeypatch):
+    """A ledger as the first Voile wrote it, with one version of a series, and its history."""
+    ledger = Ledger(tmp_path / "first.db")
+    history = grown(None)
+    with monkeypatch.context() as patched:
+        patched.setattr(file, "_MIGRATIONS", file._MIGRATIONS[:1])
+        patched.setattr(spending, "find_entries", lambda connection, release_id: [])
+        ledger.commit(None, history)
+    assert _format(ledger) == 1
+    return ledger, history
+
+
+def _format(ledger: Ledger) -> int:
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def test_the_first_format_is_read_as_it_is(first_format):
+    """A ledger without data sets is read, shown and verified, and not a byte of it changes."""
+    ledger, history = first_format
+    content = ledger.path.read_bytes()
+    assert ledger.load("salaries").latest.release_id == history.latest.release_id
+    assert ledger.budget("parcels") is None
+    assert ledger.data_sets() == []
+    assert [summary.terms.name for summary in ledger.series()] == ["salaries"]
+    assert ledger.verify() == []
+    assert ledger.path.read_bytes() == content
+
+
+@pytest.mark.parametrize("spends", [False, True])
+def test_the_first_format_is_upgraded_by_a_commit(first_format, grown, charged, spends):
+    """The first release that is committed, of a series or not, brings the present format."""
+    ledger, history = first_format
+    if spends:
+        ledger.commit(None, None, charged(None, "1", rows=2))
+    else:
+        ledger.commit(history, grown(history))
+    assert _format(ledger) == len(file._MIGRATIONS)
+    assert len(ledger.load("salaries").versions) == (1 if spends else 2)
+    assert len(ledger.data_sets()) == spends
+    assert ledger.verify() == []
+
+
+def test_a_refused_commit_keeps_the_first_format(first_format, charged):
+    """A release that is refused for its budget does not touch the file."""
+    ledger, _ = first_format
+    content = ledger.path.read_bytes()
+    with pytest.raises(RefusedError, match="is left of the limit"):
+        ledger.commit(None, None, charged(None, "4"))
+    assert ledger.path.read_bytes() == content
+
+
 def test_an_older_format_is_migrated(ledger, grown, monkeypatch):
     """A ledger of an earlier Voile gets the missing tables and keeps its content."""
     before = ledger.load("salaries")
-    later = (*file._MIGRATIONS, ("CREATE TABLE spent (series INTEGER, epsilon TEXT)",))
+    later = (*file._MIGRATIONS, ("CREATE TABLE later (series INTEGER)",))
     monkeypatch.setattr(file, "_MIGRATIONS", later)
     after = grown(before)
     ledger.commit(before, after)
     assert ledger.verify() == []
     assert len(ledger.load("salaries").versions) == 2
     with closing(sqlite3.connect(ledger.path)) as connection:
-        assert connection.execute("SELECT count(*) FROM spent").fetchone() == (0,)
+        assert connection.execute("SELECT count(*) FROM later").fetchone() == (0,)
         assert connection.execute("PRAGMA user_version").fetchone() == (len(later),)
 
 
-def test_a_failed_migration_changes_nothing(ledger, monkeypatch):
+def test_a_failed_migration_changes_nothing(ledger, grown, monkeypatch):
     """A migration that fails half-way leaves the ledger in its old format."""
+    before = ledger.load("salaries")
     monkeypatch.setattr(
-        file, "_MIGRATIONS", (*file._MIGRATIONS, ("CREATE TABLE spent (id INTEGER)", "NONSENSE"))
+        file, "_MIGRATIONS", (*file._MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "NONSENSE"))
     )
     with pytest.raises(LedgerError):
-        ledger.load("salaries")
+        ledger.commit(before, grown(before))
     monkeypatch.undo()
     assert ledger.verify() == []
+    assert len(ledger.load("salaries").versions) == 1
     with closing(sqlite3.connect(ledger.path)) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'spent'")
+        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'later'")
         assert tables.fetchall() == []
 
 

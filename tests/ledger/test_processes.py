@@ -18,9 +18,9 @@ ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"
 
 
 @contextmanager
-def publisher(path: Path) -> Iterator[subprocess.Popen[str]]:
+def publisher(path: Path, what: str) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen(
-        [sys.executable, HERE / "publisher.py", path],
+        [sys.executable, HERE / "publisher.py", path, what],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -43,7 +43,7 @@ def test_of_publishers_from_one_state_exactly_one_wins(tmp_path):
     path = tmp_path / "ledger.db"
     won = []
     with ExitStack() as stack:
-        processes = [stack.enter_context(publisher(path)) for _ in range(3)]
+        processes = [stack.enter_context(publisher(path, "series")) for _ in range(3)]
         for _ in range(25):
             assert ask(processes, "load") == ["loaded"] * 3
             answers = ask(processes, "commit")
@@ -57,8 +57,27 @@ def test_of_publishers_from_one_state_exactly_one_wins(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
 
 
-def test_a_kill_at_any_instant_loses_no_reported_version(tmp_path):
-    """After SIGKILL the ledger is sound and holds all that was reported, plus at most one."""
+def test_the_last_of_a_budget_is_spent_by_one_process(tmp_path):
+    """Three processes spend 1 of 3 from one state: one wins each time, until nothing is left."""
+    path = tmp_path / "ledger.db"
+    with ExitStack() as stack:
+        processes = [stack.enter_context(publisher(path, "budget")) for _ in range(3)]
+        for _ in range(3):
+            assert ask(processes, "load") == ["loaded"] * 3
+            answers = ask(processes, "commit")
+            assert sorted(answer[:4] for answer in answers) == ["lost", "lost", "won "]
+        assert ask(processes, "load") == ["loaded"] * 3
+        assert ask(processes, "commit") == ["refused"] * 3
+    state = Ledger(path).budget("parcels")
+    assert (state.spent, len(state.entries)) == (3, 3)
+    assert Ledger(path).verify() == []
+
+
+def test_a_kill_at_any_instant_loses_no_reported_release(tmp_path):
+    """After SIGKILL the ledger is sound and holds all that was reported, plus at most one.
+
+    What a release spent, and the rows that it took up, are known exactly where its version is.
+    """
     run = subprocess.run(
         [sys.executable, HERE / "crashes.py", tmp_path, "20", "1"],
         capture_output=True,
@@ -68,6 +87,7 @@ def test_a_kill_at_any_instant_loses_no_reported_version(tmp_path):
     )
     outcome = json.loads(run.stdout)
     assert outcome["faults"] == []
-    # The kills did hit commits: some left a journal behind, and some versions were finished.
+    # The kills did hit commits: some left a journal behind, some a release that was not settled.
     assert outcome["interrupted"] >= 3, outcome
+    assert outcome["unsettled"] >= 3, outcome
     assert outcome["committed"] >= 20, outcome

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.errors import LedgerError
-from voile.ledger import Ledger, parts
+from voile.ledger import Ledger, chunks
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
 
@@ -128,7 +128,7 @@ def test_round_trip(history: History) -> None:
 
 def test_arrays_longer_than_a_chunk(tmp_path, grown, monkeypatch):
     """Arrays that need several chunks come back whole and in order."""
-    monkeypatch.setattr(parts, "_CHUNK", 100)
+    monkeypatch.setattr(chunks, "_CHUNK", 100)
     ledger = Ledger(tmp_path / "ledger.db")
     history = grown(None, blocks=300)
     ledger.commit(None, history)

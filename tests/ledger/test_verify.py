@@ -463,6 +463,41 @@ def test_an_unknown_release(ledger, release, changes, found):
     assert str(release) in str(finding)
 
 
+@pytest.fixture
+def charged_release(tmp_path, ledger, charged):
+    """The folder of a release without a series that a data set was charged for, and the charge."""
+    folder = tmp_path / "charged"
+    folder.mkdir()
+    charge = charged(None, "1", rows=2)
+    ledger.commit(None, None, charge)
+    (folder / "release.json").write_text(json.dumps({"release_id": charge.release_id, "rows": 5}))
+    return folder, charge
+
+
+def test_a_charged_release_is_known(ledger, charged_release):
+    """A release whose data set was charged needs no series to be vouched for."""
+    folder, charge = charged_release
+    assert ledger.verify_release(folder) == []
+    ledger.settle("parcels", charge.release_id)
+    assert ledger.verify_release(folder) == []
+
+
+def test_a_release_that_was_taken_back_and_stands_is_found(ledger, charged_release):
+    """Rows of a release that exists are not to wait in the pool once more."""
+    folder, charge = charged_release
+    ledger.take_back("parcels", charge.release_id)
+    (finding,) = ledger.verify_release(folder)
+    assert "went back into the pool of data set 'parcels'" in str(finding)
+
+
+def test_an_uncharged_release_is_found(ledger, charged_release):
+    """A release that no data set was charged for is not vouched for."""
+    folder, _ = charged_release
+    (folder / "release.json").write_text(json.dumps({"release_id": "0" * 32}))
+    (finding,) = ledger.verify_release(folder)
+    assert "no data set was charged for it" in str(finding)
+
+
 def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp_path):
     """A ledger replaced by its backup is sound, and does not know the release made since."""
     backup = ledger.path.read_bytes()

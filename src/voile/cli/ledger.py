@@ -1,4 +1,7 @@
-"""``voile ledger``: what a ledger holds, and whether it can be relied on."""
+"""``voile ledger``: what a ledger holds, whether it can be relied on, and what to do after a crash.
+
+What stands in it is private: numbers of held and waiting rows are no part of any release.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,11 @@ import click
 
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, print_table
+from voile.dp.events import PrivacyEvent
 from voile.errors import LedgerError
-from voile.ledger import Finding, Ledger, SeriesSummary, VersionSummary
+from voile.ledger import BudgetState, Finding, Ledger, SeriesSummary, VersionSummary
+from voile.ledger.audit import release_document
+from voile.ledger.budget import Entry, shown
 from voile.schema.numbers import json_number
 
 __all__ = ["ledger"]
@@ -29,40 +35,53 @@ _COLUMNS = (
 )
 
 
+_ACCOUNT = ("entry", "date", "what", "release", "spent")
+
+
+_path_option = click.option(
+    "--ledger",
+    "path",
+    type=click.Path(path_type=Path),
+    envvar="VOILE_LEDGER",
+    show_envvar=True,
+    required=True,
+    help="The ledger's file.",
+)
+
+
 def _common_options(command: Callable[..., None]) -> Callable[..., None]:
-    for option in (
-        json_option,
-        click.option(
-            "--ledger",
-            "path",
-            type=click.Path(path_type=Path),
-            envvar="VOILE_LEDGER",
-            show_envvar=True,
-            required=True,
-            help="The ledger's file.",
-        ),
-    ):
-        command = option(command)
-    return command
+    return _path_option(json_option(command))
 
 
 @click.group()
 def ledger() -> None:
-    """Show or verify the ledger, which remembers the releases of each series. It is private."""
+    """Show, verify or settle the ledger, which remembers releases and what they spent.
+
+    It is private.
+    """
 
 
 @ledger.command()
 @_common_options
 def show(path: Path, *, as_json: bool) -> None:
-    """Show every series with its releases, and how its blocks widen."""
-    summaries = Ledger(path).series()
+    """Show every series, and every data set with what is spent, left and waiting in its pool."""
+    opened = Ledger(path)
+    summaries, data_sets = opened.series(), opened.data_sets()
     if as_json:
-        print_json({"series": [_series_json(summary) for summary in summaries]})
+        print_json(
+            {
+                "series": [_series_json(summary) for summary in summaries],
+                "data_sets": [_data_set_json(state) for state in data_sets],
+            }
+        )
         return
     for summary in summaries:
         click.echo(_heading(summary))
         print_table(_COLUMNS, [_row(version) for version in summary.versions])
-    if not summaries:
+    for state in data_sets:
+        click.echo(_account(state))
+        print_table(_ACCOUNT, [_line(entry) for entry in state.entries])
+    if not summaries and not data_sets:
         click.echo(f"{path}: no release has been committed to this ledger", err=True)
 
 
@@ -84,15 +103,51 @@ def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
         print_json({"sound": not findings, "findings": details})
     if findings:
         raise LedgerError(_unsound(path, findings))
-    summaries = opened.series()
+    summaries, data_sets = opened.series(), opened.data_sets()
     versions = [version for summary in summaries for version in summary.versions]
+    entries = sum(len(state.entries) for state in data_sets)
     click.echo(
         f"{path}: sound. Checked: {len(summaries)} series, {len(versions)} versions with "
         f"{sum(version.blocks for version in versions)} blocks and "
         f"{sum(version.new_rows for version in versions)} published rows, "
+        f"{len(data_sets)} data sets with {entries} entries, "
         f"{len(releases)} release folders",
         err=True,
     )
+
+
+@ledger.command()
+@click.argument("data_set")
+@click.option(
+    "--release",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="The folder of the release, which stands: the rows that it took up are forgotten.",
+)
+@click.option(
+    "--lost",
+    is_flag=True,
+    help="The release never appeared: the rows that it took up wait again, and what it spent "
+    "stays spent.",
+)
+@_path_option
+def settle(path: Path, data_set: str, folder: Path | None, *, lost: bool) -> None:
+    """Say what became of a release of DATA_SET whose publisher was stopped before its end.
+
+    Only a release that took rows up from the pool of a data set waits to be settled. Say --lost
+    only if nobody has seen the release: publishing rows twice may give them away.
+    """
+    if lost == (folder is not None):
+        msg = "say either --release FOLDER or --lost"
+        raise click.UsageError(msg)
+    opened = Ledger(path)
+    if folder is not None:
+        opened.settle(data_set, str(release_document(folder).get("release_id")))
+        click.echo(f"{path}: the release stands; the rows that it took up are forgotten", err=True)
+        return
+    state = opened.budget(data_set)
+    opened.take_back(data_set, str(state.unsettled if state else None))
+    click.echo(f"{path}: the rows that the lost release took up wait again", err=True)
 
 
 def _unsound(path: Path, findings: list[Finding]) -> str:
@@ -146,4 +201,49 @@ def _version_json(version: VersionSummary) -> dict[str, Any]:
         "sum_of_ranges": json_number(version.sum_of_ranges),
         "mean_width": version.mean_width,
         "max_width": json_number(version.max_width),
+    }
+
+
+def _account(state: BudgetState) -> str:
+    waiting = state.waiting.rows if state.waiting else 0
+    lines = [
+        f"data set {state.limit.data_set!r} (private): {state.limit}",
+        f"spent {shown(state.spent)}, left {shown(state.left)}; "
+        f"rows waiting in its pool: {waiting:,}",
+    ]
+    if state.unsettled:
+        lines.append(f"release {state.unsettled} waits to be settled: see `voile ledger settle`")
+    return "\n".join(lines)
+
+
+def _line(entry: Entry) -> list[object]:
+    spent = ", ".join(map(_event, entry.events)) or "nothing"
+    return [entry.number, entry.created[:10], entry.kind, entry.release_id, spent]
+
+
+def _event(event: PrivacyEvent) -> str:
+    delta = f" (delta {event.delta:.3g})" if event.delta else ""
+    return f"{event.mechanism} {shown(event.epsilon)}{delta}"
+
+
+def _data_set_json(state: BudgetState) -> dict[str, Any]:
+    return {
+        "name": state.limit.data_set,
+        "epsilon": json_number(state.limit.epsilon),
+        "delta": json_number(state.limit.delta),
+        "neighbours": state.limit.neighbours,
+        "spent": json_number(state.spent) if state.spent.is_finite() else None,
+        "left": json_number(state.left),
+        "waiting": state.waiting.rows if state.waiting else 0,
+        "unsettled": state.unsettled,
+        "entries": [
+            {
+                "entry": entry.number,
+                "what": entry.kind,
+                "release_id": entry.release_id,
+                "created": entry.created,
+                "events": [event.document() for event in entry.events],
+            }
+            for entry in state.entries
+        ],
     }

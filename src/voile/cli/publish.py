@@ -12,7 +12,7 @@ import click
 from voile.cli.show import as_json, ledger_option, print_json, progress, say, telling_what_is_done
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
-from voile.study.run import make_release
+from voile.study.run import Intervals, make_release
 from voile.table.protocol import Format
 
 __all__ = ["publish_command"]
@@ -28,6 +28,12 @@ __all__ = ["publish_command"]
     type=click.Choice(["csv", "parquet"]),
     help="Format of the published rows; that of the input by default.",
 )
+@click.option(
+    "--intervals",
+    type=click.Choice(["columns", "text"]),
+    default="columns",
+    help="An interval as two columns, NAME.low and NAME.high, or as the text [low, high] in one.",
+)
 @ledger_option
 @click.option(
     "--seed",
@@ -38,11 +44,12 @@ __all__ = ["publish_command"]
     "--engine", type=click.Choice(["polars"]), default="polars", help="Where the rows are."
 )
 @as_json
-def publish_command(  # noqa: PLR0913 - one parameter for each option
+def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
     plan: str,
     out: str,
     file_format: Format | None,
+    intervals: Intervals,
     ledger: str | None,
     seed: int | None,
     engine: str,
@@ -61,14 +68,13 @@ def publish_command(  # noqa: PLR0913 - one parameter for each option
             ledger=ledger,
             seed=seed,
             file_format=file_format,
+            intervals=intervals,
             progress=stage,
         )
     seconds = time.monotonic() - started
     with telling_what_is_done(f"the release stands at {out}"):
         for notice in publication.private.notices:
             say(f"voile: {notice}.")
-        if ledger and not publication.release.series:
-            say("voile: the ledger was not used: the plan names no series, so nothing is promised.")
         if as_json:
             print_json(_document(publication, out, seconds))
         else:
@@ -85,6 +91,7 @@ def _document(publication: Publication, out: str, seconds: float) -> dict[str, A
         "rows_out": private.rows_out,
         "suppressed": private.suppressed,
         "held": private.held,
+        "carried": private.carried,
         "objective": json_number(Decimal(private.objective)),
         "decision": dict(private.decision),
         "seconds": round(seconds, 3),
@@ -93,14 +100,14 @@ def _document(publication: Publication, out: str, seconds: float) -> dict[str, A
 
 def _summary(publication: Publication, out: str) -> str:
     private, release = publication.private, publication.release
+    rows = f"{out}: {private.rows_out:,} of {private.rows_in:,} rows"
     lines = [
-        f"{out}: {private.rows_out:,} of {private.rows_in:,} rows in "
-        f"{private.decision['blocks']:,} group{'s' * (private.decision['blocks'] != 1)}, "
-        f"sum of ranges {private.objective}",
+        f"{rows} {private.summary}" if private.summary else rows,
         release.guarantee.statement + ".",
     ]
     if private.suppressed:
-        lines.append(f'{private.suppressed:,} rows were left out, as nulls = "drop" says.')
+        left_out = f"{private.suppressed:,} row{'s were' * (private.suppressed != 1) or ' was'}"
+        lines.append(f'{left_out} left out, by nulls = "drop" or by the method.')
     if release.series:
         lines.append(f"This is release {release.series.version} of series {release.series.name!r}.")
     return "\n".join(lines)

@@ -3,7 +3,7 @@
 A ledger that was replaced as a whole by an older copy is sound in itself.  Only the releases
 show it: each carries its id in ``release.json``, and the ledger must know that id.
 
-Cost: reads the whole file, and sorts the marks of each series.
+Cost: reads the whole file, sorts the marks of each series, and adds up the events of each data set.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from voile.errors import InputError
-from voile.ledger import records
+from voile.errors import InputError, PlanError
+from voile.ledger import records, spending
+from voile.ledger.budget import BudgetState, shown
 from voile.ledger.promises import broken_promises
 
-__all__ = ["Finding", "audit_ledger", "audit_release"]
+__all__ = ["Finding", "audit_ledger", "audit_release", "release_document"]
 
 _MOST_FINDINGS = 20
 
@@ -43,6 +44,9 @@ def audit_ledger(connection: sqlite3.Connection) -> list[Finding]:
         for name in records.series_names(connection):
             where = f"series {name!r}"
             findings += [Finding(where, what) for what in _audit_series(connection, name)]
+        for name in spending.data_set_names(connection):
+            where = f"data set {name!r}"
+            findings += [Finding(where, what) for what in _audit_data_set(connection, name)]
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_IOERR")):
             raise  # says nothing about what the file holds
@@ -53,27 +57,47 @@ def audit_ledger(connection: sqlite3.Connection) -> list[Finding]:
 def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]:
     """What the ledger does not know, or knows otherwise, about a release folder."""
     where = str(folder)
-    document = _release_document(folder)
+    document = release_document(folder)
+    release_id = str(document.get("release_id"))
+    entries = spending.find_entries(connection, release_id)
+    findings = [
+        Finding(where, f"its rows went back into the pool of data set {name!r}, as if it were lost")
+        for name, kind in entries
+        if kind == "taken back"
+    ]
     claimed = document.get("series")
-    if not isinstance(claimed, dict):
-        return [Finding(where, "it was published without a series, so no ledger vouches for it")]
-    known = records.find_release(connection, str(document.get("release_id")))
-    if known is None:
-        return [Finding(where, "the ledger does not know this release")]
-    name, number, id_ = known
-    findings = []
-    if (claimed.get("name"), claimed.get("version")) != (name, number):
-        what = f"the ledger knows this release as version {number} of series {name!r}"
+    if isinstance(claimed, dict):
+        findings += [
+            Finding(where, what)
+            for what in _audit_version(connection, release_id, claimed, document.get("rows"))
+        ]
+    elif not entries:
+        what = (
+            "it was published without a series, and no data set was charged for it, so no ledger "
+            "vouches for it"
+        )
         findings.append(Finding(where, what))
+    return findings
+
+
+def _audit_version(
+    connection: sqlite3.Connection, release_id: str, claimed: dict[str, Any], stated_rows: Any
+) -> list[str]:
+    """What the ledger does not know, or knows otherwise, about a release of a series."""
+    known = records.find_release(connection, release_id)
+    if known is None:
+        return ["the ledger does not know this release"]
+    name, number, id_ = known
+    broken = []
+    if (claimed.get("name"), claimed.get("version")) != (name, number):
+        broken.append(f"the ledger knows this release as version {number} of series {name!r}")
     try:
         rows = int(records.read_blocks(connection, id_).rows.sum())
     except ValueError as error:
-        findings.append(Finding(where, f"the ledger cannot read what it knows of it: {error}"))
-    else:
-        if document.get("rows", rows) != rows:
-            what = f"the ledger knows it with {rows} rows, and it states another number"
-            findings.append(Finding(where, what))
-    return findings
+        return [*broken, f"the ledger cannot read what it knows of it: {error}"]
+    if stated_rows not in (None, rows):
+        broken.append(f"the ledger knows it with {rows} rows, and it states another number")
+    return broken
 
 
 def _damage(connection: sqlite3.Connection) -> list[str]:
@@ -106,7 +130,37 @@ def _audit_series(connection: sqlite3.Connection, name: str) -> list[str]:
     return [*broken, *broken_promises(history)]
 
 
-def _release_document(folder: Path) -> dict[str, Any]:
+def _audit_data_set(connection: sqlite3.Connection, name: str) -> list[str]:
+    broken: list[str] = []
+    try:
+        state = spending.read_state(connection, name, broken.append)
+    except ValueError as error:
+        return [*broken, str(error)]
+    assert state is not None, "names and records are read in one transaction"
+    return [*broken, *_broken_account(state)]
+
+
+def _broken_account(state: BudgetState) -> list[str]:
+    """What the entries of an account contradict: its numbering, its limit, each other."""
+    broken = []
+    if [entry.number for entry in state.entries] != list(range(1, len(state.entries) + 1)):
+        broken.append("entries are missing between the others")
+    try:
+        if state.events and state.spent > state.limit.epsilon:
+            what = f"{shown(state.spent)} is spent, and its limit is {state.limit.epsilon:f}"
+            broken.append(what)
+    except PlanError as error:
+        broken.append(f"what it was charged for cannot be added up: {error}")
+    releases: set[str] = set()
+    for entry in state.entries:
+        if entry.kind == "taken back" and entry.release_id not in releases:
+            broken.append(f"entry {entry.number}: it takes back a release that was not committed")
+        releases.add(entry.release_id)
+    return broken
+
+
+def release_document(folder: Path) -> dict[str, Any]:
+    """What a release says about itself; raises ``InputError`` where a folder holds none."""
     path = folder / "release.json"
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

@@ -79,7 +79,44 @@ _SCHEMA_1 = (
     )""",
 )
 
-_MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1,)
+_SCHEMA_2 = (
+    """CREATE TABLE data_set (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE CHECK (typeof(name) = 'text'),
+        limits TEXT NOT NULL CHECK (typeof(limits) = 'text'),
+        head BLOB NOT NULL CHECK (typeof(head) = 'blob')
+    )""",
+    """CREATE TABLE spending (
+        id INTEGER PRIMARY KEY,
+        data_set INTEGER NOT NULL REFERENCES data_set (id),
+        number INTEGER NOT NULL CHECK (typeof(number) = 'integer' AND number >= 1),
+        kind TEXT NOT NULL CHECK (kind IN ('release', 'taken back')),
+        release_id TEXT NOT NULL CHECK (typeof(release_id) = 'text'),
+        created TEXT NOT NULL CHECK (typeof(created) = 'text'),
+        events TEXT NOT NULL CHECK (typeof(events) = 'text'),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
+        UNIQUE (data_set, number),
+        UNIQUE (release_id, kind)
+    )""",
+    """CREATE TABLE pool (
+        id INTEGER PRIMARY KEY,
+        data_set INTEGER NOT NULL REFERENCES data_set (id),
+        state TEXT NOT NULL CHECK (state IN ('waiting', 'taken up')),
+        release_id TEXT NOT NULL CHECK (typeof(release_id) = 'text'),
+        rows INTEGER NOT NULL CHECK (typeof(rows) = 'integer' AND rows >= 0),
+        length INTEGER NOT NULL CHECK (typeof(length) = 'integer' AND length >= 0),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
+        UNIQUE (data_set, state)
+    )""",
+    """CREATE TABLE pool_chunk (
+        pool INTEGER NOT NULL REFERENCES pool (id) ON DELETE CASCADE,
+        position INTEGER NOT NULL CHECK (typeof(position) = 'integer' AND position >= 0),
+        bytes BLOB NOT NULL CHECK (typeof(bytes) = 'blob'),
+        PRIMARY KEY (pool, position)
+    )""",
+)
+
+_MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2)
 """Statements that lead from ``user_version`` i to i + 1.  Append; never change an old entry."""
 
 _REMEDIES = {
@@ -155,7 +192,7 @@ class LedgerFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside a transaction that sees one state of the ledger.
+        """A connection inside a transaction that sees one state of the ledger, of any format.
 
         Raises ``LedgerError`` where the file is missing, not private, not a ledger, made by a
         newer Voile, damaged, or locked for longer than ``timeout``; also for any of these that
@@ -169,22 +206,23 @@ class LedgerFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A connection inside the only writing transaction; it is durable when the block ends.
 
-        An exception inside the block leaves the ledger as it was.  Raises as ``reading`` does,
-        and where the file cannot be written.
+        A ledger of an older format is brought to the present one first.  An exception inside the
+        block leaves the ledger as it was.  Raises as ``reading`` does, and where the file cannot
+        be written.
         """
         with self._explained(), closing(self._open()) as connection:
+            if _number(connection, "user_version") < len(_MIGRATIONS):
+                _migrate(connection)
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
 
     def _open(self) -> sqlite3.Connection:
-        """A connection to an existing ledger of the present schema."""
+        """A connection to an existing ledger of a known format."""
         self._refuse_unfit()
         connection = self._connect(self.path)
         try:
             self._refuse_foreign(connection)
-            if _number(connection, "user_version") < len(_MIGRATIONS):
-                _migrate(connection)
         except BaseException:
             connection.close()
             raise

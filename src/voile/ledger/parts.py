@@ -1,8 +1,8 @@
 """Arrays as records: typed, in chunks, and sealed by a hash.
 
 Whole numbers of 64 bits are stored as they are, little-endian; numbers beyond them in
-hexadecimal, separated by commas; both in chunks well below SQLite's limit of 10**9 bytes per
-value.  100,000 blocks or ten million marks are thus a handful of records.
+hexadecimal, separated by commas; both in chunks (module ``chunks``).  100,000 blocks or ten
+million marks are thus a handful of records.
 
 The seal of a part (SHA-256) covers its name, type, length and bytes.
 
@@ -12,7 +12,6 @@ Cost: one hash over the bytes; on reading, one copy of them.
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 from dataclasses import dataclass
 from typing import Any
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Part", "framed", "read_parts", "write_part"]
+from voile.ledger.chunks import PART_CHUNKS, framed
 
-_CHUNK = 2**24
+__all__ = ["Part", "read_parts", "write_part"]
 
 _KINDS = {"uint64": np.dtype("<u8"), "int64": np.dtype("<i8")}
 
@@ -50,13 +49,7 @@ def write_part(
         "INSERT INTO part (version, name, kind, scale, length, seal) VALUES (?, ?, ?, ?, ?, ?)",
         (version, name, kind, scale, len(array), seal.digest()),
     )
-    connection.executemany(
-        "INSERT INTO chunk (part, position, bytes) VALUES (?, ?, ?)",
-        (
-            (cursor.lastrowid, position, data[start : start + _CHUNK])
-            for position, start in enumerate(range(0, len(data), _CHUNK))
-        ),
-    )
+    PART_CHUNKS.write(connection, cursor.lastrowid, data)
     return seal.digest()
 
 
@@ -76,8 +69,7 @@ def read_parts(
         id_, kind, scale, length, stored = row
         seal = _begin_seal(name, kind, scale, length)
         data = bytearray()
-        query = "SELECT bytes FROM chunk WHERE part = ? ORDER BY position"
-        for (chunk,) in connection.execute(query, (id_,)):
+        for chunk in PART_CHUNKS.read(connection, id_):
             seal.update(chunk)
             data += chunk
         array = _decode(kind, data)
@@ -116,11 +108,6 @@ def _decode(kind: str, data: bytearray) -> _Array:
         raise ValueError(msg)
     array.flags.writeable = False
     return array
-
-
-def framed(*fields: object) -> bytes:
-    """Fields as bytes from which they can be told apart."""
-    return json.dumps(fields).encode("ascii") + b"\n"
 
 
 def _begin_seal(name: str, kind: str, scale: int, length: int) -> hashlib._Hash:

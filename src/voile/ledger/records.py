@@ -28,7 +28,8 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from voile.ledger.parts import Part, framed, read_parts, write_part
+from voile.ledger.chunks import framed
+from voile.ledger.parts import Part, read_parts, write_part
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
 

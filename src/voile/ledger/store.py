@@ -1,28 +1,31 @@
-"""The ledger: load the history of a series, and commit one more version of it.
+"""The ledger: load what was promised and spent, and commit one more release on top of it.
 
-A publisher loads a history, decides, commits, and only then writes its release.  The commit is
-a compare-and-swap: it succeeds only if the stored history is still the one that was loaded, so
-two publishers never publish from the same state, and a crash leaves either no trace of a release
-or a ledger that knows of it.
+A publisher loads the history of a series and the account of a data set, decides, commits, and only
+then writes its release.  The commit is a compare-and-swap in one transaction: it succeeds only if
+what is stored is still what was loaded, so two publishers never publish from the same state nor
+spend the same budget, and a crash leaves either no trace of a release or a ledger that knows of
+it.  A release that took up rows of a pool is settled when it stands; see ``budget``.
 
 What a thief of the ledger learns.  It holds the secret key of each series, because the next
 release needs it.  With the key he can compute the mark of a row that he guesses and look it up:
 he learns whether the row is in the table, in which release it first appeared, whether it is held
 back, and, where a record key identifies rows, whether his guess of the rest of the row is right.
-He learns no value that he does not guess; the borders of the blocks stand in every release.
-Keep the ledger as you keep the table.
+He learns no value that he does not guess; the borders of the blocks stand in every release.  The
+rows that wait in a pool he reads in full.  Keep the ledger as you keep the table.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from sqlite3 import Connection
 
 from voile.errors import LedgerError
-from voile.ledger import records
+from voile.ledger import records, spending
 from voile.ledger.audit import Finding, audit_ledger, audit_release
+from voile.ledger.budget import BudgetState, Charge
 from voile.ledger.file import LedgerFile
 from voile.ledger.summary import SeriesSummary, VersionSummary
 from voile.release.history import History, SeriesTerms
@@ -55,7 +58,7 @@ class Ledger:
         if not self._file.exists():
             return None
         broken: list[str] = []
-        with self._file.reading() as connection, self._vouching(name):
+        with self._file.reading() as connection, self._vouching(f"series {name!r}"):
             series = records.find_series(connection, name)
             if series is None:
                 return None
@@ -64,48 +67,82 @@ class Ledger:
                 raise ValueError("; ".join(broken))
         return history
 
-    def commit(self, before: History | None, after: History) -> None:
-        """Append the newest version of ``after``, durably, if the ledger still holds ``before``.
+    def budget(self, data_set: str) -> BudgetState | None:
+        """The account and the pool of a data set in one consistent state; None where it has none.
 
-        ``before`` is what ``load`` returned and ``after`` is one version longer.  Raises
-        ``LedgerError``, with the ledger as it was, where another publisher was faster.  A disk
-        that fails while the commit is confirmed may keep it all the same; the ledger then knows
-        of a release that was never written, which is safe.
+        A missing file is an empty ledger.  Raises ``LedgerError`` as ``load`` does.
         """
-        name, release_id = after.terms.name, after.versions[-1].release_id
-        expected = _identity(before) if before is not None and before.versions else None
-        *earlier, _ = _identity(after)[2]
-        if (expected or (after.terms, after.key, ())) != (after.terms, after.key, tuple(earlier)):
-            msg = "a commit appends one version to a history of the same series"
-            raise ValueError(msg)
-        if expected is None:
+        if not self._file.exists():
+            return None
+        with self._file.reading() as connection:
+            return self._state(connection, data_set)
+
+    def commit(
+        self, before: History | None, after: History | None, charge: Charge | None = None
+    ) -> None:
+        """Append a release, durably, if the ledger still holds what its publisher loaded.
+
+        ``before`` is what ``load`` returned and ``after`` is one version longer; both are None
+        outside a series.  ``charge`` is what the release asks of its data set, if anything; both
+        are committed together or not at all.  Raises ``LedgerError``, with the ledger as it was,
+        where another publisher was faster, and as ``Charge.refuse`` does.  A disk that fails while
+        the commit is confirmed may keep it all the same; the ledger then knows of a release that
+        was never written, which is safe.
+        """
+        expected = _expected(before, after) if after else None
+        release_id = _release_id(after, charge)
+        if charge:
+            charge.refuse()
+        if expected is None and not (charge and charge.before):
             self._file.create()
         with self._file.writing() as connection:
-            if self._stored_identity(connection, name) != expected:
-                msg = (
-                    f"{self.path}: another release of series {name!r} was committed meanwhile; "
-                    "nothing was published; run again"
-                )
-                raise LedgerError(msg)
-            if records.find_release(connection, release_id) is not None:
-                # Ids are random unless a seed repeats them.
-                msg = (
-                    f"{self.path}: the ledger already knows a release with this id; nothing was "
-                    "published; publish with another seed, or without one"
-                )
-                raise LedgerError(msg)
-            records.append(connection, after)
+            if after and self._stored_identity(connection, after.terms.name) != expected:
+                raise self._overtaken(f"series {after.terms.name!r}")
+            if charge and spending.newest_seal(connection, charge.limit.data_set) != charge.seal:
+                raise self._overtaken(f"data set {charge.limit.data_set!r}")
+            self._refuse_known(connection, release_id)
+            if after:
+                records.append(connection, after)
+            if charge:
+                spending.charge(connection, charge, _now())
+
+    def settle(self, data_set: str, release_id: str) -> None:
+        """Forget the rows that a release took up from the pool of its data set, for it stands.
+
+        Raises ``LedgerError`` where this release is not the one that waits for that.
+        """
+        with self._file.writing() as connection:
+            self._refuse_settled(connection, data_set, release_id)
+            spending.settle(connection, data_set)
+
+    def take_back(self, data_set: str, release_id: str) -> None:
+        """Let the rows that a release took up wait again, for it never appeared and never will.
+
+        The rows that it left out are forgotten: they are among those taken up, or in the table
+        that it was made of.  What it spent stays spent.  Raises ``LedgerError`` where this release
+        is not the one that waits to be settled.
+        """
+        with self._file.writing() as connection:
+            self._refuse_settled(connection, data_set, release_id)
+            spending.take_back(connection, data_set, release_id, _now())
 
     def series(self) -> list[SeriesSummary]:
         """What the ledger knows of each series, by name, without its marks and its key."""
         with self._file.reading() as connection:
             return [self._summary(connection, name) for name in records.series_names(connection)]
 
+    def data_sets(self) -> list[BudgetState]:
+        """What the ledger knows of each data set, by name."""
+        with self._file.reading() as connection:
+            states = [self._state(connection, name) for name in spending.data_set_names(connection)]
+        return [state for state in states if state]
+
     def verify(self) -> list[Finding]:
         """Everything that is wrong with the ledger; an empty list means that it is sound.
 
-        Checked are SQLite's own structures, the seals of all records (module ``records``) and
-        the promises that the stored versions can show (module ``promises``).
+        Checked are SQLite's own structures, the seals of all records (modules ``records`` and
+        ``spending``), the promises that the stored versions can show (module ``promises``), and
+        that no data set spent more than its limit.
         """
         with self._file.reading() as connection:
             return audit_ledger(connection)
@@ -118,8 +155,41 @@ class Ledger:
         with self._file.reading() as connection:
             return audit_release(connection, folder)
 
+    def _state(self, connection: Connection, data_set: str) -> BudgetState | None:
+        broken: list[str] = []
+        with self._vouching(f"data set {data_set!r}"):
+            state = spending.read_state(connection, data_set, broken.append)
+            if broken:
+                raise ValueError("; ".join(broken))
+        return state
+
+    def _overtaken(self, whose: str) -> LedgerError:
+        return LedgerError(
+            f"{self.path}: another release of {whose} was committed meanwhile; nothing was "
+            "published; run again"
+        )
+
+    def _refuse_known(self, connection: Connection, release_id: str) -> None:
+        """Ids are random unless a seed repeats them."""
+        known = records.find_release(connection, release_id)
+        if known or spending.find_entries(connection, release_id):
+            msg = (
+                f"{self.path}: the ledger already knows a release with this id; nothing was "
+                "published; publish with another seed, or without one"
+            )
+            raise LedgerError(msg)
+
+    def _refuse_settled(self, connection: Connection, data_set: str, release_id: str) -> None:
+        state = self._state(connection, data_set)
+        if state is None or state.unsettled != release_id:
+            msg = (
+                f"{self.path}: data set {data_set!r} has no release {release_id} that waits to be "
+                "settled; `voile ledger show` says which does"
+            )
+            raise LedgerError(msg)
+
     def _stored_identity(self, connection: Connection, name: str) -> _Identity | None:
-        with self._vouching(name):
+        with self._vouching(f"series {name!r}"):
             series = records.find_series(connection, name)
         if series is None:
             return None
@@ -127,7 +197,7 @@ class Ledger:
         return series.terms, series.key, tuple(version.release_id for version in versions)
 
     def _summary(self, connection: Connection, name: str) -> SeriesSummary:
-        with self._vouching(name):
+        with self._vouching(f"series {name!r}"):
             series = records.find_series(connection, name)
             assert series is not None, "names and records are read in one transaction"
             return SeriesSummary(
@@ -139,17 +209,41 @@ class Ledger:
             )
 
     @contextmanager
-    def _vouching(self, name: str) -> Iterator[None]:
+    def _vouching(self, whose: str) -> Iterator[None]:
         """Refuse to go on with records that cannot be read."""
         try:
             yield
         except ValueError as error:
             msg = (
-                f"{self.path}: the ledger cannot vouch for series {name!r}: {error}. Restore the "
+                f"{self.path}: the ledger cannot vouch for {whose}: {error}. Restore the "
                 "ledger from a backup, and check it with `voile ledger verify` and the folders of "
                 "all its releases"
             )
             raise LedgerError(msg) from error
+
+
+def _expected(before: History | None, after: History) -> _Identity | None:
+    """The state that must be stored for ``after`` to follow it; None for no series at all."""
+    expected = _identity(before) if before is not None and before.versions else None
+    *earlier, _ = _identity(after)[2]
+    if (expected or (after.terms, after.key, ())) != (after.terms, after.key, tuple(earlier)):
+        msg = "a commit appends one version to a history of the same series"
+        raise ValueError(msg)
+    return expected
+
+
+def _release_id(after: History | None, charge: Charge | None) -> str:
+    ids = {after.versions[-1].release_id} if after else set()
+    if charge:
+        ids.add(charge.release_id)
+    if len(ids) != 1:
+        msg = "a commit is about one release"
+        raise ValueError(msg)
+    return ids.pop()
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def _identity(history: History) -> _Identity:

@@ -1,19 +1,26 @@
-"""Publishers by the name that a plan gives them."""
+"""Publishers by the name that a plan gives them, each imported when it is asked for."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
+from importlib import import_module
+from typing import Any
 
 from voile.errors import PlanError, nearest
-from voile.publish.ke_anonymity import KEAnonymity
+from voile.publish.publisher import Publisher
 from voile.schema.plan import Method
 
 __all__ = ["publisher_of"]
 
-_PUBLISHERS = {"ke-anonymity": KEAnonymity}
+_PUBLISHERS = {
+    "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
+    "generalization": "voile.publish.generalization:Generalization",
+    "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
+    "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
+}
 
 
-def publisher_of(method: Method | None) -> KEAnonymity:
+def publisher_of(method: Method | None) -> Publisher:
     """The publisher that a plan asks for, its parameters validated; raises ``PlanError``."""
     if method is None:
         msg = "the plan has no [method] table; say how to publish"
@@ -24,8 +31,8 @@ def publisher_of(method: Method | None) -> KEAnonymity:
             f"(known: {', '.join(_PUBLISHERS)})"
         )
         raise PlanError(msg)
-    publisher = _PUBLISHERS[method.name]
-    known = [field.name for field in fields(publisher)]
+    made = _class_of(method.name)
+    known = [field.name for field in fields(made)]
     for name in method.parameters:
         if name not in known:
             msg = (
@@ -33,12 +40,20 @@ def publisher_of(method: Method | None) -> KEAnonymity:
                 f"(known: {', '.join(known)})"
             )
             raise PlanError(msg)
-    for field in fields(publisher):
-        if field.default is MISSING and field.name not in method.parameters:
+    for field in fields(made):
+        required = field.default is MISSING and field.default_factory is MISSING
+        if required and field.name not in method.parameters:
             msg = f"[method] {method.name} needs the parameter {field.name}"
             raise PlanError(msg)
     try:
-        return publisher(**method.parameters)
+        publisher: Publisher = made(**method.parameters)
     except PlanError as error:
         msg = f"[method] {error}"
         raise PlanError(msg) from None
+    return publisher
+
+
+def _class_of(method: str) -> Any:
+    # Methods differ in what they load: compiled code costs half a second.
+    module, name = _PUBLISHERS[method].split(":")
+    return getattr(import_module(module), name)

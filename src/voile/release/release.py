@@ -8,10 +8,11 @@ custodian wants to know beyond it (rows held back, the objective reached) travel
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from voile.dp.events import PrivacyEvent
 from voile.release.history import History
 from voile.table.protocol import Format, PublishedTable
 from voile.version import VERSION
@@ -93,11 +94,32 @@ class Release:
         """The rows as a data frame of the kind that the private table came from."""
         return self.table.to_native()
 
+    def with_intervals_as_text(self) -> Release:
+        """The release with each interval in one column of texts ``[low, high]``.
+
+        Columns ``NAME.low`` and ``NAME.high`` become ``NAME``, or ``NAME.interval`` where ``NAME``
+        is published too.  For readers: models and queries need the two numbers.
+        """
+        table = self.table.with_intervals_as_text()
+        roles = {
+            role: tuple(dict.fromkeys(_with_interval(name, table.columns) for name in names))
+            for role, names in self.roles.items()
+        }
+        return replace(self, table=table, roles=roles)
+
     def write(self, folder: str | Path, file_format: Format = "parquet") -> Path:
         """Write the release to a new folder, whole or not at all; see ``write_release``."""
         from voile.release.folder import write_release  # noqa: PLC0415 - it reads releases, too
 
         return write_release(self, folder, file_format)
+
+
+def _with_interval(name: str, columns: tuple[str, ...]) -> str:
+    """The column that shows what ``name`` showed before intervals became texts."""
+    stem, _, end = name.rpartition(".")
+    if name in columns or end not in {"low", "high"}:
+        return name
+    return f"{stem}.interval" if f"{stem}.interval" in columns else stem
 
 
 @dataclass(frozen=True)
@@ -107,7 +129,7 @@ class PrivateRecord:
     rows_in: int
     rows_out: int
     suppressed: int
-    """Rows left out because of the plan's ``nulls = "drop"``."""
+    """Rows left out for good, by the plan's ``nulls = "drop"`` or by the method."""
     held: int
     """Rows held back until a later release of the series."""
     objective: str
@@ -115,13 +137,35 @@ class PrivateRecord:
     decision: Mapping[str, Any]
     notices: tuple[str, ...] = ()
     """Sentences for the custodian, such as why rows were held."""
+    summary: str = ""
+    """What came of the decision, to be said after the number of rows: "in 17 groups, ..."."""
+    carried: int = 0
+    """Rows left out that the next pool of the data set takes up; not among the suppressed."""
 
 
 @dataclass(frozen=True, eq=False)
 class Publication:
-    """A release with what must stay private about it: the record, and the version to commit."""
+    """A release with what must stay private about it, and what a ledger must know before it.
+
+    Raises ``ValueError`` where the carried rows and their number contradict each other.
+    """
 
     release: Release
     private: PrivateRecord
     history: History | None = None
     """The history of the series with this release: to be committed before the release appears."""
+    events: tuple[PrivacyEvent, ...] = ()
+    """What the release spends, to be committed before it appears; nothing for syntactic models."""
+    carried: bytes | None = None
+    """Private rows that were not published and that the next pool takes up: an Arrow IPC stream.
+
+    Only where the method's parameter ``suppressed = "carry"`` says so; None where there are none.
+    """
+
+    def __post_init__(self) -> None:
+        if (self.carried is None) != (self.private.carried == 0):
+            msg = (
+                "a publication that carries rows over says how many: PrivateRecord.carried is 0 "
+                "exactly where Publication.carried is None"
+            )
+            raise ValueError(msg)

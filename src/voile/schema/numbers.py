@@ -27,6 +27,7 @@ __all__ = [
     "decimals_of",
     "exact_decimal",
     "json_number",
+    "plain_text",
     "units_of",
     "unscaled",
 ]
@@ -116,6 +117,12 @@ def decimals_of(number: Decimal) -> int:
 def json_number(number: Decimal) -> int | float:
     """A decimal as JSON writes it: exact where it is whole, else the nearest double."""
     return int(number) if number == number.to_integral_value() else float(number)
+
+
+def plain_text(number: Decimal) -> str:
+    """A decimal in plain notation without trailing zeros behind the point."""
+    text = format(number, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _of_floats(numbers: NDArray[np.float64]) -> ExactNumbers:

@@ -1,34 +1,39 @@
 """The corridor: from a private table to a checked release on disk.
 
-Read, bind roles, load history, publish, check the guarantee, commit the ledger, write.
+Read, bind roles, load history and budget, publish, check the guarantee, commit the ledger, write.
 
 The ledger is committed before the release is written: a crash between the two leaves a ledger
-that knows of a release nobody has seen, and publishing again gives the same blocks.  A crash at
-any other instant leaves nothing.
+that knows of a release nobody has seen, and what it spent stays spent.  In a series, publishing
+again gives the same blocks; rows that it took up from a pool wait until somebody says whether its
+folder appeared (``voile ledger settle``).  A crash at any other instant leaves nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from voile.errors import PlanError
-from voile.ledger import Ledger
+from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.release.folder import check_new_folder, write_release
 from voile.release.release import Publication
-from voile.schema.plan import Plan, read_plan
+from voile.schema.plan import Plan, one_of, read_plan
+from voile.study.books import Books
 from voile.table.opening import open_frame, open_table
 from voile.table.protocol import Format, PrivateTable
 
-__all__ = ["make_release"]
+__all__ = ["Intervals", "make_release"]
+
+Intervals = Literal["columns", "text"]
+"""An interval as two columns, ``NAME.low`` and ``NAME.high``, or as ``[low, high]`` in one."""
 
 
-def make_release(
+def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     source: Any,
     plan: Plan | str | Path,
     out: str | Path | None = None,
@@ -36,63 +41,61 @@ def make_release(
     ledger: str | Path | None = None,
     seed: int | None = None,
     file_format: Format | None = None,
+    intervals: Intervals = "columns",
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Publication:
     """Make one release of a table as a plan says, check it, and write it to a new folder.
 
     ``source`` is a file, a folder of Parquet files, or a data frame; ``out`` is None to write
-    nothing.  A plan with a series needs a ``ledger``, one SQLite file that is made if it is not
-    there.  ``seed`` makes draws repeatable and the release unfit for publication.
+    nothing.  A plan with a series or a budget needs a ``ledger``, one SQLite file that is made if
+    it is not there.  ``seed`` makes draws repeatable and the release unfit for publication; it is
+    entered in the ledger like any other.  ``intervals`` says how intervals are shown.
     ``progress`` is told each stage by name.
 
     Raises a ``VoileError``, and then nothing stands at ``out`` and the ledger is unchanged,
-    unless the disk failed while the release was written: then the ledger knows of it.
+    unless the disk failed while the release was written: then the ledger knows of it, and rows
+    that it took up from a pool wait again.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
     publisher = publisher_of(plan.method)
+    one_of("intervals", intervals, Intervals)
     if out is not None:
         check_new_folder(out)
-    books = _ledger(publisher.series, ledger)
-    if books and out is not None and books.path.resolve() == Path(out).resolve():
-        msg = f"{out}: --out and --ledger name the same place; give the release one of its own"
-        raise PlanError(msg)
+    books = Books(plan, publisher, ledger)
+    books.refuse_place(out)
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
 
     progress("reading")
-    with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(_open, source, plan, publisher.record_key)
-        publisher.get_ready()
-        table = opening.result()
-    del opening
-    history = books.load(publisher.series) if books and publisher.series else None
+    table = _read(source, plan, publisher, books.waiting_rows())
+    history = books.history()
     progress("publishing")
     publication = publisher.prepare(table, randomness, history)
     file_format = file_format or table.source_format
     del table
     progress("checking")
     check_release(publication.release)
-    if books and publication.history:
-        progress("committing the ledger")
-        books.commit(history, publication.history)
-    if out is not None:
-        progress("writing")
-        write_release(publication.release, out, file_format)
-    return publication
+    publication = books.commit(_shown(publication, intervals), progress)
+    try:
+        if out is not None:
+            progress("writing")
+            write_release(publication.release, out, file_format)
+    except BaseException:
+        books.take_back(publication, out)
+        raise
+    return books.settle(publication)
 
 
-def _open(source: Any, plan: Plan, record_key: str | None) -> PrivateTable:
-    if isinstance(source, str | Path):
-        return open_table(source, plan, record_key=record_key)
-    return open_frame(source, plan, record_key=record_key)
+def _read(source: Any, plan: Plan, publisher: Publisher, carried: bytes | None) -> PrivateTable:
+    """The table with the rows that waited for it, read while the publisher gets ready."""
+    open_ = open_table if isinstance(source, str | Path) else open_frame
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(open_, source, plan, record_key=publisher.record_key, carried=carried)
+        publisher.get_ready()
+        return opening.result()
 
 
-def _ledger(series: str | None, path: str | Path | None) -> Ledger | None:
-    if series is None:
-        return None
-    if path is None:
-        msg = (
-            f"[method] series {series!r} needs a ledger that remembers its releases: pass "
-            "--ledger FILE (in Python, ledger=...); the file is made if it is not there"
-        )
-        raise PlanError(msg)
-    return Ledger(Path(path))
+def _shown(publication: Publication, intervals: Intervals) -> Publication:
+    """A checked publication as its readers want it."""
+    if intervals == "columns":
+        return publication
+    return replace(publication, release=publication.release.with_intervals_as_text())

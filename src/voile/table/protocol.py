@@ -12,18 +12,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.dp.categorical import Categorical
-from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.randomness import Randomness
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
+
+if TYPE_CHECKING:  # reading a release needs no mechanism
+    from voile.dp.categorical import Categorical
+    from voile.dp.discrete_laplace import DiscreteLaplace
 
 __all__ = [
     "BlockAssignment",

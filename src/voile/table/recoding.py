@@ -32,13 +32,18 @@ __all__ = ["left_out", "recode"]
 def recode(bound: BoundColumns, published: Sequence[str], recoding: Recoding) -> pl.DataFrame:
     """The published rows: the numbers of their groups, then the columns in the order given.
 
-    Raises ``TableError`` where a column stands in the way of a name that the release makes.
+    Raises ``TableError`` where a column stands in the way of a name that the release makes,
+    ``ValueError`` where a column is recoded that is not published.
     """
+    for recoded in recoding.columns:
+        if recoded.column not in published:  # its values would show in the numbers of the groups
+            msg = f"column {recoded.column!r} is recoded and not published"
+            raise ValueError(msg)
     found, place = np.unique(recoding.group, return_inverse=True)
     groups = found[found >= 0]
     shown = {
-        column.column: _shown(bound.columns[column.column], column, groups)
-        for column in recoding.columns
+        recoded.column: _shown(bound.columns[recoded.column], recoded, groups)
+        for recoded in recoding.columns
     }
     require_free_names(published, _made_names(shown))
     replacements = [column for columns in shown.values() for column in columns]

@@ -246,14 +246,17 @@ class KEAnonymity:
                 "published, so nothing is given away"
             )
         widths = blocks.high.units - blocks.low.units
+        objective = format(unscaled(int(widths.sum()), decision.values.scale), "f")
+        groups = "1 group" if len(blocks) == 1 else f"{len(blocks):,} groups"
         return PrivateRecord(
             rows_in=table.rows + table.dropped,
             rows_out=release.rows,
             suppressed=table.dropped,
             held=held,
-            objective=format(unscaled(int(widths.sum()), decision.values.scale), "f"),
+            objective=objective,
             decision={"blocks": len(blocks)},
             notices=tuple(notices),
+            summary=f"in {groups}, sum of ranges {objective}",
         )
 
 

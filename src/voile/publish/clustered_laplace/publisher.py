@@ -1,0 +1,229 @@
+"""The publisher of clustered Laplace noise; see the package's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from typing import Any, Literal
+
+from voile.dp.events import PrivacyEvent
+from voile.dp.exact import uniform_words
+from voile.errors import PlanError
+from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column
+from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
+from voile.publish.clustered_laplace.statement import formal_guarantee, guarantee_within_clusters
+from voile.publish.publisher import Suppressed
+from voile.publish.shown import shown_roles
+from voile.randomness import Randomness
+from voile.release.history import History
+from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.schema.keys import number, number_between
+from voile.schema.numbers import json_number, plain_text
+from voile.schema.plan import ColumnPlan, one_of
+from voile.table.protocol import PrivateTable
+
+__all__ = ["Bounds", "ClusteredLaplace"]
+
+_NAME = "clustered-laplace"
+_SHARES = tuple(Decimal(share) for share in ("0.05", "0.3", "0.3", "0.3", "0.05"))
+_STEP = Decimal("1e-12")
+
+Bounds = Literal["public", "data"]
+"""Where clusters come from: public bounds and private quantiles, or the data, as in the seed."""
+
+
+@dataclass(frozen=True)
+class ClusteredLaplace:
+    """Publish numeric quasi-identifiers with noise, each as a value and an interval around it.
+
+    Exactly one of ``epsilon`` and ``error`` is needed.  Raises ``PlanError`` for parameters that
+    cannot be.
+    """
+
+    epsilon: Decimal | float | None = None
+    """The budget of a row, shared equally by the columns; above 0."""
+    shares: Sequence[Decimal | float] = _SHARES
+    """Shares of the rows in the clusters, ascending by value; above 0, their sum is 1."""
+    confidence: Decimal | float = Decimal("0.7")
+    """The probability with which an interval holds the value it was drawn around; 0 to below 1."""
+    error: Decimal | float | None = None
+    """Instead of ``epsilon``: the half-width that the widest interval may have, above 0."""
+    bounds: Bounds = "public"
+    """Where clusters come from."""
+    suppressed: Suppressed = "drop"
+    """Whether rows that earlier releases of the data set left waiting join this one ("carry")."""
+
+    def __post_init__(self) -> None:
+        if (self.epsilon is None) == (self.error is None):
+            msg = "either epsilon or error is needed, and not both"
+            raise PlanError(msg)
+        for name in ("epsilon", "error"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, number_between(name, getattr(self, name), 0))
+        object.__setattr__(self, "shares", _shares(self.shares))
+        confidence = number(self.confidence)
+        if confidence is None or not 0 <= confidence < 1:
+            msg = "confidence must be a number of at least 0 and below 1"
+            raise PlanError(msg)
+        object.__setattr__(self, "confidence", confidence)
+        one_of("bounds", self.bounds, Bounds)
+        one_of("suppressed", self.suppressed, Suppressed)
+        if self.error is not None and not confidence:
+            msg = "error is a half-width at a confidence; give a confidence above 0"
+            raise PlanError(msg)
+        if self.error is not None and self.bounds == "public" and len(self.shares) > 1:
+            msg = (
+                "error is of use where the ranges of the clusters are known beforehand: with "
+                'shares = [1.0], or with bounds = "data"; otherwise give epsilon'
+            )
+            raise PlanError(msg)
+
+    @property
+    def series(self) -> None:
+        """Releases of one table are tied by their budget, not by a series."""
+
+    @property
+    def record_key(self) -> None:
+        """No column identifies a row."""
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release; see ``prepare``."""
+        return self.prepare(table, randomness or Randomness.secure()).release
+
+    def get_ready(self) -> None:
+        """Nothing needs to be loaded."""
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what must stay private and what it spends.
+
+        Raises ``PlanError`` where bounds are missing or no column can be perturbed,
+        ``InfeasibleError`` where clusters come from data of one value, ``TableError`` for bad
+        input.
+        """
+        columns = table.plan.roles.quasi_identifiers
+        _refuse_unusable(table, columns)
+        decided: list[NoisyColumn] = []
+        perturbations = []
+        for column in columns:
+            counts = table.count_values(column)
+            terms = self._terms(table, column, len(columns))
+            words = uniform_words(randomness.key("borders", column))
+            noisy = decide_column(terms, counts, words)
+            decided.append(noisy)
+            perturbations.append(perturbation(noisy, counts.values, _declared(table, column)))
+        shown = table.perturb(perturbations, randomness)
+        promised, events = self._promise(decided)
+        release = Release(
+            table=shown,
+            method=self._method(decided),
+            guarantee=promised,
+            roles=shown_roles(table.plan.roles, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        widest = max(noisy.widest for noisy in decided)
+        private = PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=shown.rows,
+            suppressed=table.dropped,
+            held=0,
+            objective=plain_text(widest),
+            decision={"clusters": {noisy.column: len(noisy.clusters) for noisy in decided}},
+            notices=(*table.notes, *self._notices(decided)),
+            summary=f"with noise; the widest interval reaches {plain_text(widest)} to either side",
+        )
+        return Publication(release, private, events=events)
+
+    def _terms(self, table: PrivateTable, column: str, columns: int) -> ColumnTerms:
+        assert isinstance(self.confidence, Decimal)
+        declared = table.plan.columns.get(column, ColumnPlan()).bounds
+        if self.bounds == "public" and declared is None:
+            msg = (
+                f"column {column!r} needs bounds in the plan, publicly known ones: [columns."
+                f"{column}] bounds = [low, high]. They are never taken from the data; "
+                'bounds = "data" in [method] takes the clusters from there, as the source does, '
+                "and is not differentially private"
+            )
+            raise PlanError(msg)
+        return ColumnTerms(
+            column=column,
+            shares=tuple(Decimal(share) for share in self.shares),
+            confidence=self.confidence,
+            epsilon=None if self.epsilon is None else _share_of(Decimal(self.epsilon), columns),
+            error=None if self.error is None else Decimal(self.error),
+            bounds=declared if self.bounds == "public" else None,
+        )
+
+    def _promise(
+        self, decided: Sequence[NoisyColumn]
+    ) -> tuple[Guarantee, tuple[PrivacyEvent, ...]]:
+        """The guarantee, and the events that it is priced from."""
+        if self.bounds == "data":
+            epsilon = max(noisy.split.noise for noisy in decided)
+            return guarantee_within_clusters(epsilon * len(decided), decided), ()
+        events = tuple(event for noisy in decided for event in noisy.events)
+        epsilon = sum((event.epsilon for event in events), Decimal(0))
+        return formal_guarantee(epsilon, decided), events
+
+    def _method(self, decided: Sequence[NoisyColumn]) -> Mapping[str, Any]:
+        name, asked = ("error", self.error) if self.epsilon is None else ("epsilon", self.epsilon)
+        assert isinstance(asked, Decimal)
+        return {
+            "name": _NAME,
+            name: json_number(asked),
+            "shares": [json_number(Decimal(share)) for share in self.shares],
+            "confidence": json_number(Decimal(self.confidence)),
+            "bounds": self.bounds,
+            "decision": {"columns": {noisy.column: noisy.document() for noisy in decided}},
+        }
+
+    def _notices(self, decided: Sequence[NoisyColumn]) -> Iterator[str]:
+        if self.bounds == "data":
+            yield (
+                "the clusters were taken from the data: this is not differential privacy, no "
+                "budget is spent, and a single extreme value shows in the width of its interval"
+            )
+        for noisy in decided:
+            if len(noisy.clusters) < len(self.shares):
+                yield (
+                    f"column {noisy.column!r}: {len(noisy.clusters)} instead of "
+                    f"{len(self.shares)} clusters were used, which promises less error or avoids "
+                    "clusters of a single value"
+                )
+
+
+def _refuse_unusable(table: PrivateTable, columns: Sequence[str]) -> None:
+    if not columns:
+        msg = f"[roles] quasi_identifiers names no column; {_NAME} perturbs those"
+        raise PlanError(msg)
+    for column, kind in table.kinds(columns).items():
+        if kind != "number":
+            msg = (
+                f"[roles] the quasi-identifier {column!r} holds no numbers, but values of kind "
+                f"{kind}, and {_NAME} perturbs numbers only; leave it out of the plan, or use "
+                "another method"
+            )
+            raise PlanError(msg)
+
+
+def _declared(table: PrivateTable, column: str) -> tuple[Decimal, Decimal] | None:
+    return table.plan.columns.get(column, ColumnPlan()).bounds
+
+
+def _share_of(epsilon: Decimal, columns: int) -> Decimal:
+    return (epsilon / columns).quantize(_STEP, rounding=ROUND_FLOOR) if columns > 1 else epsilon
+
+
+def _shares(value: object) -> tuple[Decimal, ...]:
+    shares = [number(share) for share in value] if isinstance(value, list | tuple) else []
+    exact = tuple(share for share in shares if share is not None and share > 0)
+    if not exact or len(exact) < len(shares) or sum(exact) != 1:
+        msg = (
+            "shares must be a list of numbers above 0 whose sum is 1, for example "
+            "[0.05, 0.3, 0.3, 0.3, 0.05]"
+        )
+        raise PlanError(msg)
+    return exact

@@ -1,0 +1,48 @@
+"""Generalization with a differentially private choice, of a random sample of the rows.
+
+Publishes: a sample of the rows with their values generalized, every published combination of
+values shared by at least k rows; numbers become intervals where their hierarchy says so.
+
+Source: "Privacy-Preserving Bin-Packing With Differential Privacy" (IEEE OJ-CS 2022), Algorithm 1,
+eqs. 13 to 20, after Li, Qardaji and Su, "On sampling, anonymization, and differential privacy"
+(ASIACCS 2012), and Bild, Kuhn and Prasser, "SafePub" (PoPETs 2018).
+
+Guarantee: (epsilon, delta)-differential privacy for one row more or less.  epsilon is the budget
+of the choice plus an excess of at least -ln(1 - beta), and delta follows from k, beta and the
+excess (``voile.dp.sampling``).  Assumes public hierarchies and parameters.  All published columns
+take part: one without a declared hierarchy that is no quasi-identifier is published where k rows
+share its very values, for the proof fails as soon as anything about a row of a group shows.
+
+Algorithm: (1) the engine counts combinations of values; (2) every node of the lattice gets its
+utility, what it publishes times what it leaves of the values (``utilities``, ``worth``); (3) the
+exponential mechanism draws one of all nodes (``decision``); (4) each row is sampled with
+probability beta, generalized by that node, and published if its group has k rows.
+
+Rows carried over to the next pool (``suppressed = "carry"``): the budgets of successive pools add
+up.  Given what a release shows, the rows that it leaves out of two neighbouring tables can be
+paired so that they differ in one row: which j rows of a group were published is uniform, so where
+the one more row was among them another one of the group waits in its place.
+
+Cost: one pass over n rows for each count, one roll-up of groups for each of the N nodes of the
+lattice (at most ten million), and one pass to publish.
+
+Departures from the source, with ``choice = "expected"``, the default:
+
+- The node is chosen on all rows, before and apart from the sample that is published.  The seed
+  chooses it on that sample, and its proof treats the node as chosen without it.  But a node at
+  which chance sampled too many rows of a group is then likelier to be chosen: enumeration finds
+  a table of five rows whose delta is 0.3616 where eq. 14 says 0.36 (a test has it).  A sum of
+  delta over all nodes bounds what can happen.
+- The utility is the expected number of published rows, to which one row matters far less than k;
+  the draw is sharper at the same budget.
+- One row more never lowers a utility, so the exponent needs no factor 1/2 (eq. 18).
+- Counts are not divided by the number of rows: that number is private where rows come and go.
+  The seed's eps' (eq. 33) is ``epsilon_choice`` * |D| / (2 k).
+
+``choice = "sampled"`` is the seed's version.  There the exponent keeps its factor 1/2 (the proof
+exchanges one sampled row for another, eq. 20), and delta is summed over the nodes.
+"""
+
+from voile.publish.dp_generalization.publisher import DPGeneralization
+
+__all__ = ["DPGeneralization"]

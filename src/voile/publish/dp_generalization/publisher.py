@@ -1,0 +1,207 @@
+"""The publisher of differentially private generalization; see the package's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
+
+from voile.dp.sampling import smallest_k
+from voile.errors import InfeasibleError, PlanError
+from voile.models.k_anonymity import KAnonymity
+from voile.publish.dp_generalization.budget import SplitBudget, split_budget
+from voile.publish.dp_generalization.decision import (
+    Choice,
+    ChoiceTerms,
+    DrawnNode,
+    NodeChoice,
+    groups_at,
+    hierarchies_of,
+)
+from voile.publish.dp_generalization.statement import events_of, guarantee, total_delta
+from voile.publish.generalization.lattice import Lattice
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.publisher import Suppressed
+from voile.publish.shown import shown_roles
+from voile.randomness import Randomness
+from voile.release.history import History
+from voile.release.release import PrivateRecord, Publication, Release
+from voile.schema.keys import number_between
+from voile.schema.numbers import json_number
+from voile.schema.plan import one_of
+from voile.table.protocol import CombinationCounts, PrivateTable, Recoding
+
+__all__ = ["DPGeneralization"]
+
+_NAME = "dp-generalization"
+
+
+@dataclass(frozen=True)
+class DPGeneralization:
+    """Publish a sample, generalized by a node of the lattice that is drawn privately.
+
+    At least one of ``epsilon`` and ``epsilon_choice`` is needed.  Raises ``PlanError`` for
+    parameters that cannot be.
+    """
+
+    k: int
+    """Least number of published rows that share all their published values; at least 2."""
+    epsilon: Decimal | float | None = None
+    """The whole budget, above 0; None: what the choice and the sample cost together."""
+    epsilon_choice: Decimal | float | None = None
+    """The budget of the choice, above 0; None: what the sample leaves of ``epsilon``."""
+    beta: Decimal | float = Decimal("0.7")
+    """The probability with which a row is sampled, between 0 and 1, both excluded."""
+    delta: Decimal | float | None = None
+    """An upper bound, between 0 and 1; None: delta is what comes of the rest, and is reported."""
+    choice: Choice = "expected"
+    """Choose the node on what all rows promise ("expected"), or as the seed does ("sampled")."""
+    suppressed: Suppressed = "drop"
+    """What becomes of rows that are not published."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+            msg = "k must be a whole number of at least 2"
+            raise PlanError(msg)
+        for name, most in (("epsilon", None), ("epsilon_choice", None), ("beta", 1), ("delta", 1)):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, number_between(name, value, 0, most))
+        one_of("choice", self.choice, Choice)
+        one_of("suppressed", self.suppressed, Suppressed)
+        if self.epsilon is None and self.epsilon_choice is None:
+            msg = "epsilon (the whole budget) or epsilon_choice (that of the choice) is needed"
+            raise PlanError(msg)
+        self._split()
+
+    @property
+    def series(self) -> None:
+        """Releases of one table are tied by their budget, not by a series."""
+
+    @property
+    def record_key(self) -> None:
+        """No column identifies a row."""
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release; see ``prepare``."""
+        return self.prepare(table, randomness or Randomness.secure()).release
+
+    def get_ready(self) -> None:
+        """Load the compiled decisions while a table is read."""
+        from voile.publish.generalization.grouping import get_ready  # noqa: PLC0415
+
+        get_ready()
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what must stay private and what it spends.
+
+        Raises ``PlanError`` for a lattice too large to enumerate, ``InfeasibleError`` where no
+        group reaches k, ``TableError`` for bad input.
+        """
+        columns = table.plan.roles.published
+        sample = table.sample_rows(self._beta, randomness.within("publish"))
+        sampled = table.count_combinations(columns, sample)
+        counts = table.count_combinations(columns) if self.choice == "expected" else sampled
+        hierarchies = hierarchies_of(table.plan, counts)
+        nodes = Lattice.enumerable(hierarchies, f'method "{_NAME}"').size
+        split = self._split(nodes)
+        terms = ChoiceTerms(self.k, self._beta, split.choice, self.choice)
+        problem = Problem(counts, hierarchies, (), suppressible=0)
+        node = NodeChoice.of(problem, terms).draw(randomness.key("node"))
+        solution = groups_at(replace(problem, counts=sampled, criteria=(KAnonymity(self.k),)), node)
+        if not len(solution.columns[0].codes):
+            raise InfeasibleError(_nothing_published(self.k))
+        return self._publication(table, randomness, Outcome(split, node, solution, sampled))
+
+    @property
+    def _beta(self) -> Decimal:
+        assert isinstance(self.beta, Decimal)
+        return self.beta
+
+    def _split(self, nodes: int = 1) -> SplitBudget:
+        """The budget; a bound on delta is shared by the nodes where the sample chooses."""
+        epsilon, choice, delta = (
+            None if value is None else Decimal(value)
+            for value in (self.epsilon, self.epsilon_choice, self.delta)
+        )
+        if delta is not None and self.choice == "sampled":
+            delta /= nodes
+        return split_budget(self.k, self._beta, epsilon, choice, delta)
+
+    def _publication(
+        self, table: PrivateTable, randomness: Randomness, found: Outcome
+    ) -> Publication:
+        recoding = Recoding(found.sampled, found.solution.group, found.solution.columns)
+        shown = table.recode(recoding)
+        left_out = table.rows - shown.rows
+        carried = left_out if self.suppressed == "carry" else 0
+        release = Release(
+            table=shown,
+            method=self._method(found),
+            guarantee=guarantee(self.k, self._beta, found.split, self.choice, found.node.nodes),
+            roles=shown_roles(table.plan.roles, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        groups = len(found.solution.columns[0].codes)
+        private = PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=shown.rows,
+            suppressed=table.dropped + left_out - carried,
+            held=0,
+            objective=format(found.node.rounded_utility, "f"),
+            decision={"levels": found.solution.levels, "groups": groups},
+            notices=(*table.notes, *self._notices(found, table.rows)),
+            summary=f"in {groups:,} groups, utility {found.node.rounded_utility:f}",
+            carried=carried,
+        )
+        return Publication(
+            release,
+            private,
+            events=events_of(found.split, self.choice, found.node.nodes),
+            carried=table.left_out(recoding) if carried else None,
+        )
+
+    def _method(self, found: Outcome) -> Mapping[str, Any]:
+        return {
+            "name": _NAME,
+            "k": self.k,
+            "epsilon": json_number(found.split.epsilon),
+            "epsilon_choice": json_number(found.split.choice),
+            "beta": json_number(self._beta),
+            "choice": self.choice,
+            "decision": {"levels": found.solution.levels},
+        }
+
+    def _notices(self, found: Outcome, rows: int) -> Iterator[str]:
+        delta = total_delta(found.split, self.choice, found.node.nodes)
+        if delta * rows > 1:
+            epsilon, wanted = found.split.epsilon, Decimal(1) / (10 * rows)
+            share = wanted if self.choice == "expected" else wanted / found.node.nodes
+            k = smallest_k(epsilon, share, self._beta, found.split.choice)
+            yield (
+                f"delta = {delta:.2g} is more than one in {rows:,}: it may give a row away "
+                f"entirely. With the same budgets, k = {k} brings it below {wanted:.1g}"
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What was decided."""
+
+    split: SplitBudget
+    node: DrawnNode
+    solution: Solution
+    sampled: CombinationCounts
+
+
+def _nothing_published(k: int) -> str:
+    return (
+        f"no release was found: the node that was drawn leaves no group of {k} sampled rows. "
+        "Lower k, raise the budget of the choice, or give the columns hierarchies with a level "
+        "at which more rows agree; columns without one (and those with other roles than "
+        "quasi-identifier) stay as they are"
+    )

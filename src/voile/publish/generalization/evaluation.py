@@ -1,0 +1,202 @@
+"""What each node of a lattice does to the counted rows.
+
+What it does: groups the rows as a node generalizes them, asks the criteria which groups may be
+published, and gives the node's suppressed rows, its loss, and a bound for the losses above it.
+
+Claim: exact counts, and a loss that depends on the node alone, not on the nodes looked at before:
+sums run over counts by value, in the order of the values.
+
+Algorithm: tables of groups roll up (``rolling``).  Where criteria read sensitive columns, tables
+keep their values apart, and the groups are formed from these cells.
+
+Cost: O(p) for a node rolled up from p entries; a sort of its cells where criteria read sensitive
+columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.criteria import Groups, SensitiveCells
+from voile.models.k_anonymity import KAnonymity
+from voile.models.l_diversity import DistinctDiversity
+from voile.publish.generalization.grouping import GroupTable
+from voile.publish.generalization.lattice import Levels
+from voile.publish.generalization.objective import NodeGroups, ObjectiveName, objective_of
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.rolling import Tables
+
+__all__ = ["Evaluation", "Evaluator"]
+
+_ABSORBING = (KAnonymity, DistinctDiversity)
+"""Criteria by which a valid group stays valid whatever rows join it."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What is known of a node once it was looked at; private."""
+
+    levels: Levels
+    suppressed: int
+    """Rows in groups that may not be published."""
+    feasible: bool
+    """Whether no more rows are suppressed than may be, and not all."""
+    loss: float
+    """The objective's value; infinite where the node is not feasible."""
+    bound: float
+    """At most the loss of this node and of all nodes above it."""
+
+
+class Evaluator:
+    """Looks at nodes of one problem."""
+
+    def __init__(self, problem: Problem, objective: ObjectiveName = "loss") -> None:
+        self.problem = problem
+        self._sensitive = _sensitive_places(problem)
+        self._totals = {
+            name: np.bincount(
+                problem.counts.codes[:, place],
+                problem.counts.rows,
+                len(problem.counts.values[place]),
+            ).astype(np.int64)
+            for name, place in self._sensitive.items()
+        }
+        self._tables = Tables(problem, list(self._sensitive.values()))
+        self.lattice = self._tables.lattice
+        self.objective = objective_of(objective, [c.levels for c in self._tables.columns])
+
+    @property
+    def monotone(self) -> bool:
+        """Whether each node above a feasible one is feasible."""
+        criteria = self.problem.criteria
+        if all(isinstance(criterion, _ABSORBING) for criterion in criteria):
+            return True
+        return self.problem.suppressible == 0 and all(c.monotone for c in criteria)
+
+    def sizes(self, levels: Levels) -> NDArray[np.int64]:
+        """Rows of each group of a node, valid or not; private."""
+        return self._groups(self._tables.at(levels))[0].rows
+
+    def distinct(self, column: int, level: int) -> int:
+        """Number of different values of a column at a level."""
+        return len(self._tables.columns[column].originals[level])
+
+    def evaluate(self, levels: Levels) -> Evaluation:
+        """Look at a node."""
+        table = self._tables.at(levels)
+        groups, of_entry = self._groups(table)
+        valid = self._valid(table, groups, of_entry)
+        shown = NodeGroups(
+            levels, groups.rows, valid, partial(self._left_out, levels, groups, valid)
+        )
+        feasible = shown.suppressed <= self.problem.suppressible and bool(valid.any())
+        return Evaluation(
+            levels=levels,
+            suppressed=shown.suppressed,
+            feasible=feasible,
+            loss=self.objective.loss(shown) if feasible else float("inf"),
+            bound=self.objective.bound(shown),
+        )
+
+    def solution(self, found: Evaluation, examined: int, proved: bool = False) -> Solution:
+        """The groups of all combinations at a node, ascending by the codes that they show."""
+        bottom, levels = self.lattice.bottom, found.levels
+        words = self._tables.generalized(self._tables.words, bottom, levels)
+        table, entry = self._tables.grouper.group_with_members(words, self._tables.rows)
+        groups, of_entry = self._groups(table)
+        valid = self._valid(table, groups, of_entry)
+        order = np.lexsort([self._codes(groups, j) for j in reversed(range(len(levels)))])
+        order = order[valid[order]]
+        number = np.full(len(groups), -1, dtype=np.int64)
+        number[order] = np.arange(len(order))
+        of_combination = of_entry[entry]
+        member = np.empty(len(groups), dtype=np.int64)
+        member[of_combination] = np.arange(len(of_combination))
+        return Solution(
+            group=number[of_combination],
+            columns=tuple(
+                column.recoded(level, member[order])
+                for column, level in zip(self._tables.columns, levels, strict=True)
+            ),
+            suppressed=found.suppressed,
+            loss=found.loss,
+            levels={
+                column.hierarchy.column: level
+                for column, level in zip(self._tables.columns, levels, strict=True)
+            },
+            examined=examined,
+            proved=proved,
+        )
+
+    def _codes(self, table: GroupTable, column: int) -> NDArray[np.int64]:
+        return self._tables.fields.codes(table.words, column)
+
+    def _left_out(
+        self, levels: Levels, groups: GroupTable, valid: NDArray[np.bool_]
+    ) -> Sequence[NDArray[np.int64]]:
+        return [
+            self._tables.fields.histogram(groups, ~valid, column, self.distinct(column, level))
+            for column, level in enumerate(levels)
+        ]
+
+    def _groups(self, table: GroupTable) -> tuple[GroupTable, NDArray[np.int64]]:
+        """Groups that share their quasi-identifiers, and the group of each entry."""
+        if not self._sensitive:
+            return table, np.arange(len(table))
+        m = len(self.lattice.heights)
+        carried = range(m, m + len(self._sensitive))
+        shared = self._tables.fields.without(table.words, carried)
+        return self._tables.grouper.group_with_members(shared, table.rows)
+
+    def _valid(
+        self, table: GroupTable, groups: GroupTable, of_entry: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """Which groups satisfy all criteria."""
+        m = len(self.lattice.heights)
+        measured = Groups(
+            groups.rows,
+            {
+                name: _cells(of_entry, self._codes(table, m + j), table.rows, self._totals[name])
+                for j, name in enumerate(self._sensitive)
+            },
+        )
+        valid = np.ones(len(groups), dtype=np.bool_)
+        for criterion in self.problem.criteria:
+            valid &= criterion.holds(measured)
+        return valid
+
+
+def _sensitive_places(problem: Problem) -> dict[str, int]:
+    """The sensitive columns that criteria read, and their places among the counted columns."""
+    columns = problem.counts.columns
+    read = {criterion.column for criterion in problem.criteria} - {None}
+    return {
+        name: place
+        for place, name in enumerate(columns)
+        if name in read and place >= len(problem.hierarchies)
+    }
+
+
+def _cells(
+    group: NDArray[np.int64],
+    value: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    total: NDArray[np.int64],
+) -> SensitiveCells:
+    """Rows by distinct pair of group and value, from entries that may repeat a pair."""
+    pair = group * len(total) + value
+    order = np.argsort(pair, kind="stable")
+    pair = pair[order]
+    first = np.flatnonzero(np.diff(pair, prepend=-1))
+    pair = pair[first]
+    return SensitiveCells(
+        group=pair // len(total),
+        value=pair % len(total),
+        rows=np.add.reduceat(rows[order], first),
+        total=total,
+    )

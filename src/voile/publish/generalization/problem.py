@@ -1,0 +1,63 @@
+"""What a generalization algorithm is given, and what it answers; plain values, both private.
+
+The engine counts distinct combinations of values once; every algorithm works on that small table,
+whatever the engine, and answers with a group for each combination.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.criteria import Criterion
+from voile.schema.hierarchy.generalized import BoundHierarchy
+from voile.table.protocol import CombinationCounts, RecodedColumn
+
+__all__ = ["Problem", "Solution"]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Counted rows, how their values generalize, and what each published group must satisfy."""
+
+    counts: CombinationCounts
+    """The columns are the m quasi-identifiers, then the sensitive columns that criteria read."""
+    hierarchies: tuple[BoundHierarchy, ...]
+    """One for each of the m quasi-identifiers, in their order."""
+    criteria: tuple[Criterion, ...]
+    """A group is published only where all of them hold."""
+    suppressible: int
+    """Number of rows that may be left out, at least 0."""
+
+    @property
+    def rows(self) -> int:
+        """Number of counted rows."""
+        return int(self.counts.rows.sum())
+
+    @property
+    def quasi_identifiers(self) -> NDArray[np.int32]:
+        """Codes of the quasi-identifiers, shape (g, m)."""
+        return self.counts.codes[:, : len(self.hierarchies)]
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """A group for each combination, and what the p groups show."""
+
+    group: NDArray[np.int64]
+    """Shape (g,): from 0; -1 leaves the rows of a combination out."""
+    columns: tuple[RecodedColumn, ...]
+    """One for each quasi-identifier, shape (p,) each."""
+    suppressed: int
+    """Rows left out."""
+    loss: float
+    """The objective's value; less is better."""
+    levels: Mapping[str, int] | None
+    """The level of each quasi-identifier, where all rows of a column share one."""
+    examined: int
+    """Nodes or cuts that were evaluated."""
+    proved: bool = False
+    """Whether no solution of its kind has a smaller loss."""

@@ -1,0 +1,291 @@
+"""The publisher of k-anonymous generalizations.
+
+Publishes every row's quasi-identifiers generalized until it shares them with at least k - 1
+others, its other columns as they are, and the number of its group; rows that would need too much
+may be left out.
+
+Source: Sweeney, "Achieving k-anonymity privacy protection using generalization and suppression"
+(2002); the algorithms' own sources stand in their modules.
+
+Guarantee: every published row shares its published quasi-identifiers with at least k - 1 others;
+with ``l`` or ``t``, the sensitive values of each group are l-diverse or t-close.  The guarantee is
+about those who know quasi-identifiers and nothing else: k-anonymity alone does not hide a
+sensitive value that a whole group shares, and none of the models bounds what the choice of the
+groups itself tells ("minimality attacks").  ``dp-generalization`` does.
+
+Algorithm: the engine counts rows by distinct combination of values; an algorithm gives each
+combination a group; the engine recodes the rows.
+
+- ``flash`` and ``ola`` find the best level of each column, for all its rows alike;
+- ``datafly`` finds some such levels quickly;
+- ``k-optimize`` and ``mondrian`` cut the rows into groups, which shows more detail.
+
+Cost: one count and one sort of the n rows; the decision works on the g distinct combinations.
+
+Departure: none of the sources is specific about which rows may be left out; here the share
+``suppression_limit`` of the rows is an exact limit, 0 by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from voile.errors import PlanError
+from voile.models.criteria import Criterion
+from voile.models.k_anonymity import KAnonymity
+from voile.publish.generalization.objective import ObjectiveName
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.statement import (
+    guarantee,
+    infeasible,
+    infeasible_together,
+    too_few_rows,
+)
+from voile.publish.generalization.terms import Closeness, Diversity
+from voile.publish.shown import shown_roles
+from voile.randomness import Randomness
+from voile.release.check import check_against_counts
+from voile.release.history import History
+from voile.release.release import PrivateRecord, Publication, Release
+from voile.schema.keys import number
+from voile.schema.numbers import json_number
+from voile.schema.plan import ColumnPlan, one_of
+from voile.table.protocol import CombinationCounts, PrivateTable, Recoding
+
+__all__ = ["Algorithm", "Generalization"]
+
+_NAME = "generalization"
+
+Algorithm = Literal["flash", "ola", "datafly", "k-optimize", "mondrian"]
+_FULL_DOMAIN = ("flash", "ola", "datafly")
+
+
+@dataclass(frozen=True)
+class Generalization:
+    """Publish rows that share their quasi-identifiers with at least k - 1 others.
+
+    Raises ``PlanError`` for parameters that cannot be.
+    """
+
+    k: int
+    """Least number of rows in a group; at least 2."""
+    algorithm: Algorithm = "flash"
+    """How groups are found; see the module."""
+    suppression_limit: Decimal | float = 0
+    """Largest share of the rows that may be left out, between 0 and 1."""
+    l: Diversity | Mapping[str, Any] | int | None = None  # noqa: E741 - the name that all know
+    """Diversity of the sensitive values of a group; see ``terms``."""
+    t: Closeness | Mapping[str, Any] | Decimal | float | None = None
+    """Closeness of the sensitive values of a group to those of all rows; see ``terms``."""
+    objective: ObjectiveName = "loss"
+    """What to lose least of; see ``objective``."""
+    relaxed: bool = False
+    """Of ``mondrian``: whether the regions of groups may overlap."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
+            msg = "k must be a whole number of at least 2"
+            raise PlanError(msg)
+        one_of("algorithm", self.algorithm, Algorithm)
+        one_of("objective", self.objective, ObjectiveName)
+        limit = number(self.suppression_limit)
+        if limit is None or not 0 <= limit <= 1:
+            msg = "suppression_limit must be a number between 0 and 1: a share of the rows"
+            raise PlanError(msg)
+        object.__setattr__(self, "suppression_limit", limit)
+        object.__setattr__(self, "l", Diversity.of(self.l))
+        object.__setattr__(self, "t", Closeness.of(self.t))
+        self._refuse_idle_parameters()
+
+    @property
+    def series(self) -> None:
+        """Each release stands alone."""
+
+    @property
+    def record_key(self) -> None:
+        """No column identifies a row."""
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release; see ``prepare``."""
+        return self.prepare(table, randomness or Randomness.secure()).release
+
+    def get_ready(self) -> None:
+        """Load the compiled decisions, half a second that can pass while a table is read."""
+        from voile.publish.generalization.grouping import get_ready  # noqa: PLC0415
+
+        self._decide()
+        get_ready()
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what must stay private.
+
+        Raises ``InfeasibleError`` where no release was found, ``PlanError`` where the lattice is
+        too large or a column lacks what a parameter asks for, ``TableError`` for bad input.
+        """
+        roles = table.plan.roles
+        if not roles.quasi_identifiers:
+            msg = "[roles] quasi_identifiers names no column; name those that others may know"
+            raise PlanError(msg)
+        if self.k > table.rows:
+            raise too_few_rows(self.k, table.rows)
+        sensitive = self._protected(table)
+        counts = table.count_combinations([*roles.quasi_identifiers, *sensitive])
+        problem = self._problem(table, counts, sensitive)
+        solution = self._decide()(problem)
+        if solution is None:
+            full_domain = self.algorithm in _FULL_DOMAIN
+            raise infeasible(problem, self.k) if full_domain else infeasible_together()
+        shown = table.recode(Recoding(counts, solution.group, solution.columns))
+        release = Release(
+            table=shown,
+            method=self._method(solution),
+            guarantee=guarantee(self.k, self._diversity, self._closeness, problem.criteria),
+            roles=shown_roles(roles, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        check_against_counts(release, problem.criteria, counts)
+        return Publication(release, self._record(table, release, solution))
+
+    @property
+    def _diversity(self) -> Diversity | None:
+        assert self.l is None or isinstance(self.l, Diversity)
+        return self.l
+
+    @property
+    def _closeness(self) -> Closeness | None:
+        assert self.t is None or isinstance(self.t, Closeness)
+        return self.t
+
+    @property
+    def _limit(self) -> Decimal:
+        assert isinstance(self.suppression_limit, Decimal)
+        return self.suppression_limit
+
+    def _refuse_idle_parameters(self) -> None:
+        """Refuse parameters that the algorithm would not heed; raises ``PlanError``."""
+        if self.relaxed and self.algorithm != "mondrian":
+            msg = f'relaxed is a parameter of algorithm = "mondrian", not of {self.algorithm!r}'
+            raise PlanError(msg)
+        if self.algorithm == "mondrian" and self.objective != "loss":
+            msg = 'algorithm = "mondrian" makes groups as small as it can; leave objective out'
+            raise PlanError(msg)
+        if self.algorithm == "mondrian" and self._limit:
+            msg = (
+                'algorithm = "mondrian" leaves out no rows; leave suppression_limit out, or choose '
+                "another algorithm"
+            )
+            raise PlanError(msg)
+
+    def _decide(self) -> Callable[[Problem], Solution | None]:
+        """The algorithm, loaded when it is asked for: compiled code costs half a second."""
+        match self.algorithm:
+            case "flash":
+                from voile.publish.generalization.flash import flash  # noqa: PLC0415
+
+                return partial(flash, objective=self.objective)
+            case "ola":
+                from voile.publish.generalization.ola import ola  # noqa: PLC0415
+
+                return partial(ola, objective=self.objective)
+            case "datafly":
+                from voile.publish.generalization.datafly import datafly  # noqa: PLC0415
+
+                return partial(datafly, objective=self.objective)
+            case "k-optimize":
+                from voile.publish.generalization.k_optimize import k_optimize  # noqa: PLC0415
+
+                return partial(k_optimize, objective=self.objective)
+            case "mondrian":
+                from voile.publish.generalization.mondrian import mondrian  # noqa: PLC0415
+
+                return partial(mondrian, relaxed=self.relaxed)
+
+    def _protected(self, table: PrivateTable) -> tuple[str, ...]:
+        """The sensitive columns that ``l`` or ``t`` is asked for."""
+        if not (self.l or self.t):
+            return ()
+        sensitive = table.plan.roles.sensitive
+        if not sensitive:
+            msg = "[roles] sensitive names no column, and l and t are about sensitive values"
+            raise PlanError(msg)
+        return sensitive
+
+    def _problem(
+        self, table: PrivateTable, counts: CombinationCounts, sensitive: tuple[str, ...]
+    ) -> Problem:
+        plan = table.plan
+        columns = dict(zip(counts.columns, counts.values, strict=True))
+        criteria: list[Criterion] = [KAnonymity(self.k)]
+        for name in sensitive:
+            if self._diversity:
+                criteria.append(self._diversity.criterion(name))
+            if self._closeness:
+                criteria.append(self._closeness.criterion(name, columns[name], plan))
+        return Problem(
+            counts=counts,
+            hierarchies=tuple(
+                plan.columns.get(name, ColumnPlan()).bind_hierarchy(name, columns[name])
+                for name in plan.roles.quasi_identifiers
+            ),
+            criteria=tuple(criteria),
+            suppressible=int(Fraction(self._limit) * table.rows),
+        )
+
+    def _method(self, solution: Solution) -> Mapping[str, Any]:
+        return {
+            "name": _NAME,
+            "k": self.k,
+            "algorithm": self.algorithm,
+            "suppression_limit": json_number(self._limit),
+            "objective": self.objective,
+            **({"relaxed": True} if self.relaxed else {}),
+            "decision": (
+                {"groups": _groups(solution)}
+                if solution.levels is None
+                else {"levels": dict(solution.levels)}
+            ),
+        }
+
+    def _record(self, table: PrivateTable, release: Release, solution: Solution) -> PrivateRecord:
+        groups = _groups(solution)
+        objective = format(Decimal(repr(solution.loss)), "f")
+        notices = list(table.notes)
+        if solution.suppressed:
+            rows = "1 row was" if solution.suppressed == 1 else f"{solution.suppressed:,} rows were"
+            notices.append(
+                f"{rows} left out of {table.rows:,}, as suppression_limit allows; who is left out "
+                "is unusual, so the release shows unusual people less often than there are"
+            )
+        if self.algorithm == "k-optimize" and not solution.proved:
+            notices.append("the groups may not be the best ones: the search ended before its proof")
+        return PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=release.rows,
+            suppressed=table.dropped + solution.suppressed,
+            held=0,
+            objective=objective,
+            decision={
+                **release.method["decision"],
+                "groups": groups,
+                "examined": solution.examined,
+            },
+            notices=tuple(notices),
+            summary=(
+                f"in {groups:,} group{'s' * (groups != 1)}, {self.objective} {solution.loss:.6g}"
+            ),
+        )
+
+
+def _groups(solution: Solution) -> int:
+    """How many groups the release shows: those that show the same are one."""
+    return len(np.unique(np.column_stack([c.codes for c in solution.columns]), axis=0))

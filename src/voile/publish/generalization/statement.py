@@ -1,0 +1,112 @@
+"""The guarantee of a generalized release in words, and why there may be none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from voile.errors import InfeasibleError
+from voile.models.criteria import Criterion
+from voile.publish.generalization.problem import Problem
+from voile.publish.generalization.terms import Closeness, Diversity
+from voile.release.release import Guarantee
+
+if TYPE_CHECKING:
+    from voile.publish.generalization.evaluation import Evaluator
+
+__all__ = ["guarantee", "infeasible", "infeasible_together", "too_few_rows"]
+
+_ASSUMES = (
+    "what anybody knows of a person beforehand stands in the quasi-identifiers, and in no other "
+    "published column",
+    "each person is one row",
+    "hierarchies, k and the other parameters were chosen without looking at the rows",
+    "nobody reasons backwards from the choice of the groups: that a finer generalization was not "
+    "chosen tells something about the rows that forbade it (minimality attack)",
+    "no other published data is derived from the same rows",
+)
+_SENSITIVE = (
+    "k-anonymity says nothing about the sensitive values of the rows that share a group: if they "
+    "are all alike, everybody learns them"
+)
+
+
+def guarantee(
+    k: int,
+    diversity: Diversity | None,
+    closeness: Closeness | None,
+    criteria: Sequence[Criterion],
+) -> Guarantee:
+    """What a release promises; ``criteria`` are those of its sensitive columns."""
+    statement = (
+        f"{k}-anonymous: every published row shares its published quasi-identifiers with at least "
+        f"{k - 1} others, so that nobody who knows them can tell which of {k} or more rows is a "
+        "person's"
+    )
+    columns = list(dict.fromkeys(repr(c.column) for c in criteria if c.column))
+    promises = [model.words for model in (diversity, closeness) if model]
+    if promises:
+        statement += (
+            f"; within each group the values of {' and of '.join(columns)} {' and '.join(promises)}"
+        )
+    parameters: dict[str, Any] = {"k": k}
+    for criterion in criteria:
+        for name, value in criterion.document().items():
+            if isinstance(value, dict):
+                # One entry for all columns, which share its numbers.
+                shared = {key: number for key, number in value.items() if key != "column"}
+                entry = parameters.setdefault(name, {**shared, "columns": []})
+                entry["columns"].append(criterion.column)
+    assumes = _ASSUMES if promises else (*_ASSUMES, _SENSITIVE)
+    return Guarantee("k-anonymity", parameters, statement, assumes)
+
+
+def too_few_rows(k: int, rows: int) -> InfeasibleError:
+    """No group can be large enough."""
+    return InfeasibleError(
+        f"no release exists: the table has {rows:,} rows, and k = {k:,} asks for groups of as many "
+        f"or more. The largest k that it allows is {rows:,}"
+    )
+
+
+def infeasible(problem: Problem, k: int) -> InfeasibleError:
+    """No generalization of this table was found; says what would do."""
+    from voile.publish.generalization.evaluation import Evaluator  # noqa: PLC0415 - compiled code
+
+    evaluator = Evaluator(problem)
+    top = evaluator.evaluate(evaluator.lattice.top)
+    wanted = "this guarantee" if len(problem.criteria) > 1 else f"k = {k:,}"
+    lacking = (
+        f"no release with {wanted} was found: even with every column at the highest level of its "
+        f"hierarchy, {top.suppressed:,} of {problem.rows:,} rows stand in groups that fall short, "
+        f"and {problem.suppressible:,} may be left out"
+    )
+    if top.suppressed < problem.rows:
+        share = Decimal(top.suppressed) / problem.rows
+        limit = share.quantize(Decimal("0.0001"), ROUND_CEILING).normalize()
+        lacking += f". suppression_limit = {limit:f} would do"
+    largest = _largest_k(evaluator, problem.suppressible)
+    if len(problem.criteria) == 1 and largest >= 2:
+        lacking += f"; so would k = {largest:,}"
+    return InfeasibleError(
+        f"{lacking}. Otherwise give the hierarchies a level at which more rows agree, or ask for "
+        "less"
+    )
+
+
+def infeasible_together() -> InfeasibleError:
+    """Not even all rows as one group would do."""
+    return InfeasibleError(
+        "no release with this guarantee was found: even all rows together in one group fall short "
+        "of what k, l and t ask for. Ask for less"
+    )
+
+
+def _largest_k(evaluator: Evaluator, suppressible: int) -> int:
+    """The largest k at which the top of the lattice leaves out no more rows than it may."""
+    sizes = np.sort(evaluator.sizes(evaluator.lattice.top))
+    kept = np.cumsum(sizes) > suppressible
+    return int(sizes[np.argmax(kept)])

@@ -1,0 +1,153 @@
+"""What a generalization is asked to satisfy: the parameters k, l and t, and their criteria.
+
+``l`` is a whole number (distinct), or a table ``{ value, kind, c }``; ``t`` a number (equal), or a
+table ``{ value, distance }``.  They hold for every sensitive column by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Literal
+
+from voile.errors import PlanError
+from voile.models.criteria import Criterion
+from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.keys import known_keys
+from voile.schema.plan import ColumnPlan, Plan, one_of
+
+__all__ = ["Closeness", "Diversity", "Kind"]
+
+Kind = Literal["distinct", "entropy", "recursive"]
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+_ORDERED = ("number", "date", "datetime", "time", "duration", "boolean")
+"""Kinds of values whose order means something."""
+
+
+@dataclass(frozen=True)
+class Diversity:
+    """How diverse each sensitive column is within a group; see ``models.l_diversity``."""
+
+    value: int | Decimal | float
+    kind: Kind = "distinct"
+    c: Decimal | float | None = None
+    """Of the recursive kind alone."""
+
+    def __post_init__(self) -> None:
+        one_of("l kind", self.kind, Kind)
+        if (self.c is None) == (self.kind == "recursive"):
+            msg = (
+                'l needs c where kind = "recursive", for example '
+                '{ value = 3, kind = "recursive", c = 2 }, and nowhere else'
+            )
+            raise PlanError(msg)
+        self.criterion("any")
+
+    @classmethod
+    def of(cls, parameter: object) -> Diversity | None:
+        """The parameter ``l`` of a plan; raises ``PlanError``."""
+        if isinstance(parameter, cls):
+            return parameter
+        keys = _keys("l", parameter, ("kind", "c"))
+        return None if keys is None else cls(**keys)
+
+    def criterion(self, column: str) -> Criterion:
+        """The criterion for one sensitive column."""
+        match self.kind:
+            case "distinct":
+                return DistinctDiversity(self.value, column)  # type: ignore[arg-type]
+            case "entropy":
+                return EntropyDiversity(self.value, column)
+            case "recursive":
+                assert self.c is not None
+                return RecursiveDiversity(self.value, self.c, column)  # type: ignore[arg-type]
+
+    @property
+    def words(self) -> str:
+        """What holds of the values of a column in a group."""
+        match self.kind:
+            case "distinct":
+                return f"number at least {self.value} different ones"
+            case "entropy":
+                return f"are as uncertain as {self.value} equally frequent ones (by entropy)"
+            case "recursive":
+                return (
+                    f"are recursively ({self.c}, {self.value})-diverse: the most frequent one has "
+                    f"fewer than {self.c} times the rows of all but the {_first(self.value)} most "
+                    "frequent ones"
+                )
+
+
+@dataclass(frozen=True)
+class Closeness:
+    """How close each sensitive column within a group is to all rows; see ``models.t_closeness``."""
+
+    value: Decimal | float
+    distance: Distance = "equal"
+
+    def __post_init__(self) -> None:
+        one_of("t distance", self.distance, Distance)
+        EqualCloseness(self.value, "any")
+
+    @classmethod
+    def of(cls, parameter: object) -> Closeness | None:
+        """The parameter ``t`` of a plan; raises ``PlanError``."""
+        if isinstance(parameter, cls):
+            return parameter
+        keys = _keys("t", parameter, ("distance",))
+        return None if keys is None else cls(**keys)
+
+    def criterion(self, column: str, values: DistinctValues, plan: Plan) -> Criterion:
+        """The criterion for one sensitive column; raises ``PlanError`` where it has no distance."""
+        match self.distance:
+            case "equal":
+                return EqualCloseness(self.value, column)
+            case "ordered":
+                if values.kind not in _ORDERED and len(values) > values.missing:
+                    msg = (
+                        f'[method] t: distance = "ordered" is one of numbers, dates and times, and '
+                        f"column {column!r} holds values of kind {values.kind!r}; choose "
+                        '"hierarchical" or "equal"'
+                    )
+                    raise PlanError(msg)
+                return OrderedCloseness(self.value, column)
+            case "hierarchical":
+                declared = plan.columns.get(column, ColumnPlan())
+                if declared.hierarchy is None:
+                    msg = (
+                        f'[method] t: distance = "hierarchical" needs a hierarchy of column '
+                        f"{column!r}; declare one in [columns.{column}], or choose another distance"
+                    )
+                    raise PlanError(msg)
+                hierarchy = declared.bind_hierarchy(column, values)
+                return HierarchicalCloseness(self.value, column, hierarchy)
+
+    @property
+    def words(self) -> str:
+        """What holds of the values of a column in a group."""
+        return (
+            f"are distributed within {self.distance} distance {self.value} of those of all rows "
+            "of the private table, left out ones included"
+        )
+
+
+def _keys(name: str, parameter: object, further: tuple[str, ...]) -> dict[str, Any] | None:
+    """A parameter that is one value, or a table with a ``value`` and further keys."""
+    if parameter is None:
+        return None
+    if not isinstance(parameter, Mapping):
+        return {"value": parameter}
+    known_keys(f"the table {name}", parameter, ("value", *further))
+    if "value" not in parameter:
+        msg = f"the table {name} needs a value, for example {name} = {{ value = ... }}"
+        raise PlanError(msg)
+    return dict(parameter)
+
+
+def _first(l_value: object) -> str:
+    assert isinstance(l_value, int)
+    return str(l_value - 1)

@@ -1,0 +1,46 @@
+"""What every publisher offers, whatever its method."""
+
+from __future__ import annotations
+
+from typing import Literal, Protocol
+
+from voile.randomness import Randomness
+from voile.release.history import History
+from voile.release.release import Publication, Release
+from voile.table.protocol import PrivateTable
+
+__all__ = ["Publisher", "Suppressed", "carries"]
+
+Suppressed = Literal["drop", "carry"]
+"""What becomes of rows that are not published: nothing, or the next pool takes them up."""
+
+
+class Publisher(Protocol):
+    """An immutable object whose fields are the parameters of its method, already validated."""
+
+    @property
+    def series(self) -> str | None:
+        """The name that ties the releases of one growing table together, if they are tied."""
+
+    @property
+    def record_key(self) -> str | None:
+        """The column that identifies a row across versions, if one does."""
+
+    def get_ready(self) -> None:
+        """Do what needs no table, such as loading compiled code, while the table is read."""
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None
+    ) -> Publication:
+        """Make a release, and with it what must stay private and what a ledger must know.
+
+        ``history`` is that of the series, None before its first release and without a series.
+        """
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release that no ledger knows of."""
+
+
+def carries(publisher: Publisher) -> bool:
+    """Whether rows that a method leaves out are to join the next pool of the data set."""
+    return getattr(publisher, "suppressed", None) == "carry"

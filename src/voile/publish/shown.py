@@ -1,0 +1,26 @@
+"""What a release shows of the columns that a plan publishes: the roles of its own columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+
+from voile.schema.roles import Roles
+
+__all__ = ["shown_roles"]
+
+_PRIVATE = ("identifiers",)
+
+
+def shown_roles(roles: Roles, columns: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
+    """Columns of a release by role: ``NAME``, or its interval, or both."""
+    return {
+        field.name: tuple(
+            shown
+            for name in getattr(roles, field.name)
+            for shown in (name, f"{name}.low", f"{name}.high")
+            if shown in columns
+        )
+        for field in fields(roles)
+        if field.name not in _PRIVATE
+    }

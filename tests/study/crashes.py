@@ -1,0 +1,162 @@
+"""Publishers that spend and carry rows over, and die: ``python -m tests.study.crashes FOLDER``.
+
+Forks a publisher for each point at which one can die, looks at what it left, and says what a
+custodian would: the release stands, or it is lost.  A table whose release is lost is published
+again.  At the end every parcel of every table was published once, or waits.
+Prints JSON: what each death left, and what went wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from io import BytesIO
+from pathlib import Path
+
+import polars as pl
+
+from tests.cli.crashes import DIED, at_flush, die, dying, half_written
+from tests.study.small_groups import known_to_the_corridor
+from voile.errors import VoileError
+from voile.ledger import Ledger, spending
+from voile.ledger.audit import release_document
+from voile.release import folder as release_folder
+from voile.study.run import make_release
+from voile.table.polars_published import PolarsPublished
+
+PLAN = """
+[roles]
+quasi_identifiers = ["zip"]
+keep = ["parcel"]
+
+[method]
+name = "small-groups"
+k = 2
+epsilon = 1
+suppressed = "carry"
+
+[budget]
+data_set = "parcels"
+epsilon = 100
+"""
+
+POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "before the commit": (Ledger, "commit", die),
+    "inside the transaction": (spending, "charge", dying(spending.charge)),
+    "after the commit": (Ledger, "commit", dying(Ledger.commit)),
+    "during the write": (PolarsPublished, "write", half_written),
+    "before the rename": (release_folder, "_flush", at_flush(1)),
+    "after the rename": (release_folder, "_flush", at_flush(2)),
+    "before settling": (Ledger, "settle", die),
+    "inside the settling": (spending, "settle", dying(spending.settle)),
+    "after settling": (Ledger, "settle", dying(Ledger.settle)),
+}
+
+
+class Depot:
+    """Tables of parcels that are published one after the other, and what came of them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ledger = Ledger(folder / "ledger.db")
+        (folder / "plan.toml").write_text(PLAN)
+        self.faults: list[str] = []
+        self.releases: list[Path] = []
+        self.tables = 0
+
+    def table(self) -> Path:
+        """The next table: two parcels go together, one waits, and one was waited for."""
+        number = self.tables
+        path = self.folder / f"{number}.csv"
+        zips = [f"{number}", f"{number}", f"waits {number}", f"waits {number - 1}"]
+        rows = "".join(f"{zip_},{number}-{i}\n" for i, zip_ in enumerate(zips))
+        path.write_text(f"zip,parcel\n{rows}")
+        return path
+
+    def publish(self, name: str, point: str | None = None) -> int:
+        """Publish the next table in a process that may die at a point; its exit status."""
+        table = self.table()
+        child = os.fork()
+        if not child:
+            status = 1
+            try:
+                if point:
+                    setattr(*POINTS[point])
+                make_release(
+                    table, self.folder / "plan.toml", self.folder / name, ledger=self.ledger.path
+                )
+                status = 0
+            except VoileError as error:
+                status = error.exit_status
+            finally:
+                os._exit(status)
+        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(status)
+
+    def entries(self) -> int:
+        """How many entries the account has."""
+        state = self.ledger.budget("parcels")
+        return len(state.entries) if state else 0
+
+    def look(self, name: str) -> bool:
+        """Whether a release stands, whose table is then done; notes what is not sound."""
+        out = self.folder / name
+        if self.ledger.path.exists():
+            self.faults += [f"{name}: {finding}" for finding in self.ledger.verify()]
+        if not out.exists():
+            return False
+        self.faults += [f"{name}: {finding}" for finding in self.ledger.verify_release(out)]
+        self.releases.append(out)
+        self.tables += 1
+        return True
+
+    def settle(self, name: str) -> bool:
+        """Say what became of the release at a place, if that is asked; whether it was."""
+        state = self.ledger.budget("parcels")
+        if state is None or not state.unsettled:
+            return False
+        if self.publish(f"{name} too early") != 4:
+            self.faults.append(f"{name}: another publisher did not mind the unsettled pool")
+        out = self.folder / name
+        if out.exists():
+            self.ledger.settle("parcels", release_document(out)["release_id"])
+        else:
+            self.ledger.take_back("parcels", state.unsettled)
+        self.faults += [f"{name}: {finding}" for finding in self.ledger.verify()]
+        return True
+
+    def parcels(self) -> dict[str, list[str]]:
+        """The parcels of all tables, those published, and those that wait."""
+        state = self.ledger.budget("parcels")
+        assert state is not None
+        assert state.waiting is not None
+        waiting = pl.read_ipc_stream(BytesIO(state.waiting.stream))["parcel"].to_list()
+        frames = [pl.read_csv(out / "data.csv", columns=["parcel"]) for out in self.releases]
+        return {
+            "given": sorted(f"{table}-{i}" for table in range(self.tables) for i in range(4)),
+            "published": sorted(pl.concat(frames)["parcel"].to_list()),
+            "waiting": sorted(waiting),
+        }
+
+
+def main() -> None:
+    depot = Depot(Path(sys.argv[1]))
+    left = {}
+    with known_to_the_corridor():
+        if depot.publish("first") or not depot.look("first"):
+            depot.faults.append("an undisturbed publisher failed")
+        for point in POINTS:
+            known = depot.entries()
+            if depot.publish(point, point) != DIED:
+                depot.faults.append(f"{point}: the publisher did not die there")
+            committed = depot.entries() - known
+            left[point] = [committed, depot.look(point), depot.settle(point)]
+        if depot.publish("last") or not depot.look("last"):
+            depot.faults.append("an undisturbed publisher failed after the others")
+    sys.stdout.write(json.dumps({"left": left, "faults": depot.faults, **depot.parcels()}))
+
+
+if __name__ == "__main__":
+    main()

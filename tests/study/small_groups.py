@@ -1,0 +1,95 @@
+"""A publisher for tests of the corridor: it spends what it is told, and leaves small groups out.
+
+Rows whose quasi-identifiers fewer than ``k`` rows share are left out, or carried over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import ClassVar
+from unittest import mock
+
+import numpy as np
+
+from voile.dp.events import Neighbours, PrivacyEvent
+from voile.publish import registry
+from voile.randomness import Randomness
+from voile.release.history import History
+from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.study import run
+from voile.table.protocol import PrivateTable, RecodedColumn, Recoding
+
+
+@dataclass(frozen=True)
+class SmallGroups:
+    """Publish the groups of at least ``k`` rows, at a price."""
+
+    k: int = 1
+    epsilon: Decimal | None = None
+    neighbours: Neighbours = "add-remove"
+    suppressed: str = "drop"
+    series: ClassVar[str | None] = None
+    record_key: ClassVar[str | None] = None
+
+    def get_ready(self) -> None:
+        """There is nothing to load."""
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release."""
+        return self.prepare(table, randomness or Randomness.secure(), None).release
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None
+    ) -> Publication:
+        """Make a release."""
+        roles = table.plan.roles
+        counts = table.count_combinations(roles.quasi_identifiers)
+        large = counts.rows >= self.k
+        unchanged = [
+            RecodedColumn(name, None, codes)
+            for name, codes in zip(counts.columns, counts.codes[large].T, strict=True)
+        ]
+        groups = np.where(large, np.cumsum(large) - 1, -1)
+        recoding = Recoding(counts, groups, tuple(unchanged))
+        left_out = int(counts.rows[~large].sum())
+        carried = left_out if self.suppressed == "carry" else 0
+        shown = table.recode(recoding)
+        spent = (
+            PrivacyEvent("imaginary", Decimal(self.epsilon), neighbours=self.neighbours)
+            if self.epsilon is not None
+            else None
+        )
+        return Publication(
+            Release(
+                table=shown,
+                method={"name": "small-groups", "k": self.k},
+                guarantee=Guarantee("imaginary", {}, "Nothing is promised"),
+                roles={"quasi_identifiers": roles.quasi_identifiers},
+                release_id=randomness.token("release"),
+                publishable=randomness.publishable,
+            ),
+            PrivateRecord(
+                rows_in=table.rows,
+                rows_out=shown.rows,
+                suppressed=left_out - carried,
+                held=0,
+                objective="0",
+                decision={},
+                carried=carried,
+            ),
+            events=(spent,) if spent else (),
+            carried=table.left_out(recoding) if carried else None,
+        )
+
+
+@contextmanager
+def known_to_the_corridor() -> Iterator[None]:
+    """Let plans name the method "small-groups", whose releases promise nothing to check."""
+    with (
+        mock.patch.dict(registry._PUBLISHERS, {"small-groups": f"{__name__}:SmallGroups"}),
+        mock.patch.object(run, "check_release"),
+    ):
+        yield
