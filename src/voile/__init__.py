@@ -22,7 +22,7 @@ from voile.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from voile.attack import DifferencingAttack
+    from voile.attack import DifferencingAttack, IdentificationAttack
     from voile.publish.clustered_laplace import ClusteredLaplace
     from voile.publish.dp_generalization import DPGeneralization
     from voile.publish.generalization import Generalization
@@ -44,6 +44,7 @@ _HOMES = {
     "DPGeneralization": "voile.publish.dp_generalization",
     "DifferencingAttack": "voile.attack",
     "Generalization": "voile.publish.generalization",
+    "IdentificationAttack": "voile.attack",
     "Guarantee": "voile.release.release",
     "KEAnonymity": "voile.publish.ke_anonymity",
     "Method": "voile.schema.plan",
@@ -67,6 +68,7 @@ __all__ = [
     "DifferencingAttack",
     "Generalization",
     "Guarantee",
+    "IdentificationAttack",
     "KEAnonymity",
     "Method",
     "Plan",
