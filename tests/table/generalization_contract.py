@@ -286,6 +286,14 @@ class GeneralizationContract(Engine):
         with pytest.raises(TableError, match=f"column '{taken}'.*rename"):
             table.recode(coarse(counts, list(range(6)), set()))
 
+    def test_a_column_that_is_not_published_is_not_recoded(self) -> None:
+        """Its values would show in how rows are grouped."""
+        table = self.open(frame_of([(20, "Aix", 1.0)]), Plan(ROLES), record_key="name")
+        counts = table.count_combinations(["age", "name"])
+        columns = (RecodedColumn("name", None, counts.codes[:, 1]),)
+        with pytest.raises(ValueError, match="'name' is recoded and not published"):
+            table.recode(Recoding(counts, np.zeros(1, dtype=np.int64), columns))
+
     def test_a_release_may_be_empty(self) -> None:
         """A decision that leaves everybody out publishes columns without rows."""
         table = self.table([(20, "Aix", 1.0), (22, None, 2.0)])

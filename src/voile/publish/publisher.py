@@ -9,7 +9,7 @@ from voile.release.history import History
 from voile.release.release import Publication, Release
 from voile.table.protocol import PrivateTable
 
-__all__ = ["Publisher", "Suppressed", "carries"]
+__all__ = ["Publisher", "SingleRelease", "Suppressed", "carries"]
 
 Suppressed = Literal["drop", "carry"]
 """What becomes of rows that are not published: nothing, or the next pool takes them up."""
@@ -39,6 +39,34 @@ class Publisher(Protocol):
 
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
         """Make a single release that no ledger knows of."""
+
+
+class SingleRelease:
+    """What publishers share whose releases belong to no series.
+
+    Releases of one data set are tied by their budget, if it has one.
+    """
+
+    @property
+    def series(self) -> None:
+        """No name ties releases together."""
+
+    @property
+    def record_key(self) -> None:
+        """No column identifies a row."""
+
+    def get_ready(self) -> None:
+        """Do what needs no table while a table is read."""
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what must stay private and what a ledger must know."""
+        raise NotImplementedError
+
+    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
+        """Make a single release that no ledger knows of; see ``prepare``."""
+        return self.prepare(table, randomness or Randomness.secure()).release
 
 
 def carries(publisher: Publisher) -> bool:

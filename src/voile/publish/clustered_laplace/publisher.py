@@ -13,7 +13,7 @@ from voile.errors import PlanError
 from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column
 from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
 from voile.publish.clustered_laplace.statement import formal_guarantee, guarantee_within_clusters
-from voile.publish.publisher import Suppressed
+from voile.publish.publisher import SingleRelease, Suppressed
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
@@ -34,7 +34,7 @@ Bounds = Literal["public", "data"]
 
 
 @dataclass(frozen=True)
-class ClusteredLaplace:
+class ClusteredLaplace(SingleRelease):
     """Publish numeric quasi-identifiers with noise, each as a value and an interval around it.
 
     Exactly one of ``epsilon`` and ``error`` is needed.  Raises ``PlanError`` for parameters that
@@ -78,21 +78,6 @@ class ClusteredLaplace:
                 'shares = [1.0], or with bounds = "data"; otherwise give epsilon'
             )
             raise PlanError(msg)
-
-    @property
-    def series(self) -> None:
-        """Releases of one table are tied by their budget, not by a series."""
-
-    @property
-    def record_key(self) -> None:
-        """No column identifies a row."""
-
-    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
-        """Make a single release; see ``prepare``."""
-        return self.prepare(table, randomness or Randomness.secure()).release
-
-    def get_ready(self) -> None:
-        """Nothing needs to be loaded."""
 
     def prepare(
         self, table: PrivateTable, randomness: Randomness, history: History | None = None

@@ -75,7 +75,7 @@ def split_budget(
             "epsilon or k, or lower beta"
         )
         raise PlanError(msg)
-    if excess < least:
+    if choice is not None and excess < least:
         msg = (
             f"epsilon_choice = {plain_text(choice)} leaves {plain_text(excess)} of epsilon = "
             f"{plain_text(epsilon)} for publishing the sample, which costs at least "

@@ -22,7 +22,7 @@ from voile.publish.dp_generalization.decision import (
 from voile.publish.dp_generalization.statement import events_of, guarantee, total_delta
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.publisher import Suppressed
+from voile.publish.publisher import SingleRelease, Suppressed
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
@@ -38,7 +38,7 @@ _NAME = "dp-generalization"
 
 
 @dataclass(frozen=True)
-class DPGeneralization:
+class DPGeneralization(SingleRelease):
     """Publish a sample, generalized by a node of the lattice that is drawn privately.
 
     At least one of ``epsilon`` and ``epsilon_choice`` is needed.  Raises ``PlanError`` for
@@ -74,18 +74,6 @@ class DPGeneralization:
             msg = "epsilon (the whole budget) or epsilon_choice (that of the choice) is needed"
             raise PlanError(msg)
         self._split()
-
-    @property
-    def series(self) -> None:
-        """Releases of one table are tied by their budget, not by a series."""
-
-    @property
-    def record_key(self) -> None:
-        """No column identifies a row."""
-
-    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
-        """Make a single release; see ``prepare``."""
-        return self.prepare(table, randomness or Randomness.secure()).release
 
     def get_ready(self) -> None:
         """Load the compiled decisions while a table is read."""

@@ -49,6 +49,7 @@ from voile.publish.generalization.statement import (
     too_few_rows,
 )
 from voile.publish.generalization.terms import Closeness, Diversity
+from voile.publish.publisher import SingleRelease
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.check import check_against_counts
@@ -68,7 +69,7 @@ _FULL_DOMAIN = ("flash", "ola", "datafly")
 
 
 @dataclass(frozen=True)
-class Generalization:
+class Generalization(SingleRelease):
     """Publish rows that share their quasi-identifiers with at least k - 1 others.
 
     Raises ``PlanError`` for parameters that cannot be.
@@ -103,18 +104,6 @@ class Generalization:
         object.__setattr__(self, "l", Diversity.of(self.l))
         object.__setattr__(self, "t", Closeness.of(self.t))
         self._refuse_idle_parameters()
-
-    @property
-    def series(self) -> None:
-        """Each release stands alone."""
-
-    @property
-    def record_key(self) -> None:
-        """No column identifies a row."""
-
-    def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
-        """Make a single release; see ``prepare``."""
-        return self.prepare(table, randomness or Randomness.secure()).release
 
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""
