@@ -31,6 +31,7 @@ _COMMANDS = {
     "demo": "publish an example table twice, query it, attack it",
     "inspect": "what a table holds and how exposed it is",
     "ledger": "what has been promised so far",
+    "pack": "pack parcels, private or published",
     "publish": "make one release",
     "query": "bounds and an estimate of an aggregate, from a release alone",
 }

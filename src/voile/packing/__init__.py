@@ -1,0 +1,39 @@
+"""Bin packing: instances, bounds and solvers.
+
+- ``instance``           items and bins, packings and their check, stops
+- ``solve``              the methods below in their order, until the optimum is proved
+- ``reduction``          bins that are fixed at once
+- ``bounds``             lower bounds by dual feasible functions
+- ``heuristics``         first fit and best fit
+- ``local_search``       exchanges of items between bins and spare items
+- ``patterns``           items by weight, and what one bin holds
+- ``knapsack``           the best pattern for given prices
+- ``column_generation``  the linear programme over patterns
+- ``diving``             from its fractions to a packing
+- ``tight_patterns``     the patterns that a given number of bins allows, by constraint programming
+- ``or_tools``           Google OR-Tools, and its plain model
+"""
+
+from voile.packing.instance import (
+    Instance,
+    Outcome,
+    Packing,
+    Progress,
+    Report,
+    Stop,
+    require_valid,
+)
+from voile.packing.solve import SOLVERS, Solver, solve
+
+__all__ = [
+    "SOLVERS",
+    "Instance",
+    "Outcome",
+    "Packing",
+    "Progress",
+    "Report",
+    "Solver",
+    "Stop",
+    "require_valid",
+    "solve",
+]

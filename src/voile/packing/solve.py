@@ -1,0 +1,208 @@
+"""Packing into the fewest bins: from the cheapest method to the strongest, until it is proved.
+
+What it does: finds a packing and a lower bound, and stops where they meet or time is up.
+
+Source: the stages name theirs; see the modules.
+
+Guarantee: the packing is checked by code that shares nothing with the solvers; no packing has fewer
+bins than the bound.  Both are valid wherever the work is cut off.
+
+Algorithm, in this order:
+
+1. ``reduction``, ``bounds``, ``heuristics``: what is certain at once, and first and best fit;
+2. ``local_search`` for a packing that meets the bound;
+3. ``column_generation``: the bound of the linear programme;
+4. ``tight_patterns``, where they are few: such a packing;
+5. ``local_search`` and ``diving`` for such a packing, ten times;
+6. ``tight_patterns`` of larger numbers: such a packing, or a proof that there is none;
+7. more of 5, longer from time to time.
+
+Cost: 1 and 2 take milliseconds up to thousands of items; 3 mostly less than a second up to
+500 distinct weights; 6 is exponential.
+
+Departure from the seed, which gives the plain model to OR-Tools: that is ``solver = "or-tools"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import InputError, nearest
+from voile.packing import or_tools
+from voile.packing.bounds import lower_bound
+from voile.packing.column_generation import Prices, Relaxation, relax
+from voile.packing.diving import dive
+from voile.packing.heuristics import decreasing
+from voile.packing.instance import (
+    Deadline,
+    Instance,
+    Outcome,
+    Packing,
+    Progress,
+    Report,
+    Stop,
+    ignore,
+    require_valid,
+)
+from voile.packing.local_search import search
+from voile.packing.patterns import Demand
+from voile.packing.reduction import Reduced, reduce
+from voile.packing.tight_patterns import LONG, SHORT, Effort, decide
+
+__all__ = ["SOLVERS", "Solver", "solve"]
+
+Solver = Literal["auto", "or-tools"]
+SOLVERS: tuple[Solver, ...] = get_args(Solver)
+
+EFFORTS = {1: SHORT, 11: LONG}
+"""The rounds of diving before which patterns are enumerated, and how many at most."""
+ROUNDS_OF_A_LENGTH = 10
+MOST_ROUNDS = 200
+STEPS_AT_FIRST = 20_000
+STEPS = 100_000
+"""Of the local search, at first and in each round of diving."""
+
+
+def solve(
+    instance: Instance,
+    stop: Stop | None = None,
+    progress: Progress = ignore,
+    solver: Solver = "auto",
+) -> Outcome:
+    """The best packing that was found until the ``stop`` (60 seconds), and what is proved of it.
+
+    ``progress`` hears of every better packing or bound and of every stage.  Raises ``InputError``
+    where the solver is not known or not installed.
+    """
+    if solver not in SOLVERS:
+        raise InputError(
+            f"no such solver: {solver!r} (known: {', '.join(SOLVERS)}){nearest(solver, SOLVERS)}"
+        )
+    if solver == "or-tools":
+        or_tools.constraint_solver()
+    work = _Work(reduce(instance), (stop or Stop()).start(), progress)
+    for stage in _stages(work) if solver == "auto" else _plain(work):
+        if work.done:
+            break
+        work.report(stage)
+    packing = work.packing()
+    require_valid(packing, instance)
+    return Outcome(
+        packing,
+        work.total(work.bound) or int(len(instance) > 0),
+        work.found_by,
+        work.bound_by,
+        work.deadline.elapsed(),
+    )
+
+
+@dataclass(eq=False)
+class _Work:
+    """The best packing of the core and the best bound so far."""
+
+    reduced: Reduced
+    deadline: Deadline
+    progress: Progress
+    bin_of: NDArray[np.int64] = field(init=False)
+    bound: int = 0
+    found_by: str = "first fit"
+    bound_by: str = "weights"
+
+    def __post_init__(self) -> None:
+        self.core = self.reduced.core
+        self.demand = Demand.of(self.core)
+        self.bin_of = decreasing(np.array(self.core.weights), self.core.capacity)
+        self.bound = lower_bound(self.core.weights, self.core.capacity)
+
+    @property
+    def bins(self) -> int:
+        return int(self.bin_of.max(initial=-1)) + 1
+
+    @property
+    def done(self) -> bool:
+        return self.bins == self.bound or self.deadline.passed()
+
+    def total(self, core_bins: int) -> int:
+        return self.reduced.fixed + core_bins
+
+    def packing(self) -> Packing:
+        return self.reduced.lift(self.bin_of)
+
+    def found(self, bin_of: NDArray[np.int64] | None, stage: str) -> None:
+        """Keep a packing if it is better."""
+        if bin_of is not None and bin_of.max(initial=-1) + 1 < self.bins:
+            self.bin_of, self.found_by = bin_of, stage
+            self.report(stage)
+
+    def proved(self, bound: int, stage: str) -> None:
+        """Keep a bound if it is better."""
+        if bound > self.bound:
+            self.bound, self.bound_by = bound, stage
+            self.report(stage)
+
+    def report(self, stage: str) -> None:
+        bins, bound = self.total(self.bins), self.total(self.bound)
+        self.progress(Report(stage, bins, bound, self.deadline.elapsed()))
+
+
+def _stages(work: _Work) -> Iterator[str]:
+    """Do one stage after another; each name is told before its work is done."""
+    yield "local search"
+    _search(work, STEPS_AT_FIRST)
+    yield "column generation"
+    relaxation = relax(work.demand, work.deadline, work.bins)
+    if relaxation is not None:
+        work.proved(relaxation.bound, "column generation")
+    for number in range(1, MOST_ROUNDS + 1):
+        if number in EFFORTS and relaxation is not None:
+            yield "tight patterns"
+            _decide(work, relaxation.prices, EFFORTS[number])
+        yield "diving"
+        _round(work, relaxation, number)
+
+
+def _search(work: _Work, steps: int, word: int = 1) -> None:
+    """Search for a packing that meets the bound; failing that, for better ones while any come."""
+
+    def finds(target: int) -> bool:
+        bin_of = search(work.core, target, work.bin_of, steps, work.deadline, word)
+        work.found(bin_of, "local search")
+        return bin_of is not None
+
+    finds(work.bound)
+    while not work.done and work.bins - 1 > work.bound and finds(work.bins - 1):
+        pass
+
+
+def _round(work: _Work, relaxation: Relaxation | None, number: int) -> None:
+    steps = STEPS * max(1, number // ROUNDS_OF_A_LENGTH)
+    _search(work, steps, number + 1)
+    for target in dict.fromkeys((work.bound, work.bins - 1)):
+        if relaxation is None or work.done or target < work.bound:
+            continue
+        patterns = dive(work.demand, relaxation, target, work.deadline, steps, number)
+        if patterns is not None:
+            work.found(work.demand.bins_of(patterns), "diving")
+
+
+def _decide(work: _Work, prices: Prices, effort: Effort) -> None:
+    """Settle one number of bins after another, as long as it can be settled."""
+    while not work.done:
+        verdict = decide(work.demand, prices, work.bound, effort, work.deadline)
+        if verdict.patterns is not None:
+            work.found(work.demand.bins_of(verdict.patterns), "tight patterns")
+        if not verdict.impossible:
+            return
+        work.proved(work.bound + 1, "tight patterns")
+
+
+def _plain(work: _Work) -> Iterator[str]:
+    yield "or-tools"
+    answer = or_tools.pack(work.core, work.bins, work.deadline)
+    work.proved(answer.lower_bound, "or-tools")
+    work.found(answer.bin_of, "or-tools")

@@ -1,0 +1,198 @@
+"""Is there a packing into exactly so many bins?  Answered over the few patterns it could use.
+
+What it does: lists every pattern that a packing into k bins can use, and asks integer solvers
+whether some k of them hold all items.
+
+Source: the enumeration of columns with small reduced costs of Baldacci, Christofides and Mingozzi
+(2008), "An exact algorithm for the vehicle routing problem based on the set partitioning
+formulation", for patterns.  Where the bound leaves no waste at all, these are the bins that are
+exactly full, as in the triplets of Falkenauer (1996).
+
+Guarantee: no pattern that a packing into k bins uses is left out.  Prices under which no pattern is
+worth more than V tell that k bins are worth at most k V; the items are worth P; so what all bins
+together miss of V each, and hence what one bin misses, is at most k V - P.  Integers throughout;
+binary fractions only prune, with a margin.  A packing that is found is checked.  That there is none
+is believed of CP-SAT, which computes with integers, and not of HiGHS, which does not.
+
+Algorithm: depth first over types by descending price per weight; a branch ends where the rest of
+the bin, at the best remaining ratio, misses too much.  HiGHS finds (milliseconds where CP-SAT
+takes tenths of a second), CP-SAT proves, where it is installed.
+
+Cost: some steps for each pattern, times the types, up to the limits of an ``Effort``, then
+exponential.  Prices whose bound is just below k make the patterns few.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from voile.packing.column_generation import Prices
+from voile.packing.instance import Deadline
+from voile.packing.or_tools import constraint_solver, is_installed, prepared
+from voile.packing.patterns import Demand, Pattern
+
+__all__ = ["LONG", "SHORT", "Effort", "Verdict", "decide", "tight_patterns"]
+
+CELLS = 20_000_000
+"""Patterns times types that are kept at most."""
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much work is worth it."""
+
+    waste: float
+    """Bins' worth that all bins together may miss; beyond it heuristics are faster."""
+    patterns: int
+    branches: int
+    """Of the enumeration."""
+    nodes: int
+    """Of HiGHS."""
+    proves: bool
+    """Whether CP-SAT is asked as well."""
+
+
+SHORT = Effort(waste=0.1, patterns=10_000, branches=1_000_000, nodes=100, proves=False)
+LONG = Effort(waste=np.inf, patterns=100_000, branches=20_000_000, nodes=10_000, proves=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """Patterns that pack all items; or none, and whether it is proved that there are none."""
+
+    patterns: list[Pattern] | None
+    impossible: bool
+
+
+UNKNOWN = Verdict(None, impossible=False)
+
+
+def decide(
+    demand: Demand, prices: Prices, bins: int, effort: Effort, deadline: Deadline
+) -> Verdict:
+    """Whether ``demand`` fits into ``bins`` bins; ``prices`` are of its types."""
+    table = tight_patterns(demand, prices, bins, effort)
+    if table is None or deadline.passed():
+        return UNKNOWN
+    if not len(table):
+        return Verdict(None, impossible=True)
+    patterns = _find(demand, table, bins, effort.nodes, deadline)
+    if patterns is not None:
+        return Verdict(patterns, impossible=False)
+    if effort.proves and is_installed() and not deadline.passed():
+        return _prove(demand, table, bins, deadline)
+    return UNKNOWN
+
+
+def _find(
+    demand: Demand, table: NDArray[np.int64], bins: int, nodes: int, deadline: Deadline
+) -> list[Pattern] | None:
+    """Ask HiGHS for patterns that hold every item once."""
+    # Half a second of loading that most instances are spared.
+    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
+    from scipy.sparse import csr_array  # noqa: PLC0415
+
+    rows = csr_array(np.vstack((table.T, np.ones((1, len(table)), np.int64))))
+    wanted = np.append(demand.counts, bins)
+    result = milp(
+        np.zeros(len(table)),
+        integrality=np.ones(len(table)),
+        bounds=Bounds(0, _most_uses(demand, table)),
+        constraints=LinearConstraint(rows, wanted, wanted),
+        options={"node_limit": nodes, "time_limit": min(deadline.remaining(), 1e9)},
+    )
+    if result.x is None:
+        return None
+    times = np.round(result.x).astype(np.int64)
+    if np.any(rows @ times != wanted):
+        return None
+    return list(np.repeat(table, times, axis=0))
+
+
+def _prove(demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadline) -> Verdict:
+    """Ask CP-SAT for patterns that hold every item once, or for a proof that there are none."""
+    cp_model = constraint_solver()
+    model = cp_model.CpModel()
+    uses = [model.new_int_var(0, int(most), "") for most in _most_uses(demand, table)]
+    model.add(sum(uses) == bins)
+    for kind, count in enumerate(demand.counts.tolist()):
+        holding = np.flatnonzero(table[:, kind]).tolist()
+        model.add(sum(int(table[p, kind]) * uses[p] for p in holding) == count)
+    solver = prepared(deadline)
+    solver.parameters.linearization_level = 2
+    status = solver.solve(model)
+    if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        times = [solver.value(use) for use in uses]
+        return Verdict(list(np.repeat(table, times, axis=0)), impossible=False)
+    return Verdict(None, impossible=status == cp_model.INFEASIBLE)
+
+
+def _most_uses(demand: Demand, table: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How often there are items for each pattern (p,)."""
+    beyond = int(demand.counts.max())
+    often = np.where(table > 0, demand.counts // np.maximum(table, 1), beyond)
+    most: NDArray[np.int64] = often.min(axis=1)
+    return most
+
+
+def tight_patterns(
+    demand: Demand, prices: Prices, bins: int, effort: Effort
+) -> NDArray[np.int64] | None:
+    """All patterns (p, m) that a packing into ``bins`` bins can use; None beyond the effort."""
+    missing = bins * prices.pattern_at_most - prices.total(demand)
+    if missing > effort.waste * prices.pattern_at_most:
+        return None
+    at_least = prices.pattern_at_most - missing
+    order = np.argsort(-(prices.prices / demand.weights), kind="stable")
+    types = demand.weights[order], demand.counts[order], prices.prices[order]
+    table = np.zeros((min(effort.patterns, CELLS // len(order)), len(order)), np.int64)
+    found = _enumerate(*types, demand.capacity, at_least, effort.branches, table)
+    if found < 0:
+        return None
+    answer = np.zeros((found, len(order)), np.int64)
+    answer[:, order] = table[:found]
+    return answer
+
+
+@njit(cache=True)
+def _enumerate(
+    weights: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    prices: NDArray[np.int64],
+    capacity: int,
+    at_least: int,
+    branches: int,
+    table: NDArray[np.int64],
+) -> int:
+    """Write the patterns worth ``at_least`` into ``table``; how many, or -1 beyond the limits."""
+    m = len(weights)
+    ratio = prices / weights * (1 + 1e-12)
+    taken, stack = np.zeros(m, np.int64), np.empty(m, np.int64)
+    depth, value, room, i, found = 0, 0, capacity, 0, 0
+    for _ in range(branches):
+        while i < m and value + room * ratio[i] + 1 >= at_least:
+            if weights[i] <= room:
+                taken[i] = min(counts[i], room // weights[i])
+                room -= taken[i] * weights[i]
+                value += taken[i] * prices[i]
+                stack[depth] = i
+                depth += 1
+            i += 1
+        if i == m and value >= at_least:
+            if found == len(table):
+                return -1
+            table[found] = taken
+            found += 1
+        if depth == 0:
+            return found
+        i = stack[depth - 1]
+        taken[i] -= 1
+        room += weights[i]
+        value -= prices[i]
+        depth -= taken[i] == 0
+        i += 1
+    return -1
