@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import fields
+from decimal import Decimal
 
 import pytest
 
 import voile
 from tests.docs.pages import PAGES, ROOT, blocks_of
 from tools import make_cli_reference
-from voile.publish.ke_anonymity import KEAnonymity
-from voile.schema.plan import ColumnPlan
+from voile.dp.sampling import smallest_k
+from voile.errors import PlanError
+from voile.publish.registry import publisher_of
+from voile.schema.budget import BudgetPlan
+from voile.schema.hierarchy.declared import HIERARCHY_KEYS
+from voile.schema.plan import Method, parse_plan
 from voile.schema.roles import Roles
 
 DOCS = ROOT / "docs"
@@ -72,24 +77,73 @@ def test_every_public_name_has_an_example():
     assert not missing
 
 
+def keys_in(page):
+    """The keys of a plan that the tables of a page explain."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"^\| `((?:\[[\w.]+\] )?\w+)` \|", text, re.MULTILINE)
+
+
+def known(parse, *arguments):
+    """The names that a refusal of an unknown one lists."""
+    with pytest.raises(PlanError) as refusal:
+        parse(*arguments)
+    listed = re.search(r"\(known: (.*)\)", str(refusal.value))
+    assert listed
+    return listed[1].split(", ")
+
+
 def test_every_key_of_a_plan_is_explained():
-    """Each key stands in the custodian's table, and the table has no other."""
-    explained = re.findall(
-        r"^\| `((?:\[[\w.]+\] )?\w+)` \|", (DOCS / "custodian.md").read_text("utf-8"), re.MULTILINE
-    )
+    """Each key that all methods share stands in the custodian's table, and it has no other."""
+    columns = known(parse_plan, {"columns": {"X": {"no such key": 1}}})
+    assert {"bounds", "outside", "nulls", "type", *HIERARCHY_KEYS} <= set(columns)
     wanted = ["nulls", "missing", "[method] name"]
     wanted += [f"[roles] {field.name}" for field in fields(Roles)]
-    wanted += [f"[columns.X] {field.name}" for field in fields(ColumnPlan)]
-    wanted += [f"[method] {field.name}" for field in fields(KEAnonymity)]
-    assert sorted(explained) == sorted(wanted)
+    wanted += [f"[columns.X] {key}" for key in columns]
+    wanted += [f"[budget] {field.name}" for field in fields(BudgetPlan)]
+    assert sorted(keys_in(DOCS / "custodian.md")) == sorted(wanted)
 
 
-def test_every_counterexample_is_named():
-    """The tests that the page for researchers names exist, and all that have a history are."""
-    source = (ROOT / "tests" / "publish" / "test_ke_counterexamples.py").read_text("utf-8")
-    named = re.findall(r"`(test_\w+)` \|$", (DOCS / "researcher.md").read_text("utf-8"), re.M)
-    assert len(named) >= 10
-    assert not [name for name in named if f"def {name}(" not in source]
+METHODS = known(publisher_of, Method("no such method"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_parameter_of_a_method_is_explained(method):
+    """The page of each method has all of its parameters, and no other."""
+    parameters = known(publisher_of, Method(method, {"no such parameter": 1}))
+    wanted = [f"[method] {name}" for name in parameters]
+    assert sorted(keys_in(DOCS / "methods" / f"{method}.md")) == sorted(wanted)
+
+
+def test_every_method_has_a_page_that_the_others_name():
+    """There is one page for each method, and README and the custodian's page lead to it."""
+    pages = {page.stem for page in (DOCS / "methods").glob("*.md")}
+    assert pages == set(METHODS)
+    for start, folder in ((ROOT / "README.md", "docs/methods"), (DOCS / "custodian.md", "methods")):
+        links = _LINK.findall(start.read_text(encoding="utf-8"))
+        assert {f"{folder}/{method}.md" for method in pages} <= set(links), start.name
+
+
+def test_the_table_of_k_is_that_of_the_rule():
+    """Each k that the page of private generalization names is the smallest one for its delta."""
+    text = (DOCS / "methods" / "dp-generalization.md").read_text("utf-8")
+    (header,) = re.findall(r"^\| β \| costs of ε \|(.*)\|$", text, re.MULTILINE)
+    deltas = [Decimal(delta) for delta in re.findall(r"δ = (\S+)", header)]
+    lines = re.findall(r"^\| (0\.\d) \| (\d\.\d+) \| (.*) \|$", text, re.MULTILINE)
+    assert len(lines) >= 4
+    for beta, cost, found in lines:
+        least = -(1 - Decimal(beta)).ln()
+        assert least <= Decimal(cost) < least + Decimal("0.001")
+        excess = least.next_plus()
+        wanted = [smallest_k(excess, delta, Decimal(beta)) for delta in deltas]
+        assert [int(k) for k in found.split(" | ")] == wanted, beta
+
+
+def test_every_test_that_a_page_names_exists():
+    """The page for researchers points to tests: counterexamples, known answers, departures."""
+    sources = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    named = re.findall(r"`(test_\w+)`", (DOCS / "researcher.md").read_text("utf-8"))
+    assert len(named) >= 20
+    assert not [name for name in named if f"def {name}(" not in sources]
 
 
 def test_every_command_for_a_shell_exists():
@@ -104,3 +158,15 @@ def test_every_command_for_a_shell_exists():
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
     for name in benchmarks:
         assert (ROOT / "benchmarks" / f"{name}.py").is_file(), name
+
+
+def test_every_benchmark_is_named():
+    """The page for researchers has a line for each benchmark that can be run."""
+    page = (DOCS / "researcher.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"^python -m benchmarks ([a-z_]+)", page, re.MULTILINE))
+    there = {
+        path.stem
+        for path in (ROOT / "benchmarks").glob("*.py")
+        if re.search(r"^def run\(", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert named == there

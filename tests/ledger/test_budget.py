@@ -130,7 +130,7 @@ def test_a_limit_is_kept(ledger, charged):
 def test_a_delta_is_kept(ledger, charged):
     """No epsilon is enough for releases whose delta is beyond that of the limit."""
     careless = PrivacyEvent("sampling", Decimal("0.1"), delta=Decimal("0.001"))
-    with pytest.raises(RefusedError, match="is left of the limit"):
+    with pytest.raises(RefusedError, match="smaller delta"):
         ledger.commit(None, None, replace(charged(None), events=(careless,)))
     assert not ledger.path.exists()
 

@@ -166,6 +166,14 @@ class Charge:
         together = _cost((*earlier, *self.events), self.limit)
         if not self.events or together <= self.limit.epsilon:
             return
+        if not together.is_finite():
+            deltas = sum((event.delta for event in (*earlier, *self.events)), Decimal(0))
+            msg = (
+                f"data set {self.limit.data_set!r}: with this release the deltas add up to about "
+                f"{deltas:.3g}, and the limit is delta = {self.limit.delta}; at that no epsilon is "
+                "enough. Ask for a smaller delta, which a larger k gives"
+            )
+            raise RefusedError(msg)
         spent = _cost(earlier, self.limit)
         msg = (
             f"data set {self.limit.data_set!r}: this release would spend {shown(self.cost)}, and "

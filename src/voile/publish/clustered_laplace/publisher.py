@@ -118,7 +118,7 @@ class ClusteredLaplace(SingleRelease):
             objective=plain_text(widest),
             decision={"clusters": {noisy.column: len(noisy.clusters) for noisy in decided}},
             notices=(*table.notes, *self._notices(decided)),
-            summary=f"with noise; the widest interval reaches {plain_text(widest)} to either side",
+            summary=f"with noise; the widest interval reaches {widest:,.6g} to either side",
         )
         return Publication(release, private, events=events)
 

@@ -21,7 +21,8 @@ probability beta, generalized by that node, and published if its group has k row
 Rows carried over to the next pool (``suppressed = "carry"``): the budgets of successive pools add
 up.  Given what a release shows, the rows that it leaves out of two neighbouring tables can be
 paired so that they differ in one row: which j rows of a group were published is uniform, so where
-the one more row was among them another one of the group waits in its place.
+the one more row was among them another one of the group waits in its place.  (With ``choice =
+"sampled"`` they are not uniform given the node, and this is not proven.)
 
 Cost: one pass over n rows for each count, one roll-up of groups for each of the N nodes of the
 lattice (at most ten million), and one pass to publish.
