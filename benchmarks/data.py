@@ -11,7 +11,14 @@ from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
 
-__all__ = ["AbsentDataError", "adult_batches", "adult_losses", "olist_batches"]
+__all__ = [
+    "AbsentDataError",
+    "NotHereError",
+    "adult_batches",
+    "adult_losses",
+    "olist_batches",
+    "shared_file",
+]
 
 LOSS = "capital-loss"
 APPENDS = 10
@@ -19,13 +26,17 @@ FIRST_MONTHS = ("2016-09", "2016-10", "2017-01")
 LAST_MONTH = "2018-08"
 
 
-class AbsentDataError(Exception):
+class NotHereError(Exception):
+    """What a benchmark needs is not on this machine."""
+
+
+class AbsentDataError(NotHereError):
     """A table that a benchmark needs is not on this machine."""
 
 
 def adult_losses() -> pl.DataFrame:
     """Adult's 2,282 people with a capital loss, in the order of the file."""
-    table = pl.read_csv(_file("census/adult.csv"), infer_schema_length=None)
+    table = pl.read_csv(shared_file("census/adult.csv"), infer_schema_length=None)
     return table.filter(pl.col(LOSS) > 0)
 
 
@@ -45,10 +56,10 @@ def olist_batches() -> list[ExactNumbers]:
     that were entered late, are left out.
     """
     payments = pl.read_csv(
-        _file("releases/olist-payments.csv"), schema_overrides={"payment_value": pl.String}
+        shared_file("releases/olist-payments.csv"), schema_overrides={"payment_value": pl.String}
     )
     month = pl.col("order_purchase_timestamp").str.slice(0, 7).alias("month")
-    orders = pl.read_csv(_file("releases/olist-orders.csv")).select("order_id", month)
+    orders = pl.read_csv(shared_file("releases/olist-orders.csv")).select("order_id", month)
     paid = payments.join(orders, on="order_id", maintain_order="left")
     paid = paid.filter(pl.col("month") <= LAST_MONTH).with_columns(
         pl.col("month").replace(FIRST_MONTHS, [FIRST_MONTHS[-1]] * len(FIRST_MONTHS))
@@ -57,7 +68,8 @@ def olist_batches() -> list[ExactNumbers]:
     return [ExactNumbers.of(batch["payment_value"].to_list()) for batch in months]
 
 
-def _file(name: str) -> Path:
+def shared_file(name: str) -> Path:
+    """A file of the folder of shared data; raises ``AbsentDataError``."""
     beside = Path(__file__).parents[2] / "shared" / "data"
     path = Path(os.environ.get("VOILE_SHARED_DATA", beside)) / name
     if not path.is_file():

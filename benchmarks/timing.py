@@ -10,22 +10,26 @@ __all__ = ["cells_of_ratios", "in_turn", "seconds_text"]
 
 
 def in_turn(
-    sides: Mapping[str, Callable[[], object]], calls: Mapping[str, tuple[int, int]], rounds: int
+    sides: Mapping[str, Callable[[], object]],
+    calls: Mapping[str, tuple[int, int]],
+    rounds: int,
+    clock: Callable[[], float] = perf_counter,
 ) -> dict[str, float]:
     """Median seconds a call of each side, the sides called in turn in each round.
 
     ``calls`` gives the rounds in which a side takes part and how often it is then called in a
-    row, each call timed by itself; all rounds and once by default.  Warm up before: nothing is
-    left out here.
+    row, each call timed by itself; all rounds and once by default.  With the clock
+    ``time.process_time`` the seconds are those of all processor cores.  Warm up before: nothing
+    is left out here.
     """
     taken: dict[str, list[float]] = {name: [] for name in sides}
     for round_number in range(rounds):
         for name, side in sides.items():
             its_rounds, its_calls = calls.get(name, (rounds, 1))
             for _ in range(its_calls if round_number < its_rounds else 0):
-                started = perf_counter()
+                started = clock()
                 side()
-                taken[name].append(perf_counter() - started)
+                taken[name].append(clock() - started)
     return {name: median(times) for name, times in taken.items()}
 
 

@@ -20,7 +20,8 @@ Algorithm, in this order:
 Cost: 1 and 2 take milliseconds up to thousands of items; 3 mostly less than a second up to
 500 distinct weights; 6 is exponential.
 
-Departure from the seed, which gives the plain model to OR-Tools: that is ``solver = "or-tools"``.
+Departure from the seed, which gives the plain model to OR-Tools: that is ``solver = "or-tools"``,
+which sets out from 1, and keeps its packing and bound where the model gives none better.
 """
 
 from __future__ import annotations
@@ -110,7 +111,7 @@ class _Work:
     progress: Progress
     bin_of: NDArray[np.int64] = field(init=False)
     bound: int = 0
-    found_by: str = "first fit"
+    found_by: str = "first or best fit"
     bound_by: str = "weights"
 
     def __post_init__(self) -> None:
