@@ -167,10 +167,22 @@ def test_a_release_of_intervals(desk):
     assert MARK not in shown.stdout
 
 
+IMPOSSIBLE = "weight,weight.low,weight.high\n-3,-4.25,-1.75\n14,12.75,15.25\n5,3.75,6.25\n"
+
+
 def test_a_release_with_noise(desk):
+    """With known noise, what is planned is what is to be expected: above zero, within a bin."""
+    folder = release(desk, IMPOSSIBLE, noisy_method())
+    outcome = desk.run("pack", folder, "--capacity", 10, "--out", desk / "bins.csv", "--json")
+    assert outcome.document["bins"] == 2
+    planned = [float(row["planned.weight"]) for row in rows_of(desk / "bins.csv")]
+    assert planned[0] > 0
+    assert planned[0] < planned[2] < planned[1] < 10
+
+
+def test_a_release_with_unknown_noise(desk):
     """Noisy values below zero or beyond a bin are planned as possible ones, with a notice."""
-    data = "weight,weight.low,weight.high\n-3,-4.25,-1.75\n14,12.75,15.25\n5,3.75,6.25\n"
-    folder = release(desk, data, noisy_method())
+    folder = release(desk, IMPOSSIBLE, {"name": "unknown"})
     outcome = desk.run("pack", folder, "--capacity", 10, "--json")
     assert outcome.document["bins"] == 2
     assert "1 published value is below zero" in outcome.stderr

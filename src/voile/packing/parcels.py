@@ -4,7 +4,10 @@ What it gives: whole numbers to plan with, from a value, an interval, or a value
 the law of the true number, for the robust mode.
 
 Source: the seed's optimizer module, "Privacy-Preserving Bin-Packing With Differential Privacy"
-(IEEE OJ-CS 2022): the mean or the upper end of each interval, and a safety margin.
+(IEEE OJ-CS 2022): the mean or the upper end of each interval, and a safety margin.  Departure:
+where the noise of a published value is known, the mean is that of the true number given what is
+published, not the published value: that is often clamped to 0, and a truck full of "weightless"
+parcels is overloaded many times over.
 
 What holds: exact numbers are packed exactly, however many decimals they have, as long as sums
 stay below 2**60 units.  Published numbers are rounded upwards to a ten-millionth of the capacity,
@@ -264,12 +267,17 @@ def _chosen(measure: Measure, limit: Limit, use: Use) -> ExactNumbers:
     if use.quantile is not None:
         if value is None:
             spread = Laws.uniform(_floats(low), _floats(high))
-            return ExactNumbers.of(spread.quantile(float(use.quantile)))
-        return ExactNumbers.of(laws_of(measure, limit).quantile(float(use.quantile)))
+            return _rounded(spread.quantile(float(use.quantile)))
+        return _rounded(laws_of(measure, limit).quantile(float(use.quantile)))
     if value is not None:
-        return value
+        return value if measure.noise is None else _rounded(laws_of(measure, limit).mean)
     scale = max(low.scale, high.scale)
     return ExactNumbers(_sum(low.rescaled(scale), high.rescaled(scale)) * 5, scale + 1)
+
+
+def _rounded(numbers: NDArray[np.float64]) -> ExactNumbers:
+    """Numbers that are estimates anyway, to six decimals: exact ones of 17 digits are slow."""
+    return ExactNumbers.of(np.round(numbers, 6))
 
 
 def _sum(first: ExactNumbers, second: ExactNumbers) -> NDArray[Any]:
