@@ -6,7 +6,7 @@ import argparse
 import importlib
 import sys
 
-from benchmarks.data import AbsentDataError
+from benchmarks.data import NotHereError
 from benchmarks.record import environment, print_measurement, save
 
 NAMES = (
@@ -16,6 +16,15 @@ NAMES = (
     "publish_process",
     "query_error",
     "widening",
+    "generalization",
+    "dp_generalization",
+    "peers",
+    "noise",
+    "parcel_experiments",
+    "real_parcels",
+    "packing",
+    "ranking",
+    "ranking_tables",
 )
 
 
@@ -32,7 +41,7 @@ def main() -> None:
         where = environment()
         try:
             measurement = importlib.import_module(f"benchmarks.{name}").run()
-        except AbsentDataError as reason:
+        except NotHereError as reason:
             print(f"{name}: skipped: {reason}", file=sys.stderr)
             continue
         print_measurement(name, measurement)

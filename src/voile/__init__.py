@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voile.publish.dp_generalization import DPGeneralization
     from voile.publish.generalization import Generalization
     from voile.publish.ke_anonymity import KEAnonymity
+    from voile.publish.ranking.publisher import Ranking
     from voile.query import answer
     from voile.randomness import Randomness
     from voile.release.folder import read_release
@@ -50,6 +51,7 @@ _HOMES = {
     "Method": "voile.schema.plan",
     "Plan": "voile.schema.plan",
     "Randomness": "voile.randomness",
+    "Ranking": "voile.publish.ranking.publisher",
     "Release": "voile.release.release",
     "Roles": "voile.schema.roles",
     "answer": "voile.query",
@@ -73,6 +75,7 @@ __all__ = [
     "Method",
     "Plan",
     "Randomness",
+    "Ranking",
     "Release",
     "Roles",
     "answer",

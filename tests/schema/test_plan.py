@@ -119,6 +119,25 @@ def test_a_column_made_in_python_is_checked_too() -> None:
         ColumnPlan(outside="clamp")
 
 
+def test_what_rows_are_ranked_by_is_read_as_written() -> None:
+    """A role of its own, which is published; which values are better, and an order of texts."""
+    plan = parse_plan(
+        {
+            "roles": {"ranking": ["time", "grade"], "quasi_identifiers": ["age"], "keep": ["x"]},
+            "columns": {"time": {"better": "lower"}, "grade": {"order": ["C", "B", "A"]}},
+        }
+    )
+    assert plan.roles.ranking == ("time", "grade")
+    assert plan.roles.published == ("age", "time", "grade", "x")
+    assert plan.columns == {
+        "time": ColumnPlan(better="lower"),
+        "grade": ColumnPlan(order=("C", "B", "A")),
+    }
+    assert (ColumnPlan().better, ColumnPlan().order) == ("higher", None)
+    with pytest.raises(PlanError, match=r"\[roles\] ranking names the column 'grade'"):
+        plan.bind(["age", "time", "x"])
+
+
 def test_a_mistake_in_a_hierarchy_file_names_the_plan_and_the_file(tmp_path: Path) -> None:
     """The message leads from the plan to the column, its key, the file and the line."""
     (tmp_path / "age.csv").write_text("1;*\n1;*\n")
@@ -145,6 +164,14 @@ def test_a_column_may_override_the_policy_on_missing_values() -> None:
         ({"roles": {"keep": [""]}}, ["[roles] keep", "text"]),
         ({"roles": {"keep": ["a"], "sensitive": ["a"]}}, ["'a'", "keep", "sensitive", "one role"]),
         ({"roles": {"keep": ["a", "a"]}}, ["'a'", "keep"]),
+        ({"roles": {"ranking": "score"}}, ["[roles] ranking", "list"]),
+        ({"roles": {"ranking": ["a"], "keep": ["a"]}}, ["'a'", "ranking", "keep", "one role"]),
+        ({"columns": {"a": {"better": "low"}}}, ["[columns.a] better", "'lower'"]),
+        ({"columns": {"a": {"order": "A"}}}, ["[columns.a] order", "list", "lowest first"]),
+        ({"columns": {"a": {"order": ["A"]}}}, ["[columns.a] order", "different texts"]),
+        ({"columns": {"a": {"order": ["A", "A"]}}}, ["[columns.a] order", "different texts"]),
+        ({"columns": {"a": {"order": [1, 2]}}}, ["[columns.a] order", "different texts"]),
+        ({"columns": {"a": {"order": ["1", 1]}}}, ["[columns.a] order", "different texts"]),
         ({"roles": []}, ["[roles]", "table"]),
         ({"nulls": "refused"}, ["nulls", "'refuse'"]),
         ({"nulls": 3}, ["nulls", "one of"]),

@@ -15,6 +15,7 @@ from scipy import stats
 from tests.table.engine import ROLES, ROWS, frame_of
 from tests.table.generalization_contract import GeneralizationContract
 from tests.table.perturbation_contract import PerturbationContract
+from tests.table.ranking_contract import RankingContract
 from voile.errors import PlanError, TableError
 from voile.randomness import Randomness
 from voile.schema.plan import ColumnPlan, Plan
@@ -35,7 +36,7 @@ def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> Kno
     return KnownRows(identities[order], contents, classes[order], held, len(released))
 
 
-class EngineContract(GeneralizationContract, PerturbationContract):
+class EngineContract(GeneralizationContract, PerturbationContract, RankingContract):
     """Promises of ``PrivateTable`` and of the ``PublishedTable`` that it makes."""
 
     def one_block(

@@ -9,7 +9,7 @@ from voile.release.history import History
 from voile.release.release import Publication, Release
 from voile.table.protocol import PrivateTable
 
-__all__ = ["Publisher", "SingleRelease", "Suppressed", "carries"]
+__all__ = ["Publisher", "SingleRelease", "Suppressed", "carries", "ranks"]
 
 Suppressed = Literal["drop", "carry"]
 """What becomes of rows that are not published: nothing, or the next pool takes them up."""
@@ -72,3 +72,8 @@ class SingleRelease:
 def carries(publisher: Publisher) -> bool:
     """Whether rows that a method leaves out are to join the next pool of the data set."""
     return getattr(publisher, "suppressed", None) == "carry"
+
+
+def ranks(publisher: Publisher) -> bool:
+    """Whether a method asks a table for its best rows first, and for nothing of the others."""
+    return getattr(publisher, "top", None) is not None

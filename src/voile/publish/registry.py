@@ -17,6 +17,7 @@ _PUBLISHERS = {
     "generalization": "voile.publish.generalization:Generalization",
     "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
     "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
+    "ranking": "voile.publish.ranking.publisher:Ranking",
 }
 
 

@@ -10,6 +10,8 @@ What each kind of guarantee lets one see in an output:
 - ``k-anonymity``: k and l in full.  t-closeness compares with all rows of the private table, so it
   is measured here only where no row may have been left out and the distance needs no hierarchy;
   ``check_against_counts`` measures all of it before a publication leaves its publisher;
+- ``ranking``: k and l, of groups that share ranking attributes too.  Precision counts rows that are
+  not published: the publisher measures it;
 - ``differential-privacy-under-sampling``: that all published columns together are shared by k rows.
   Its other half, like the next two kinds, cannot be seen in an output: it is priced from the
   events that happened.  Here its parameters must be numbers that can be true;
@@ -146,6 +148,7 @@ def _check_epsilon(release: Release) -> None:
 _CHECKS: Mapping[str, Callable[[Release], None]] = {
     "ke-anonymity": _check_ke_anonymity,
     "k-anonymity": _check_k_anonymity,
+    "ranking": _check_k_anonymity,
     "differential-privacy": _check_differential_privacy,
     "differential-privacy-under-sampling": _check_sampled_generalization,
     "indistinguishability-within-clusters": _check_epsilon,
@@ -182,6 +185,8 @@ def _by_column(stated: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
 def _shared_columns(release: Release) -> list[str]:
     """The columns in which the rows of a group must agree."""
     columns = list(release.roles.get("quasi_identifiers", ()))
+    if release.guarantee.kind == "ranking":
+        columns += release.roles.get("ranking", ())
     if not columns:
         msg = "the release shows no quasi-identifiers, so that nothing tells its groups"
         raise GuaranteeBrokenError(msg)

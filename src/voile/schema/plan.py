@@ -55,13 +55,16 @@ __all__ = [
 Nulls = Literal["refuse", "category", "drop"]
 """What becomes of missing values: an error, a value of their own, or their rows are left out."""
 
+Better = Literal["higher", "lower"]
+"""Which of two values of a ranking column is the better one."""
+
 Outside = Literal["refuse", "clamp"]
 """What becomes of values outside public bounds: an error, or the nearest value within."""
 
 ColumnType = Literal["text", "number"]
 
 _TOP_LEVEL = ("nulls", "missing", "roles", "columns", "method", "budget")
-_COLUMN = ("bounds", "outside", "nulls", "type", *HIERARCHY_KEYS)
+_COLUMN = ("bounds", "outside", "nulls", "type", "better", "order", *HIERARCHY_KEYS)
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,10 @@ class ColumnPlan:
     """What becomes of values outside the bounds."""
     hierarchy: Hierarchy | None = None
     """What values are generalized to; None: a value stays as it is, or nothing is said of it."""
+    better: Better = "higher"
+    """Which values rank rows first."""
+    order: tuple[str, ...] | None = None
+    """Of texts that rank rows: all of them, the lowest first; None: the column holds numbers."""
 
     def __post_init__(self) -> None:
         if self.bounds is not None:
@@ -89,6 +96,8 @@ class ColumnPlan:
         if self.outside == "clamp" and self.bounds is None:
             msg = 'outside = "clamp" needs the bounds that values are clamped to'
             raise PlanError(msg)
+        if self.order is not None:
+            object.__setattr__(self, "order", _order(self.order))
 
     def bind_hierarchy(self, column: str, values: DistinctValues) -> BoundHierarchy:
         """What the distinct values of the column become at each level; see ``declared``.
@@ -209,7 +218,7 @@ def _column(name: str, value: object, folder: Path) -> ColumnPlan:
     keys = table_of(where, value)
     known_keys(where, keys, _COLUMN)
 
-    choices = {"nulls": Nulls, "type": ColumnType, "outside": Outside}
+    choices = {"nulls": Nulls, "type": ColumnType, "outside": Outside, "better": Better}
     chosen = {
         key: one_of(f"{where} {key}", keys[key], allowed)
         for key, allowed in choices.items()
@@ -217,7 +226,9 @@ def _column(name: str, value: object, folder: Path) -> ColumnPlan:
     }
     hierarchy = read_hierarchy(where, keys, folder)
     try:
-        return ColumnPlan(bounds=keys.get("bounds"), hierarchy=hierarchy, **chosen)
+        return ColumnPlan(
+            bounds=keys.get("bounds"), hierarchy=hierarchy, order=keys.get("order"), **chosen
+        )
     except PlanError as error:
         msg = f"{where} {error}"
         raise PlanError(msg) from None
@@ -234,6 +245,18 @@ def _bounds(value: object) -> tuple[Decimal, Decimal]:
         msg = "bounds are the wrong way round: the first must be below the second"
         raise PlanError(msg)
     return low, high
+
+
+def _order(value: object) -> tuple[str, ...]:
+    texts = list(value) if isinstance(value, list | tuple) else []
+    if (
+        len(texts) < 2
+        or len(set(map(str, texts))) < len(texts)
+        or not all(isinstance(text, str) for text in texts)
+    ):
+        msg = 'order must be a list of different texts, the lowest first: ["C", "B", "A"]'
+        raise PlanError(msg)
+    return tuple(texts)
 
 
 def _texts(where: str, value: object) -> tuple[str, ...]:

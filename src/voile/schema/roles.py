@@ -1,7 +1,7 @@
 """Roles of attributes: what each column of a private table is, and so what may leave.
 
-Only columns with a published role reach a release: quasi-identifiers, sensitive attributes and
-those to ``keep``.  Identifiers never do, nor does any column that no role names.
+Only columns with a published role reach a release: quasi-identifiers, sensitive attributes, what
+rows are ranked by, and what to ``keep``.  Identifiers never do, nor does any column without a role.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ class Roles:
     """What an adversary may know about a person from elsewhere."""
     sensitive: tuple[str, ...] = ()
     """What nobody may learn about a person."""
+    ranking: tuple[str, ...] = ()
+    """What rows are ranked by; published as ranges."""
     keep: tuple[str, ...] = ()
     """Published as it is; known to be harmless."""
 
@@ -53,7 +55,7 @@ class Roles:
     @property
     def published(self) -> tuple[str, ...]:
         """Columns that may appear in a release."""
-        return (*self.quasi_identifiers, *self.sensitive, *self.keep)
+        return (*self.quasi_identifiers, *self.ranking, *self.sensitive, *self.keep)
 
     def bind(self, columns: Iterable[str]) -> None:
         """Check the names against a table's columns; raises ``PlanError`` for a missing one."""

@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from voile.publish.publisher import Publisher
+from voile.publish.publisher import Publisher, ranks
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release.check import check_release
@@ -24,7 +24,7 @@ from voile.release.folder import check_new_folder, write_release
 from voile.release.release import Publication
 from voile.schema.plan import Plan, one_of, read_plan
 from voile.study.books import Books
-from voile.table.opening import open_frame, open_table
+from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.protocol import Format, PrivateTable
 
 __all__ = ["Intervals", "make_release"]
@@ -86,8 +86,15 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
 
 
 def _read(source: Any, plan: Plan, publisher: Publisher, carried: bytes | None) -> PrivateTable:
-    """The table with the rows that waited for it, read while the publisher gets ready."""
-    open_ = open_table if isinstance(source, str | Path) else open_frame
+    """The table with the rows that waited for it, read while the publisher gets ready.
+
+    A table of which only the best rows matter is read when these are asked for.
+    """
+    is_file = isinstance(source, str | Path)
+    if ranks(publisher):
+        publisher.get_ready()
+        return scan_table(source, plan) if is_file else scan_frame(source, plan)
+    open_ = open_table if is_file else open_frame
     with ThreadPoolExecutor(1) as pool:
         opening = pool.submit(open_, source, plan, record_key=publisher.record_key, carried=carried)
         publisher.get_ready()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
@@ -27,11 +27,13 @@ from voile.schema.numbers import unscaled
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.dictionary import DictionaryColumn, encode
 
-__all__ = ["BoundColumns", "ColumnSource", "bind"]
+__all__ = ["UNPUBLISHABLE", "BoundColumns", "ColumnSource", "bind", "limits_of"]
+
+UNPUBLISHABLE = (pl.Binary, pl.Object, pl.Int128)
+"""Types without a published form; neither have nested ones."""
 
 _WORKERS = 2
 """Columns encoded at a time; each needs its rows in memory until it is encoded."""
-_UNPUBLISHABLE = (pl.Binary, pl.Object, pl.Int128)
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +54,16 @@ class BoundColumns:
         place = column.first_place(chosen)
         return place + 1 if self.kept is None or place < 0 else int(self.kept[place]) + 1
 
+    def only(self, rows: NDArray[np.bool_]) -> BoundColumns:
+        """Some of the rows alone."""
+        places = np.flatnonzero(rows)
+        return replace(
+            self,
+            columns={name: column.only(rows) for name, column in self.columns.items()},
+            rows=len(places),
+            kept=_places_of(places, self.kept),
+        )
+
 
 class ColumnSource(Protocol):
     """Where columns come from, one by one, so that they never stand in memory all at once."""
@@ -64,10 +76,16 @@ class ColumnSource(Protocol):
         """One column, once; texts may come as dictionary arrays of Arrow."""
 
 
-def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundColumns:
+def bind(
+    source: ColumnSource,
+    plan: Plan,
+    extra: Sequence[str] = (),
+    places: NDArray[np.int64] | None = None,
+) -> BoundColumns:
     """Bind a plan to the columns of a table.
 
     ``extra`` names columns without a published role that the method needs, such as a record key.
+    ``places`` says where the rows stand in the input, from 0; None: they are all of its rows.
     Raises ``PlanError`` where the plan and the columns disagree, ``TableError`` where the rows
     break what the plan declares.
     """
@@ -82,36 +100,47 @@ def bind(source: ColumnSource, plan: Plan, extra: Sequence[str] = ()) -> BoundCo
             msg = f"record_key names the column {name!r}, which the table does not have{hint}"
             raise PlanError(msg)
     with ThreadPoolExecutor(_WORKERS) as pool:  # reading and encoding release Python's lock
-        columns = list(pool.map(partial(_take, source, plan), used))
+        columns = list(pool.map(partial(_take, source, plan, places), used))
     rows = len(columns[0].codes)
     if rows == 0:
         msg = "the table has no rows; there is nothing to publish"
         raise TableError(msg)
-    checked = [_within_bounds(c, plan.columns.get(c.name, ColumnPlan())) for c in columns]
+    checked = [_within_bounds(c, plan.columns.get(c.name, ColumnPlan()), places) for c in columns]
     columns = [column for column, _ in checked]
-    kept = _kept_rows(columns, plan, rows)
+    kept = _kept_rows(columns, plan, rows, places)
     if kept is not None:
         columns = [column.only(kept) for column in columns]
     return BoundColumns(
         columns={column.name: column for column in columns},
         rows=len(columns[0].codes),
         dropped=rows - len(columns[0].codes),
-        kept=None if kept is None else np.flatnonzero(kept),
+        kept=places if kept is None else _places_of(np.flatnonzero(kept), places),
         notes=tuple(note for _, note in checked if note),
     )
 
 
-def _take(source: ColumnSource, plan: Plan, name: str) -> DictionaryColumn:
+def _places_of(chosen: NDArray[np.int64], places: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    return chosen if places is None else places[chosen]
+
+
+def _row(place: int, places: NDArray[np.int64] | None) -> int:
+    """The number of a row in the input, from 1."""
+    return int(place if places is None else places[place]) + 1
+
+
+def _take(
+    source: ColumnSource, plan: Plan, places: NDArray[np.int64] | None, name: str
+) -> DictionaryColumn:
     column = source.take(name)
     if isinstance(column, pl.Series):
         if isinstance(column.dtype, pl.Categorical | pl.Enum):
             column = column.cast(pl.String)  # the order of categories depends on that of rows
         _refuse_unpublishable(column)
-    return _typed(encode(column, name), plan.columns.get(name, ColumnPlan()), plan.missing)
+    return _typed(encode(column, name), plan, places)
 
 
 def _refuse_unpublishable(column: pl.Series) -> None:
-    if column.dtype.is_nested() or column.dtype in _UNPUBLISHABLE:
+    if column.dtype.is_nested() or column.dtype in UNPUBLISHABLE:
         msg = (
             f"column {column.name!r} holds values of type {column.dtype.base_type().__name__}; "
             "turn them into numbers, texts, truth values, dates or times, or leave the column out"
@@ -120,10 +149,11 @@ def _refuse_unpublishable(column: pl.Series) -> None:
 
 
 def _typed(
-    column: DictionaryColumn, declared: ColumnPlan, missing: Sequence[str]
+    column: DictionaryColumn, plan: Plan, places: NDArray[np.int64] | None
 ) -> DictionaryColumn:
     """The column in its declared type, with the declared texts missing."""
     values = column.values
+    declared, missing = plan.columns.get(column.name, ColumnPlan()), plan.missing
     if missing and values.dtype == pl.String and values.is_in(missing).any():
         column = column.mapped(values.replace(list(missing), None))
         values = column.values
@@ -134,8 +164,8 @@ def _typed(
         place = column.first_place(numbers.is_null() & values.is_not_null())
         if place >= 0:
             msg = (
-                f"column {column.name!r}: row {place + 1} is not a number, and the plan says "
-                'type = "number"; mend the row, or name the text in `missing`'
+                f"column {column.name!r}: row {_row(place, places)} is not a number, and the plan "
+                'says type = "number"; mend the row, or name the text in `missing`'
             )
             raise TableError(msg)
         return column.mapped(numbers)
@@ -143,7 +173,10 @@ def _typed(
 
 
 def _kept_rows(
-    columns: Sequence[DictionaryColumn], plan: Plan, rows: int
+    columns: Sequence[DictionaryColumn],
+    plan: Plan,
+    rows: int,
+    places: NDArray[np.int64] | None,
 ) -> NDArray[np.bool_] | None:
     """The rows that stay, or None where all do; raises ``TableError`` for missing values."""
     kept = np.ones(rows, dtype=bool)
@@ -153,9 +186,10 @@ def _kept_rows(
         policy = plan.nulls_of(column.name)
         missing = column.rows_with(column.values.is_null())
         if policy == "refuse":
+            first = _row(int(missing.argmax()), places)
             msg = (
                 f"column {column.name!r} misses its value in {missing.sum():,} of {rows:,} rows, "
-                f"first in row {missing.argmax() + 1}; fill them in, or declare in the plan "
+                f"first in row {first}; fill them in, or declare in the plan "
                 'nulls = "category" (missing is a value of its own) or nulls = "drop" (these rows '
                 "are left out)"
             )
@@ -169,7 +203,7 @@ def _kept_rows(
 
 
 def _within_bounds(
-    column: DictionaryColumn, declared: ColumnPlan
+    column: DictionaryColumn, declared: ColumnPlan, places: NDArray[np.int64] | None
 ) -> tuple[DictionaryColumn, str | None]:
     """The column with values outside its public bounds refused or clamped, and a note of that.
 
@@ -181,14 +215,14 @@ def _within_bounds(
     if not column.values.dtype.is_numeric():
         msg = f"column {column.name!r} has bounds in the plan but does not hold numbers"
         raise TableError(msg)
-    limits = _limits(column.values.dtype, declared.bounds)
+    limits = limits_of(column.values.dtype, declared.bounds)
     outside = column.rows_with(_outside(column.values, limits))
     if not outside.any():
         return column, None
     low, high = declared.bounds
     found = (
         f"column {column.name!r}: {outside.sum():,} values lie outside the public bounds [{low}, "
-        f"{high}] of the plan, first in row {outside.argmax() + 1}; "
+        f"{high}] of the plan, first in row {_row(int(outside.argmax()), places)}; "
     )
     if declared.outside == "clamp" and limits:
         clamped = column.mapped(column.values.clip(*limits))
@@ -206,7 +240,7 @@ def _outside(values: pl.Series, limits: tuple[Any, Any] | None) -> pl.Series:
     return there & ~values.is_between(*limits) if limits else there
 
 
-def _limits(dtype: pl.DataType, bounds: tuple[Decimal, Decimal]) -> tuple[Any, Any] | None:
+def limits_of(dtype: pl.DataType, bounds: tuple[Decimal, Decimal]) -> tuple[Any, Any] | None:
     """The least and the greatest number of a type within the bounds; None if there is none."""
     low, high = bounds
     if dtype.is_float():

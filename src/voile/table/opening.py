@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,15 +11,17 @@ import pyarrow as pa
 
 from voile.errors import TableError
 from voile.schema.plan import Plan
-from voile.table.binding import ColumnSource
+from voile.table.best_rows import BATCH_ROWS
+from voile.table.binding import BoundColumns, ColumnSource, bind
 from voile.table.carrying import WithCarriedRows
 from voile.table.frames import from_native
 from voile.table.polars_published import PolarsPublished
 from voile.table.polars_table import PolarsTable
 from voile.table.protocol import Format, PrivateTable, PublishedTable
-from voile.table.reading import list_columns, read_column, read_frame
+from voile.table.reading import list_columns, read_batches, read_column, read_frame
+from voile.table.scanned_table import ScannedTable, can_be_scanned
 
-__all__ = ["open_frame", "open_published", "open_table"]
+__all__ = ["open_frame", "open_published", "open_table", "scan_frame", "scan_table"]
 
 
 def open_table(
@@ -33,15 +35,22 @@ def open_table(
     read or the rows break the plan, ``PlanError`` where the plan names columns that the table does
     not have.
     """
-    source = _FileColumns(Path(path), plan, record_key)
-    source_format: Format = "csv" if source.is_csv else "parquet"
-    return PolarsTable(
-        _with_carried(source, carried, plan),
-        plan,
-        record_key=record_key,
-        source_format=source_format,
-        notes=source.notes,
-    )
+    source = _source_of(Path(path), plan, record_key)
+    bound = _bound(source, plan, record_key, carried)
+    return PolarsTable(bound, plan, source_format=source.format, notes=source.notes)
+
+
+def scan_table(path: str | Path, plan: Plan) -> PrivateTable:
+    """A private table in a file, for methods that ask for its best rows and no others.
+
+    Where possible only those are held in memory, and what is wrong with rows is said when they are
+    asked for.  CSV is read as a whole.  Otherwise as ``open_table``.
+    """
+    source = _source_of(Path(path), plan)
+    if can_be_scanned(source, plan):
+        return ScannedTable(source, plan, source_format=source.format, notes=source.notes)
+    bound = bind(source, plan)
+    return PolarsTable(bound, plan, source_format=source.format, notes=source.notes)
 
 
 def open_frame(
@@ -52,47 +61,88 @@ def open_frame(
     ``carried`` are rows that an earlier release left out; they follow those of the frame.
     """
     rows, to_native = from_native(frame)
-    source = _with_carried(_FrameColumns(rows), carried, plan)
-    return PolarsTable(source, plan, record_key=record_key, to_native=to_native)
+    bound = _bound(_FrameColumns(rows), plan, record_key, carried)
+    return PolarsTable(bound, plan, to_native=to_native)
 
 
-def _with_carried(source: ColumnSource, carried: bytes | None, plan: Plan) -> ColumnSource:
-    return source if carried is None else WithCarriedRows(source, carried, plan)
+def scan_frame(frame: Any, plan: Plan) -> PrivateTable:
+    """A private table from a data frame, for methods that ask for its best rows and no others."""
+    rows, to_native = from_native(frame)
+    columns = _FrameColumns(rows)
+    if can_be_scanned(columns, plan):
+        return ScannedTable(columns, plan, to_native=to_native)
+    return PolarsTable(bind(columns, plan), plan, to_native=to_native)
+
+
+def _bound(
+    source: ColumnSource, plan: Plan, record_key: str | None, carried: bytes | None
+) -> BoundColumns:
+    if carried is not None:
+        source = WithCarriedRows(source, carried, plan)
+    return bind(source, plan, [record_key] if record_key else [])
+
+
+def _source_of(
+    path: Path, plan: Plan, record_key: str | None = None
+) -> _FileColumns | _FrameColumns:
+    listed = list_columns(path)
+    types = {name: dtype for name, dtype in listed.items() if dtype is not None}
+    if len(types) == len(listed):
+        return _FileColumns(path, types)
+    read = read_frame(
+        path,
+        missing=plan.missing,
+        columns=[*plan.roles.published, *([record_key] if record_key else [])],
+        texts=[name for name, column in plan.columns.items() if column.type == "text"],
+    )
+    return _FrameColumns(read.frame, tuple(listed), "csv", read.notes)
 
 
 class _FrameColumns:
-    """The columns of a frame; each is let go as it is taken."""
+    """The columns of a frame.
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    They are let go as they are taken, unless somebody has asked for batches of their rows.
+    """
+
+    def __init__(
+        self,
+        frame: pl.DataFrame,
+        names: Sequence[str] | None = None,
+        source_format: Format = "parquet",
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.names = frame.columns if names is None else names
+        self.format: Format = source_format
+        self.notes = notes
+        self.types: Mapping[str, pl.DataType] = frame.schema
         self._columns = {column.name: column for column in frame}
-        self.names = tuple(self._columns)
+        self._keeps = False
 
     def take(self, name: str) -> pl.Series:
-        return self._columns.pop(name)
+        return self._columns[name] if self._keeps else self._columns.pop(name)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        self._keeps = True
+        frame = pl.DataFrame([self._columns[name] for name in columns])
+        return frame.iter_slices(BATCH_ROWS)
 
 
 class _FileColumns:
-    """The columns of a file; a format that stores columns apart is read column by column."""
+    """The columns of a Parquet or Arrow IPC file, which are read when they are asked for."""
 
-    def __init__(self, path: Path, plan: Plan, record_key: str | None) -> None:
-        types = list_columns(path)
+    format: Format = "parquet"
+    notes: tuple[str, ...] = ()
+
+    def __init__(self, path: Path, types: Mapping[str, pl.DataType]) -> None:
         self.names = tuple(types)
-        self.is_csv = None in types.values()
+        self.types = types
         self._path = path
-        self.notes: tuple[str, ...] = ()
-        self._frame: _FrameColumns | None = None
-        if self.is_csv:
-            read = read_frame(
-                path,
-                missing=plan.missing,
-                columns=[*plan.roles.published, *([record_key] if record_key else [])],
-                texts=[name for name, column in plan.columns.items() if column.type == "text"],
-            )
-            self.notes = read.notes
-            self._frame = _FrameColumns(read.frame)
 
     def take(self, name: str) -> pl.Series | pa.ChunkedArray:
-        return self._frame.take(name) if self._frame else read_column(self._path, name)
+        return read_column(self._path, name)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+        return read_batches(self._path, columns)
 
 
 def open_published(folder: Path, texts: Collection[str] = ()) -> PublishedTable:

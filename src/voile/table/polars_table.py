@@ -8,9 +8,11 @@ longer methods cost stands in their modules.  Memory: one to four bytes a row an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,13 +21,21 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.randomness import Key, Randomness
-from voile.schema.plan import Plan
+from voile.schema.ordered import places_in_order
+from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arranging import arrange, require_free_names
-from voile.table.binding import ColumnSource, bind
+from voile.table.best_rows import BATCH_ROWS, Asked, Batch, UnusualError, find_best
+from voile.table.binding import BoundColumns
 from voile.table.combinations import count_combinations
 from voile.table.dictionary import Codes, DictionaryColumn, count_codes, look_up
 from voile.table.identity import Words, row_words, unique_row_words
-from voile.table.numeric import broad_kind, exact_numbers, require_finite, require_finite_numbers
+from voile.table.numeric import (
+    broad_kind,
+    distinct_values,
+    exact_numbers,
+    require_finite,
+    require_finite_numbers,
+)
 from voile.table.perturbing import perturb
 from voile.table.polars_published import GROUP, PolarsPublished
 from voile.table.protocol import (
@@ -38,6 +48,8 @@ from voile.table.protocol import (
     RowMarks,
     RowMatch,
     RowSample,
+    RowScore,
+    TopRows,
     ValueCounts,
 )
 from voile.table.recoding import left_out, recode
@@ -52,18 +64,17 @@ class PolarsTable:
 
     def __init__(
         self,
-        source: ColumnSource,
+        bound: BoundColumns,
         plan: Plan,
         *,
-        record_key: str | None = None,
         source_format: Format = "parquet",
         notes: tuple[str, ...] = (),
         to_native: Callable[[pl.DataFrame], Any] | None = None,
     ) -> None:
-        self._bound = bind(source, plan, [record_key] if record_key else [])
+        self._bound = bound
         self._plan = plan
         self._source_format: Format = source_format
-        self.notes = notes
+        self.notes = (*notes, *bound.notes)
         self._to_native = to_native
 
     def __repr__(self) -> str:
@@ -150,6 +161,35 @@ class PolarsTable:
         """Draw each row with this probability, independently; see ``voile.table.sampling``."""
         return sample_rows(self._identifying(), probability, randomness.key("sample"))
 
+    def top_rows(self, score: RowScore, top: int, *, ties: bool) -> TopRows:
+        """The ``top`` rows of the highest scores, and the rows in the box around them."""
+        keys = [(self._ranked(name), self._column(name).codes) for name in score.columns]
+        batches = partial(_batches, keys, self.rows)
+        asked = Asked(score, top, ties)
+        try:
+            found = find_best(batches, asked)
+        except UnusualError as unusual:
+            self.require_scores(unusual.column, score)
+            found = find_best(batches, asked, rounded=False)
+        inside = np.zeros(self.rows, dtype=np.bool_)
+        inside[found.box.places] = found.tops > 0
+        table = copy(self)
+        table._bound = self._bound.only(inside)
+        return TopRows(table, found.tops)
+
+    def require_scores(self, column: str, score: RowScore) -> None:
+        """Raise ``TableError`` where a value of a column cannot be scored."""
+        score.exact(column, exact_numbers(self._ranked(column)))
+
+    def _ranked(self, name: str) -> pl.Series:
+        """The numbers that the distinct values of a column count as; raises ``TableError``."""
+        column = self._column(name)
+        order = self._plan.columns.get(name, ColumnPlan()).order
+        if order is not None:
+            return pl.Series(name, places_in_order(name, order, distinct_values(column.values)))
+        require_finite_numbers(self._bound, column)
+        return column.values
+
     def count_combinations(
         self, columns: Sequence[str], sample: RowSample | None = None
     ) -> CombinationCounts:
@@ -202,6 +242,15 @@ class PolarsTable:
             )
             raise TableError(msg)
         return row_words([keys], key), row_words(self._identifying(), key)
+
+
+def _batches(keys: Sequence[tuple[pl.Series, Codes]], rows: int) -> Iterator[Batch]:
+    """The numbers that rows are ranked by, many rows at a time."""
+    names = tuple(values.name for values, _ in keys)
+    for start in range(0, rows, BATCH_ROWS):
+        part = slice(start, start + BATCH_ROWS)
+        decoded = [values.gather(pl.Series(codes[part])) for values, codes in keys]
+        yield Batch(pl.DataFrame(decoded), names, np.arange(start, min(start + BATCH_ROWS, rows)))
 
 
 class _MatchedRows:

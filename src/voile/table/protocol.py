@@ -43,7 +43,10 @@ __all__ = [
     "RowMarks",
     "RowMatch",
     "RowSample",
+    "RowScore",
+    "TopRows",
     "ValueCounts",
+    "Worth",
 ]
 
 Format = Literal["csv", "parquet"]
@@ -176,6 +179,51 @@ class RowSample:
     probability: Decimal
     rows: Any
     """The engine's own handle."""
+
+
+@dataclass(frozen=True, eq=False)
+class Worth:
+    """What d values add to a score: the exact numbers ``units / denominator``."""
+
+    units: NDArray[Any]
+    """Shape (d,): ``int64``, or Python integers where these do not fit."""
+    denominator: int
+    """Above 0."""
+
+
+class RowScore(Protocol):
+    """How rows are ranked: by a sum of functions, each rising or falling with one column.
+
+    Where the plan declares an order of texts, a text counts as its place in it, from 1; all other
+    columns hold numbers.
+    """
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The m columns that are ranked by."""
+
+    def exact(self, column: str, values: ExactNumbers) -> Worth:
+        """What values of a column add; raises ``TableError`` where one cannot be scored."""
+
+    def near(self, column: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What values of a column add, rounded; NaN or infinite where that is not possible."""
+
+    def error(self, column: str, low: float, high: float, relative: float) -> float:
+        """The most by which ``near`` of a double differs from ``exact`` of what it stands for.
+
+        The double lies in [``low``, ``high``], and within a share ``relative`` of its magnitude of
+        the number that it stands for.  Infinite where no bound is known.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class TopRows:
+    """The best rows of a table, and all others in the box around them; private."""
+
+    table: PrivateTable
+    """Those rows alone."""
+    tops: int
+    """How many of them are best; all that share a score are, or none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,6 +424,18 @@ class PrivateTable(Protocol):
         Rows stand by group, and within a group by their published contents; the number of the
         group, from 1, is the column ``group``.  A column that becomes an interval is published as
         ``NAME.low`` and ``NAME.high``, in its own place.
+        """
+
+    def top_rows(self, score: RowScore, top: int, *, ties: bool) -> TopRows:
+        """The ``top`` rows of the highest scores, and the rows in the box around them.
+
+        A row is in the box where in every column of the score its value lies between the least
+        and the most of the best rows.  Rows that tie with the last of the best are all among them
+        with ``ties``; else none of them is, unless they fit.  There may then be no best row.
+        Where there are fewer rows than ``top``, all are best.
+
+        Scores are compared exactly.  Raises ``TableError`` where a row misses a value to be ranked
+        by, or holds one that is not finite, that its order does not name, or that has no score.
         """
 
     def left_out(self, recoding: Recoding) -> bytes:

@@ -29,7 +29,14 @@ from voile.errors import TableError
 from voile.table.delimited import csv_names, read_csv
 from voile.table.value_types import kind_of_type, with_missing
 
-__all__ = ["SourceFormat", "SourceFrame", "list_columns", "read_frame"]
+__all__ = [
+    "SourceFormat",
+    "SourceFrame",
+    "list_columns",
+    "read_batches",
+    "read_column",
+    "read_frame",
+]
 
 SourceFormat = Literal["csv", "parquet", "arrow"]
 Result = TypeVar("Result")
@@ -51,6 +58,7 @@ _FOREIGN: tuple[tuple[bytes, str], ...] = (
     (b"\x04\x22\x4d\x18", "an lz4 archive"),
     (b"SQLite format 3\x00", "an SQLite database"),
 )
+_BATCH_ROWS = 1 << 17
 _COLUMN_LIKE = {b"PAR1", b"PARE", b"FEA1"}  # CSV files may begin with columns of these names
 _COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
 _CSV_SUFFIXES = {"", ".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"}
@@ -163,6 +171,18 @@ def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
         if found := [chunk for piece in pieces for chunk in piece if len(chunk)]:
             return pa.chunked_array(found)
     return read_frame(path, columns=[name]).frame[name]
+
+
+def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Some columns of a Parquet or Arrow IPC file, or of a folder, a few rows at a time.
+
+    Rows come in their order, and only the batches that are asked for stand in memory (all of an IPC
+    stream).  Raises TableError as ``read_frame`` does, perhaps after some batches.
+    """
+    source = _locate(path)
+    _common_schema(source)
+    for file in source.files:
+        yield from _batches(file, source.encoding, columns)
 
 
 def list_columns(path: Path) -> Mapping[str, pl.DataType | None]:
@@ -314,6 +334,21 @@ def _read_binary(file: Path, encoding: str, columns: list[str]) -> pl.DataFrame:
         return _guarded(file, "Arrow IPC", lambda: pl.read_ipc_stream(file, columns=columns))
     lazy = pl.scan_ipc(file, glob=False, hive_partitioning=False)
     return _guarded(file, "Arrow IPC", lambda: lazy.select(columns).collect())
+
+
+def _batches(file: Path, encoding: str, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    if encoding == "ipc stream":
+        yield from _read_binary(file, encoding, list(columns)).iter_slices(_BATCH_ROWS)
+        return
+    if encoding == "parquet":
+        format_name = "Parquet"
+        lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(columns)
+    else:
+        format_name = "Arrow IPC"
+        lazy = pl.scan_ipc(file, glob=False, hive_partitioning=False).select(columns)
+    batches = _guarded(file, format_name, lambda: lazy.collect_batches(maintain_order=True))
+    while (batch := _guarded(file, format_name, lambda: next(batches, None))) is not None:
+        yield batch
 
 
 def _guarded(file: Path, format_name: str, read: Callable[[], Result]) -> Result:

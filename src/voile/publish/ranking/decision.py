@@ -1,0 +1,225 @@
+"""The decision: from counts of the best rows and their surroundings to groups, and what they show.
+
+The counted table holds every row in the box around the best rows, so every box between its borders
+can be counted on it.
+
+Cost: O(r) for r rows in that box, apart from the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.errors import TableError
+from voile.models.criteria import Criterion, Groups, SensitiveCells
+from voile.publish.generalization.regions import regions
+from voile.publish.ranking.groups import Group, Search, publish_groups
+from voile.publish.ranking.groups import Groups as Found
+from voile.publish.ranking.ordered import range_names
+from voile.publish.ranking.remnant import Remnant
+from voile.publish.ranking.scoring import Scoring
+from voile.publish.ranking.terms import SearchTerms
+from voile.randomness import Key
+from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
+from voile.schema.numbers import ExactNumbers
+from voile.schema.ordered import places_in_order
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.protocol import CombinationCounts, RecodedColumn, Worth
+
+__all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
+
+_SAFE = 2**61
+"""Sums below it need no Python integers."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTop:
+    """What the engine counted: combinations, whose first m columns are those of the score."""
+
+    counts: CombinationCounts
+    worths: Sequence[Worth]
+    """For each of the m columns, what its distinct values add to a score."""
+    tops: int
+    """How many rows are among the best."""
+
+    @classmethod
+    def of(cls, counts: CombinationCounts, tops: int, scoring: Scoring, plan: Plan) -> CountedTop:
+        """Score what was counted; raises ``TableError`` where a value cannot be scored."""
+        worths = [
+            scoring.exact(name, _numbers(plan, name, values))
+            for name, values in zip(scoring.columns, counts.values, strict=False)
+        ]
+        return cls(counts, worths, tops)
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The different scores, ascending."""
+        return self._scored[0]
+
+    @property
+    def scores(self) -> NDArray[np.int64]:
+        """Shape (g,): the score of each combination, as its place among the levels."""
+        return self._scored[1]
+
+    @cached_property
+    def is_top(self) -> NDArray[np.bool_]:
+        """Shape (g,): whether the rows of a combination are among the best."""
+        order = np.argsort(-self.scores, kind="stable")
+        last = int(np.searchsorted(np.cumsum(self.counts.rows[order]), self.tops))
+        found: NDArray[np.bool_] = self.scores >= self.scores[order[last]]
+        return found
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Shape (g, m): where boxes are drawn; larger is better, and values that differ do so here.
+
+        What a value adds is its position, unless rounding made two alike or it needs more than 64
+        bits; then it is its rank.
+        """
+        columns = []
+        for column, worth in enumerate(self.worths):
+            position = worth.units
+            if position.dtype == object or len(np.unique(position)) < len(position):
+                position = _ranks(position)
+            columns.append(position[self.counts.codes[:, column]])
+        return np.column_stack(columns)
+
+    @cached_property
+    def _scored(self) -> tuple[tuple[Fraction, ...], NDArray[np.int64]]:
+        common = lcm(*(worth.denominator for worth in self.worths))
+        units = [w.units.astype(object) * (common // w.denominator) for w in self.worths]
+        if sum(max(abs(int(each.min())), abs(int(each.max()))) for each in units) < _SAFE:
+            units = [each.astype(np.int64) for each in units]
+        total = sum(each[self.counts.codes[:, j]] for j, each in enumerate(units))
+        levels, place = np.unique(total, return_inverse=True)
+        return tuple(Fraction(int(level), common) for level in levels), place.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Groups of the counted combinations; private."""
+
+    found: Found
+    kept: tuple[Group, ...]
+    """The groups that are published: all that satisfy the criteria."""
+    group: NDArray[np.int64]
+    """Shape (g,): the place in ``kept`` of each combination, -1 where it is not published."""
+
+    @property
+    def recall(self) -> Fraction:
+        """Share of the best rows that are published."""
+        published = sum(group.published_tops for group in self.kept)
+        return Fraction(published, self.found.tops)
+
+
+def rank(
+    top: CountedTop, terms: SearchTerms, search: Search, criteria: Sequence[Criterion], key: Key
+) -> Ranked:
+    """Search for groups, and leave out those that do not satisfy the criteria."""
+    rows = top.counts.rows
+    remnant = Remnant.of_rows(
+        np.repeat(top.positions, rows, axis=0), np.repeat(top.scores, rows), top.tops
+    )
+    combination = np.repeat(np.arange(len(rows)), rows)[remnant.row]
+    found = publish_groups(remnant, terms, search, key)
+    group = np.full(len(rows), -1, dtype=np.int64)
+    for number, one in enumerate(found.groups):
+        group[combination[one.members]] = number
+    valid = _satisfying(top.counts, group, len(found.groups), criteria)
+    place = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
+    kept = tuple(one for one, is_valid in zip(found.groups, valid, strict=True) if is_valid)
+    return Ranked(found, kept, place[group])
+
+
+def shown_columns(
+    ranked: Ranked, counts: CombinationCounts, plan: Plan
+) -> tuple[RecodedColumn, ...]:
+    """What the groups show of ranking columns and quasi-identifiers: the least that covers them."""
+    published = np.flatnonzero(ranked.group >= 0)
+    members = published[np.argsort(ranked.group[published], kind="stable")]
+    starts = np.flatnonzero(np.diff(ranked.group[members], prepend=-1))
+    shown = []
+    for j, (name, values) in enumerate(zip(counts.columns, counts.values, strict=True)):
+        declared = plan.columns.get(name, ColumnPlan())
+        codes = counts.codes[members, j]
+        if name in plan.roles.ranking and declared.order is not None:
+            shown.append(_ranges(name, declared.order, values, codes, starts))
+        elif name in plan.roles.ranking or name in plan.roles.quasi_identifiers:
+            hierarchy = declared.bind_hierarchy(name, values)
+            shown.append(regions(hierarchy, values, codes, starts).column)
+    return tuple(shown)
+
+
+def _ranks(units: NDArray[Any]) -> NDArray[np.int64]:
+    """The ranks of what the values of a column add, from 0; equal ones follow the values."""
+    falls = units[0] > units[-1]
+    order = np.argsort(units[::-1] if falls else units, kind="stable")
+    ranks = np.empty(len(units), dtype=np.int64)
+    ranks[order] = np.arange(len(units))
+    return ranks[::-1] if falls else ranks
+
+
+def _numbers(plan: Plan, column: str, values: DistinctValues) -> ExactNumbers:
+    """The numbers that the distinct values of a ranking column stand for."""
+    order = plan.columns.get(column, ColumnPlan()).order
+    if order is not None:
+        return ExactNumbers(places_in_order(column, order, values), 0)
+    if values.numbers is None or values.missing:
+        msg = f"column {column!r} misses some values, and a missing value is neither high nor low"
+        raise TableError(msg)
+    return values.numbers
+
+
+def _ranges(
+    column: str,
+    order: Sequence[str],
+    values: DistinctValues,
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+) -> RecodedColumn:
+    """The range of each group in a declared order."""
+    place = places_in_order(column, order, values)[codes]
+    names = range_names(column, order)
+    low, high = np.minimum.reduceat(place, starts), np.maximum.reduceat(place, starts)
+    shown = [names[ends] for ends in zip(low.tolist(), high.tolist(), strict=True)]
+    texts = tuple(sorted(set(shown)))
+    number = {text: np.int32(code) for code, text in enumerate(texts)}
+    generalized = GeneralizedValues(np.ones(len(texts)), texts)
+    return RecodedColumn(column, generalized, np.array([number[text] for text in shown]))
+
+
+def _satisfying(
+    counts: CombinationCounts, group: NDArray[np.int64], groups: int, criteria: Sequence[Criterion]
+) -> NDArray[np.bool_]:
+    """Which groups satisfy all criteria, shape (p,)."""
+    valid = np.ones(groups, dtype=np.bool_)
+    if not criteria or not groups:
+        return valid
+    rows = np.bincount(group[group >= 0], counts.rows[group >= 0], groups).astype(np.int64)
+    names = {criterion.column for criterion in criteria if criterion.column}
+    sensitive = {name: _cells(counts, group, name) for name in names}
+    for criterion in criteria:
+        valid &= criterion.holds(Groups(rows, sensitive))
+    return valid
+
+
+def _cells(counts: CombinationCounts, group: NDArray[np.int64], column: str) -> SensitiveCells:
+    place = counts.columns.index(column)
+    distinct = len(counts.values[place])
+    codes = counts.codes[:, place].astype(np.int64)
+    inside = group >= 0
+    pairs, cell = np.unique(group[inside] * distinct + codes[inside], return_inverse=True)
+    return SensitiveCells(
+        group=pairs // distinct,
+        value=pairs % distinct,
+        rows=np.bincount(cell, counts.rows[inside]).astype(np.int64),
+        total=np.bincount(codes, counts.rows, distinct).astype(np.int64),
+    )

@@ -1,0 +1,157 @@
+"""Published boxes, counted again: from what the release shows against the rows of the table.
+
+The search is not asked.  What readers see of a group, two ends a column, is laid over the counted
+table, which holds every row of the private table that lies between the extremes of the best rows.
+
+Cost: O(g m) for each group, for g combinations of values and m ranking columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.publish.ranking.decision import CountedTop, Ranked
+from voile.publish.ranking.ordered import range_names
+from voile.publish.ranking.terms import SearchTerms
+from voile.release.check import GuaranteeBrokenError
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.numbers import ExactNumbers
+from voile.schema.ordered import places_in_order
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.protocol import PublishedTable, RecodedColumn
+
+__all__ = ["MeasuredGroup", "measure"]
+
+_GROUP = "group"
+
+
+@dataclass(frozen=True)
+class MeasuredGroup:
+    """What the release shows of one group, and what share of the rows in its box is best."""
+
+    number: int
+    """As in the column ``group``."""
+    rows: int
+    precision: Fraction
+    score_low: Fraction
+    score_high: Fraction
+
+
+def measure(
+    shown: PublishedTable,
+    columns: Sequence[RecodedColumn],
+    ranked: Ranked,
+    top: CountedTop,
+    plan: Plan,
+    terms: SearchTerms,
+) -> list[MeasuredGroup]:
+    """Each published group, by its number.
+
+    ``columns`` is what the groups of ``ranked`` show.  Raises ``GuaranteeBrokenError`` where a
+    group has too few rows, its box too few of the best ones, or a member lies outside.
+    """
+    number = _numbers(columns)
+    sizes = shown.group_sizes([_GROUP])
+    box = _Box.of(shown, top, plan, len(sizes))
+    found = []
+    for place, rows in enumerate(sizes.tolist()):
+        kept = np.flatnonzero(number == place)
+        members = np.isin(ranked.group, kept)
+        scores = top.scores[members]
+        inside = box.holds(top, place)
+        if any(ranked.kept[one].thresholded for one in kept):
+            inside &= top.scores >= scores.min()
+        if int(top.counts.rows[members].sum()) != rows or not inside[members].all():
+            msg = f"group {place + 1} of the ranking does not show the rows that were chosen"
+            raise GuaranteeBrokenError(msg)
+        tops = int(top.counts.rows[inside & top.is_top].sum())
+        precision = Fraction(tops, int(top.counts.rows[inside].sum()))
+        if rows < terms.k or precision < terms.precision:
+            msg = f"group {place + 1} of the ranking has too few rows, or its box too few best ones"
+            raise GuaranteeBrokenError(msg)
+        found.append(
+            MeasuredGroup(
+                place + 1, rows, precision, top.levels[scores.min()], top.levels[scores.max()]
+            )
+        )
+    return found
+
+
+def _numbers(columns: Sequence[RecodedColumn]) -> NDArray[np.int64]:
+    """The number, from 0, that each group has in the release: they ascend by what they show."""
+    shown = np.column_stack([column.codes for column in columns])
+    return np.unique(shown, axis=0, return_inverse=True)[1].reshape(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Box:
+    """The boxes of p groups as the release shows them: two ends for each of m columns."""
+
+    place: Sequence[NDArray[np.int64]]
+    """For each column, shape (d,): where its distinct values stand between the ends."""
+    low: Sequence[NDArray[np.int64]]
+    """For each column, shape (p,)."""
+    high: Sequence[NDArray[np.int64]]
+
+    @classmethod
+    def of(cls, shown: PublishedTable, top: CountedTop, plan: Plan, groups: int) -> _Box:
+        sides = []
+        for name, values in zip(
+            top.counts.columns, top.counts.values[: len(top.worths)], strict=False
+        ):
+            order = plan.columns.get(name, ColumnPlan()).order
+            if order is None:
+                sides.append(_numeric_side(shown, name, values))
+            else:
+                names = range_names(name, order)
+                sides.append(
+                    (places_in_order(name, order, values), *_text_side(shown, name, names))
+                )
+            if any(len(ends) != groups for ends in sides[-1][1:]):
+                msg = f"column {name!r} of the release shows several boxes for one group"
+                raise GuaranteeBrokenError(msg)
+        return cls(*zip(*sides, strict=True))
+
+    def holds(self, top: CountedTop, group: int) -> NDArray[np.bool_]:
+        """Which combinations of the counted table lie in the box of a group, shape (g,)."""
+        inside = np.ones(len(top.counts.rows), dtype=np.bool_)
+        for column, (place, low, high) in enumerate(
+            zip(self.place, self.low, self.high, strict=True)
+        ):
+            within = (place >= low[group]) & (place <= high[group])
+            inside &= within[top.counts.codes[:, column]]
+        return inside
+
+
+_Side = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
+
+def _numeric_side(shown: PublishedTable, column: str, values: DistinctValues) -> _Side:
+    """Places of numbers, and the first and last of them between the two published ends."""
+    assert values.numbers is not None
+    low, high = (shown.group_values(f"{column}.{end}", _GROUP).values for end in ("low", "high"))
+    numbers = values.numbers
+    if shown.kinds()[f"{column}.low"] != "integer":  # the ends were published as doubles
+        numbers = ExactNumbers.of(np.array([float(number) for number in numbers.decimals()]))
+    scale = max(each.scale for each in (numbers, low, high))
+    units = numbers.rescaled(scale).units
+    return (
+        np.arange(len(units)),
+        np.searchsorted(units, low.rescaled(scale).units, side="left"),
+        np.searchsorted(units, high.rescaled(scale).units, side="right") - 1,
+    )
+
+
+def _text_side(
+    shown: PublishedTable, column: str, names: Mapping[tuple[int, int], str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The places of both ends of the published ranges."""
+    ends = {name: both for both, name in names.items()}
+    cells = shown.cells([_GROUP], column)
+    found = np.array([ends[str(cells.values.texts[code])] for code in cells.value.tolist()])
+    return found[:, 0], found[:, 1]
