@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal, Protocol
 
+from voile.errors import PlanError
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.release import Publication, Release
 from voile.table.protocol import PrivateTable
 
-__all__ = ["Publisher", "SingleRelease", "Suppressed", "carries", "ranks"]
+__all__ = ["Publisher", "SingleRelease", "Suppressed", "carries", "ranks", "refuse_ranking"]
 
 Suppressed = Literal["drop", "carry"]
 """What becomes of rows that are not published: nothing, or the next pool takes them up."""
@@ -77,3 +78,16 @@ def carries(publisher: Publisher) -> bool:
 def ranks(publisher: Publisher) -> bool:
     """Whether a method asks a table for its best rows first, and for nothing of the others."""
     return getattr(publisher, "top", None) is not None
+
+
+def refuse_ranking(table: PrivateTable, method: str) -> None:
+    """Raise ``PlanError`` where a plan names ranking columns and its method does not rank.
+
+    They would be published as they are, though the plan asks for ranges.
+    """
+    if table.plan.roles.ranking:
+        msg = (
+            f'[roles] ranking is of use for method "ranking" alone, not for {method}; give these '
+            "columns another role"
+        )
+        raise PlanError(msg)

@@ -13,7 +13,7 @@ from voile.errors import PlanError
 from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column
 from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
 from voile.publish.clustered_laplace.statement import formal_guarantee, guarantee_within_clusters
-from voile.publish.publisher import SingleRelease, Suppressed
+from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
@@ -88,6 +88,7 @@ class ClusteredLaplace(SingleRelease):
         ``InfeasibleError`` where clusters come from data of one value, ``TableError`` for bad
         input.
         """
+        refuse_ranking(table, _NAME)
         columns = table.plan.roles.quasi_identifiers
         _refuse_unusable(table, columns)
         decided: list[NoisyColumn] = []

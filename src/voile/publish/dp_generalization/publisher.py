@@ -22,7 +22,7 @@ from voile.publish.dp_generalization.decision import (
 from voile.publish.dp_generalization.statement import events_of, guarantee, total_delta
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.publisher import SingleRelease, Suppressed
+from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
@@ -89,6 +89,7 @@ class DPGeneralization(SingleRelease):
         Raises ``PlanError`` for a lattice too large to enumerate, ``InfeasibleError`` where no
         group reaches k, ``TableError`` for bad input.
         """
+        refuse_ranking(table, _NAME)
         columns = table.plan.roles.published
         sample = table.sample_rows(self._beta, randomness.within("publish"))
         sampled = table.count_combinations(columns, sample)

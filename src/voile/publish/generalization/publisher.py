@@ -49,7 +49,7 @@ from voile.publish.generalization.statement import (
     too_few_rows,
 )
 from voile.publish.generalization.terms import Closeness, Diversity
-from voile.publish.publisher import SingleRelease
+from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.check import check_against_counts
@@ -120,6 +120,7 @@ class Generalization(SingleRelease):
         Raises ``InfeasibleError`` where no release was found, ``PlanError`` where the lattice is
         too large or a column lacks what a parameter asks for, ``TableError`` for bad input.
         """
+        refuse_ranking(table, _NAME)
         roles = table.plan.roles
         if not roles.quasi_identifiers:
             msg = "[roles] quasi_identifiers names no column; name those that others may know"

@@ -44,6 +44,7 @@ from voile.publish.ke_anonymity.statement import (
     infeasible_next,
     infeasible_single,
 )
+from voile.publish.publisher import refuse_ranking
 from voile.randomness import Randomness
 from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
@@ -129,6 +130,7 @@ class KEAnonymity:
         ``InfeasibleError`` where no release is safe, ``RefusedError`` where the table no longer
         holds what earlier releases showed, ``TableError`` and ``PlanError`` for bad input.
         """
+        refuse_ranking(table, _NAME)
         column = self._sensitive(table)
         if self.series:
             agreed = self._series_terms(table)
