@@ -43,6 +43,8 @@ _HELD = 1 << 21
 """Held rows above which rows in the box are left to a second pass."""
 _FIRST_PRUNE = 1 << 18
 _SAFE = 2**61
+_LARGEST = 1e300
+"""Below it sums of terms and errors cannot overflow."""
 _ROUNDING = 2.0**-53
 """Relative error of one operation in double precision."""
 _OF_SINGLES = (2.0**-24, 1e-37)
@@ -369,7 +371,7 @@ class _Term:
             raise UnusualError(self._column)
         ends = self._score.near(self._column, np.array([low, high]))
         error = self._score.error(self._column, low, high, relative)
-        if not (np.isfinite(ends).all() and np.isfinite(error)):
+        if not (np.abs(ends).max() < _LARGEST and error < _LARGEST):
             raise UnusualError(self._column)
         self._low, self._high, self.error = low, high, error
         self.largest = float(ends.max())

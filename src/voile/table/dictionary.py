@@ -44,6 +44,7 @@ _COUNTED = 1 << 22
 """Range of words up to which they are sorted by counting them."""
 _COUNTED_AT_ONCE = 1 << 15
 _DICTIONARY_LIMIT = 1 << 16
+_WORD_RANGE = 1 << 63
 _DENSE = 2
 """Range of integers, in rows, up to which they are looked up by value."""
 
@@ -107,7 +108,9 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
         return _ascending(*_of_arrow(chunks[0], name))
     if column.dtype.is_integer() and len(column) and not column.null_count():
         low, high = column.min(), column.max()
-        if isinstance(low, int) and isinstance(high, int) and high - low <= _DENSE * len(column):
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        if high - low <= _DENSE * len(column) and high < _WORD_RANGE:
             return _encode_dense(column, low, high)
     if column.dtype == pl.String:
         return _ascending(*_encode_text(column))
