@@ -25,6 +25,7 @@ NAMES = (
     "packing",
     "ranking",
     "ranking_tables",
+    "ranking_process",
 )
 
 

@@ -100,9 +100,7 @@ class ScannedTable(PolarsTable):
     @cached_property
     def _bound(self) -> BoundColumns:  # type: ignore[override]
         """All rows."""
-        bound = bind(self._source, self._plan)
-        self.notes = (*self.notes, *bound.notes)
-        return bound
+        return bind(self._source, self._plan)
 
     @property
     def rows(self) -> int:
@@ -136,18 +134,18 @@ class ScannedTable(PolarsTable):
             found = find_best(batches, Asked(score, top, ties))
         except UnusualError as unusual:
             self._refuse(unusual.column, score)
-            return super().top_rows(score, top, ties=ties)
+            return self._table(self._bound).top_rows(score, top, ties=ties)
         self._counted = (found.seen, dropped)
-        return TopRows(self._of_rows(found), found.tops)
+        return TopRows(self._table(replace(self._rows_of(found), dropped=dropped)), found.tops)
 
-    def _of_rows(self, found: Found) -> PolarsTable:
-        box = found.box
-        source = _Rows(box.rows, self._source.names)
-        bound = bind(source, self._plan, places=box.places)
-        if not found.tops:
-            bound = bound.only(np.zeros(bound.rows, dtype=np.bool_))
+    def _rows_of(self, found: Found) -> BoundColumns:
+        source = _Rows(found.box.rows, self._source.names)
+        bound = bind(source, self._plan, places=found.box.places)
+        return bound if found.tops else bound.only(np.zeros(bound.rows, dtype=np.bool_))
+
+    def _table(self, bound: BoundColumns) -> PolarsTable:
         return PolarsTable(
-            replace(bound, dropped=0),
+            bound,
             self._plan,
             source_format=self._source_format,
             notes=self.notes,
@@ -161,11 +159,11 @@ class ScannedTable(PolarsTable):
         """Rows without those that miss a value that they must not miss."""
         if self._plan.missing:
             rows = rows.with_columns(with_missing(column, self._plan.missing) for column in rows)
+        for name in keys:
+            self._require_bounds(rows[name])
         places = np.arange(start, start + rows.height)
         if (kept := self._kept(rows)) is not None:
             rows, places = rows.filter(pl.Series(kept)), places[kept]
-        for column in rows[list(keys)]:
-            self._require_bounds(column)
         orders = {name: order for name in keys if (order := self._declared(name).order)}
         made = [_places_of(rows[name], order) for name, order in orders.items()]
         key_names = tuple(_PLACES + name if name in orders else name for name in keys)
