@@ -19,6 +19,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, get_args
 
 from voile.errors import PlanError, nearest
+from voile.schema.keys import known_keys
 from voile.schema.numbers import exact_decimal
 
 __all__ = ["BudgetPlan"]
@@ -68,14 +69,7 @@ class BudgetPlan:
     @classmethod
     def of_table(cls, table: Mapping[str, Any]) -> BudgetPlan:
         """The limit that a plan's ``[budget]`` states; raises ``PlanError`` naming the key."""
-        known = [field.name for field in fields(cls)]
-        for key in table:
-            if key not in known:
-                msg = (
-                    f"[budget]: unknown key {key!r}{nearest(key, known)} "
-                    f"(known: {', '.join(known)})"
-                )
-                raise PlanError(msg)
+        known_keys("[budget]", table, [field.name for field in fields(cls)])
         for key in ("data_set", "epsilon"):
             if key not in table:
                 msg = f"[budget] needs {key}"
