@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from math import inf, lcm
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from voile.table.dictionary import encode
 from voile.table.numeric import exact_numbers
 from voile.table.protocol import RowScore
+from voile.table.worths import in_one_unit
 
 __all__ = ["BATCH_ROWS", "Asked", "Batch", "Batches", "Found", "UnusualError", "find_best"]
 
@@ -42,7 +43,6 @@ BATCH_ROWS = 1 << 17
 _HELD = 1 << 21
 """Held rows above which rows in the box are left to a second pass."""
 _FIRST_PRUNE = 1 << 18
-_SAFE = 2**61
 _LARGEST = 1e300
 """Below it sums of terms and errors cannot overflow."""
 _ROUNDING = 2.0**-53
@@ -151,10 +151,7 @@ def _exact_scores(keys: Sequence[pl.Series], score: RowScore) -> NDArray[Any]:
     encoded = [encode(key) for key in keys]
     numbers = [exact_numbers(column.values) for column in encoded]
     worths = [score.exact(*pair) for pair in zip(score.columns, numbers, strict=True)]
-    common = lcm(*(worth.denominator for worth in worths))
-    units = [worth.units.astype(object) * (common // worth.denominator) for worth in worths]
-    if sum(max(abs(int(u.min())), abs(int(u.max()))) for u in units) < _SAFE:
-        units = [u.astype(np.int64) for u in units]
+    units, _ = in_one_unit(worths)
     scores: NDArray[Any] = units[0][encoded[0].codes]
     for more, column in zip(units[1:], encoded[1:], strict=True):
         scores = scores + more[column.codes]

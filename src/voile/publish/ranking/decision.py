@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -33,10 +32,10 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import places_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.protocol import CombinationCounts, RecodedColumn, Worth
+from voile.table.worths import in_one_unit
 
 __all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
 
-_SAFE = 2**61
 """Sums below it need no Python integers."""
 
 
@@ -94,10 +93,7 @@ class CountedTop:
 
     @cached_property
     def _scored(self) -> tuple[tuple[Fraction, ...], NDArray[np.int64]]:
-        common = lcm(*(worth.denominator for worth in self.worths))
-        units = [w.units.astype(object) * (common // w.denominator) for w in self.worths]
-        if sum(max(abs(int(each.min())), abs(int(each.max()))) for each in units) < _SAFE:
-            units = [each.astype(np.int64) for each in units]
+        units, common = in_one_unit(self.worths)
         total = sum(each[self.counts.codes[:, j]] for j, each in enumerate(units))
         levels, place = np.unique(total, return_inverse=True)
         return tuple(Fraction(int(level), common) for level in levels), place.astype(np.int64)
