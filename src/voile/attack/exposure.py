@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.evidence import Codes, Published
+from voile.attack.evidence import Published
 from voile.attack.inference import Inference
 from voile.attack.result import Narrowing, Place, Victim
 from voile.schema.numbers import ExactNumbers
+from voile.table.alignment import Codes
 
 __all__ = ["Exposure", "exposure"]
 

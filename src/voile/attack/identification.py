@@ -21,7 +21,7 @@ bounds, or in clusters whose borders are stated.  Where neither shows, eq. 30 ha
 line equally likely, and trusts its best guess up to twice as much as it should (200 uniform values
 in five clusters, epsilon = 1: 0.034, and right in 0.018).
 
-Algorithm: each column weighs every pair of a target and a published row (``matching``, ``noise``);
+Algorithm: each column weighs every pair of a target and a published row (``release.reading``);
 weights are multiplied, and normalized over the rows.  With ``population`` they are first divided
 by their mean over the targets, which is Bayes' rule for others drawn like the targets.
 
@@ -29,7 +29,7 @@ Cost: O(t n m) for t targets, n different published rows and m columns, some 30 
 column with noise; memory for a few million pairs.
 
 Departures from the source: scales of the noise are known; clusters are recognised by the widths of
-intervals; values clamped to public bounds are accounted for (``noise``).
+intervals; values clamped to public bounds are accounted for (``release.reading.noise``).
 """
 
 from __future__ import annotations
@@ -42,9 +42,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.attack.sightings import People, PublishedRows, Sightings, known_columns, texts_of
 from voile.errors import InputError, nearest
 from voile.randomness import Randomness
+from voile.release.reading.sightings import (
+    People,
+    PublishedRows,
+    Sightings,
+    known_columns,
+    texts_of,
+)
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.dictionary import encode

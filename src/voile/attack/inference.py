@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from voile.attack.cells import Cells, ContradictionError, Placement, TooManyPairsError
-from voile.attack.evidence import Codes, Evidence, Published, Sightings
+from voile.attack.evidence import Evidence, Published, Sightings
+from voile.table.alignment import Codes
 
 __all__ = ["Inference", "infer"]
 

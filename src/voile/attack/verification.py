@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from voile.attack.evidence import Codes, common_codes, joint_codes
 from voile.attack.result import Victim
 from voile.errors import TableError
 from voile.schema.numbers import ExactNumbers
+from voile.table.alignment import Codes, common_codes, joint_codes
 from voile.table.numeric import exact_numbers
 
 __all__ = ["Verification", "verify"]

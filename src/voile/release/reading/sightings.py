@@ -28,13 +28,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.attack.evidence import common_codes
-from voile.attack.matching import Evidence, Intervals, Labels
-from voile.attack.noise import NoiseLaws, NoisyEvidence, Readings
 from voile.errors import InputError, TableError, nearest
+from voile.release.reading.matching import Evidence, Intervals, Labels
+from voile.release.reading.noise import NoiseLaws, NoisyEvidence, Readings
 from voile.release.release import Release
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.schema.plan import ColumnPlan, Plan
+from voile.table.alignment import common_codes
 from voile.table.dictionary import encode
 from voile.table.frames import from_native
 from voile.table.numeric import distinct_values
