@@ -10,7 +10,7 @@ Cost: O(c) for c cells; a comparison near its limit costs a microsecond.
 
 from __future__ import annotations
 
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import PlanError
-from voile.schema.numbers import exact_decimal
+from voile.schema.keys import number
 
 __all__ = ["at_most", "decimal_parameter", "sums", "whole_numbers", "whole_parameter"]
 
@@ -63,13 +63,8 @@ def whole_parameter(name: str, value: object, least: int, meaning: str) -> None:
 
 def decimal_parameter(name: str, value: object, allowed: str) -> Decimal:
     """A parameter as the decimal that a reader sees; raises ``PlanError`` for no finite number."""
-    try:
-        if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-            raise TypeError
-        number = exact_decimal(value)
-    except (InvalidOperation, TypeError):
-        number = Decimal("NaN")
-    if not number.is_finite() or abs(number.adjusted()) > 30:
+    exact = number(value, texts=True)
+    if exact is None:
         msg = f"{name} must be {allowed}"
         raise PlanError(msg)
-    return number
+    return exact

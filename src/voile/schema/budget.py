@@ -15,17 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from voile.errors import PlanError, nearest
-from voile.schema.keys import known_keys
-from voile.schema.numbers import exact_decimal
+from voile.schema.keys import known_keys, number
 
 __all__ = ["BudgetPlan"]
-
-_LARGEST_EXPONENT = 400
-"""Beyond what a 64-bit float can hold; such numbers limit nothing."""
 
 _Neighbours = Literal["add-remove", "replace"]
 
@@ -46,14 +42,15 @@ class BudgetPlan:
         if not isinstance(self.data_set, str) or not self.data_set:
             msg = 'data_set must be a text, the name of the data, for example "parcels-2026"'
             raise PlanError(msg)
-        object.__setattr__(self, "epsilon", _number(self.epsilon))
-        object.__setattr__(self, "delta", _number(self.delta))
-        if self.epsilon.is_nan() or self.epsilon < 0:
+        epsilon, delta = (number(value, texts=True) for value in (self.epsilon, self.delta))
+        if epsilon is None or epsilon < 0:
             msg = "epsilon must be a number of at least 0: what all releases together may spend"
             raise PlanError(msg)
-        if self.delta.is_nan() or not 0 <= self.delta < 1:
+        if delta is None or not 0 <= delta < 1:
             msg = "delta must be a number of at least 0 and below 1, for example 1e-5"
             raise PlanError(msg)
+        object.__setattr__(self, "epsilon", epsilon)
+        object.__setattr__(self, "delta", delta)
         allowed = get_args(_Neighbours)
         if self.neighbours not in allowed:
             hint = nearest(self.neighbours, allowed) if isinstance(self.neighbours, str) else ""
@@ -87,15 +84,3 @@ class BudgetPlan:
             "delta": str(self.delta),
             "neighbours": self.neighbours,
         }
-
-
-def _number(value: object) -> Decimal:
-    """A finite number of a sane size, or NaN for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | str | Decimal):
-        return Decimal("NaN")
-    try:
-        number = exact_decimal(value)
-    except InvalidOperation:
-        return Decimal("NaN")
-    usable = number.is_finite() and abs(number.adjusted()) <= _LARGEST_EXPONENT
-    return number if usable else Decimal("NaN")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from voile.errors import PlanError, nearest
@@ -11,8 +11,8 @@ from voile.schema.numbers import exact_decimal
 
 __all__ = ["known_keys", "number", "number_between", "table_of"]
 
-_LARGEST_EXPONENT = 400
-"""Beyond what a 64-bit float can hold; larger numbers are no values of anything."""
+_LARGEST_EXPONENT = 300
+"""What a 64-bit float can hold; larger numbers are no values of anything."""
 
 
 def table_of(where: str, value: object) -> dict[str, Any]:
@@ -32,11 +32,19 @@ def known_keys(where: str, keys: Mapping[str, Any], known: Iterable[str]) -> Non
             raise PlanError(msg)
 
 
-def number(value: object) -> Decimal | None:
-    """The value as an exact number; None if it is none, not finite, or beyond all use."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal | float):
+def number(value: object, *, texts: bool = False) -> Decimal | None:
+    """The value as an exact number; None if it is none, not finite, or beyond all use.
+
+    With ``texts``, "0.1" is a number as well: a parameter of a method may be one, so that Python
+    can state every decimal exactly.
+    """
+    known: tuple[type, ...] = (int, Decimal, float, str) if texts else (int, Decimal, float)
+    if isinstance(value, bool) or not isinstance(value, known):
         return None
-    exact = exact_decimal(value)
+    try:
+        exact = exact_decimal(value)
+    except InvalidOperation:
+        return None
     usable = exact.is_finite() and (not exact or abs(exact.adjusted()) <= _LARGEST_EXPONENT)
     return exact if usable else None
 

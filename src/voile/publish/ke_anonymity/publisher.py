@@ -31,7 +31,7 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -49,10 +49,10 @@ from voile.randomness import Randomness
 from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
+from voile.schema.keys import number
 from voile.schema.numbers import (
     ExactNumbers,
     decimals_of,
-    exact_decimal,
     json_number,
     units_of,
     unscaled,
@@ -63,8 +63,6 @@ from voile.table.protocol import KnownRows, PrivateTable, RowMatch, ValueCounts
 __all__ = ["KEAnonymity"]
 
 _NAME = "ke-anonymity"
-_LARGEST_EXPONENT = 400
-"""Beyond what a 64-bit float can hold; larger numbers are no ranges of anything."""
 
 
 @dataclass(frozen=True)
@@ -291,14 +289,9 @@ def _published_roles(table: PrivateTable) -> Mapping[str, tuple[str, ...]]:
 
 
 def _range(e: object) -> Decimal:
-    try:
-        if isinstance(e, bool) or not isinstance(e, int | float | str | Decimal):
-            raise TypeError
-        number = exact_decimal(e)
-    except (InvalidOperation, TypeError):
-        number = Decimal("NaN")
-    if not number.is_finite() or number < 0 or abs(number.adjusted()) > _LARGEST_EXPONENT:
+    exact = number(e, texts=True)
+    if exact is None or exact < 0:
         msg = "e must be a number of at least 0: the least range of a group's sensitive values"
         raise PlanError(msg)
-    scale = decimals_of(number)
-    return unscaled(units_of(number, scale), scale)
+    scale = decimals_of(exact)
+    return unscaled(units_of(exact, scale), scale)
