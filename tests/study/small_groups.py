@@ -33,6 +33,12 @@ class SmallGroups:
     suppressed: str = "drop"
     series: ClassVar[str | None] = None
     record_key: ClassVar[str | None] = None
+    ranks: ClassVar[bool] = False
+
+    @property
+    def carries(self) -> bool:
+        """Whether rows that are left out join the next pool."""
+        return self.suppressed == "carry"
 
     def get_ready(self) -> None:
         """There is nothing to load."""

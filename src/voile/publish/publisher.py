@@ -10,7 +10,7 @@ from voile.release.history import History
 from voile.release.release import Publication, Release
 from voile.table.protocol import PrivateTable
 
-__all__ = ["Publisher", "SingleRelease", "Suppressed", "carries", "ranks", "refuse_ranking"]
+__all__ = ["Publisher", "SingleRelease", "Suppressed", "refuse_ranking"]
 
 Suppressed = Literal["drop", "carry"]
 """What becomes of rows that are not published: nothing, or the next pool takes them up."""
@@ -26,6 +26,14 @@ class Publisher(Protocol):
     @property
     def record_key(self) -> str | None:
         """The column that identifies a row across versions, if one does."""
+
+    @property
+    def carries(self) -> bool:
+        """Whether rows that the method leaves out are to join the next pool of the data set."""
+
+    @property
+    def ranks(self) -> bool:
+        """Whether the method asks a table for its best rows first, and for none of the others."""
 
     def get_ready(self) -> None:
         """Do what needs no table, such as loading compiled code, while the table is read."""
@@ -56,6 +64,16 @@ class SingleRelease:
     def record_key(self) -> None:
         """No column identifies a row."""
 
+    @property
+    def carries(self) -> bool:
+        """Whether rows that are left out join the next pool: not unless a method offers it."""
+        return False
+
+    @property
+    def ranks(self) -> bool:
+        """All rows are asked for, unless a method is about the best of them."""
+        return False
+
     def get_ready(self) -> None:
         """Do what needs no table while a table is read."""
 
@@ -68,16 +86,6 @@ class SingleRelease:
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
         """Make a single release that no ledger knows of; see ``prepare``."""
         return self.prepare(table, randomness or Randomness.secure()).release
-
-
-def carries(publisher: Publisher) -> bool:
-    """Whether rows that a method leaves out are to join the next pool of the data set."""
-    return getattr(publisher, "suppressed", None) == "carry"
-
-
-def ranks(publisher: Publisher) -> bool:
-    """Whether a method asks a table for its best rows first, and for nothing of the others."""
-    return getattr(publisher, "top", None) is not None
 
 
 def refuse_ranking(table: PrivateTable, method: str) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from voile.errors import LedgerError, PlanError
 from voile.ledger import BudgetState, CarriedRows, Charge, Ledger
-from voile.publish.publisher import Publisher, carries
+from voile.publish.publisher import Publisher
 from voile.release.history import History
 from voile.release.release import Publication
 from voile.schema.plan import Plan
@@ -33,7 +33,7 @@ class Books:
     def __init__(self, plan: Plan, publisher: Publisher, path: str | Path | None) -> None:
         self._series = publisher.series
         self._limit = plan.budget
-        self._carries = carries(publisher)
+        self._carries = publisher.carries
         if self._carries and not self._limit:
             msg = (
                 '[method] suppressed = "carry" needs a [budget] table: its data_set names the pool '

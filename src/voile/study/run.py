@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from voile.publish.publisher import Publisher, ranks
+from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release.check import check_release
@@ -91,7 +91,7 @@ def _read(source: Any, plan: Plan, publisher: Publisher, carried: bytes | None) 
     A table of which only the best rows matter is read when these are asked for.
     """
     is_file = isinstance(source, str | Path)
-    if ranks(publisher):
+    if publisher.ranks:
         publisher.get_ready()
         return scan_table(source, plan) if is_file else scan_frame(source, plan)
     open_ = open_table if is_file else open_frame

@@ -79,6 +79,11 @@ class ClusteredLaplace(SingleRelease):
             )
             raise PlanError(msg)
 
+    @property
+    def carries(self) -> bool:
+        """Whether rows that are left out join the next pool of the data set."""
+        return self.suppressed == "carry"
+
     def prepare(
         self, table: PrivateTable, randomness: Randomness, history: History | None = None
     ) -> Publication:

@@ -81,6 +81,11 @@ class DPGeneralization(SingleRelease):
 
         get_ready()
 
+    @property
+    def carries(self) -> bool:
+        """Whether rows that are left out join the next pool of the data set."""
+        return self.suppressed == "carry"
+
     def prepare(
         self, table: PrivateTable, randomness: Randomness, history: History | None = None
     ) -> Publication:

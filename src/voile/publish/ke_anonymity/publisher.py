@@ -104,6 +104,16 @@ class KEAnonymity:
             msg = 'search = "sealed-batches" gives the "union" guarantee; leave adversary out'
             raise PlanError(msg)
 
+    @property
+    def carries(self) -> bool:
+        """Rows that a release of a series holds back wait in the table, not in a pool."""
+        return False
+
+    @property
+    def ranks(self) -> bool:
+        """All rows are asked for."""
+        return False
+
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
         """Make a single release; see ``prepare``.
 

@@ -140,6 +140,11 @@ class Ranking(SingleRelease):
             object.__setattr__(self, "by", exact)
         self._terms()
 
+    @property
+    def ranks(self) -> bool:
+        """A ranking is about the best rows alone."""
+        return True
+
     def get_ready(self) -> None:
         """Load the compiled searches, half a second that can pass while a table is read."""
         values = np.arange(8).reshape(4, 2)
