@@ -24,7 +24,7 @@ from hashlib import blake2b
 from typing import Self
 
 import numpy as np
-from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from cryptography.hazmat.primitives.ciphers import Cipher, CipherContext, algorithms, modes
 from numpy.typing import NDArray
 
 from voile.errors import PlanError
@@ -92,6 +92,7 @@ class Key:
             msg = f"a key has {_SECRET_BYTES} bytes"
             raise ValueError(msg)
         self.secret = secret
+        self._single: CipherContext | None = None
 
     def __repr__(self) -> str:
         return "Key(secret)"
@@ -113,13 +114,23 @@ class Key:
             drawn[part] = blocks[:, 0]
         return drawn
 
-    def blocks(self, words: NDArray[np.uint64], counter: int) -> Blocks128:
-        """128 pseudorandom bits for each pair of one of n words, shape (n,), and a counter."""
+    def blocks(self, words: NDArray[np.uint64], counter: int | NDArray[np.uint64]) -> Blocks128:
+        """128 pseudorandom bits for each pair of one of n words, shape (n,), and a counter.
+
+        The counter is one number for all, or one for each.
+        """
         blocks = np.empty((len(words), 2), dtype=np.uint64)
         blocks[:, 0] = words
         blocks[:, 1] = counter
         self._encrypt_in_place(blocks)
         return blocks
+
+    def block(self, first: int, second: int) -> tuple[int, int]:
+        """128 pseudorandom bits for one pair of words: what ``blocks`` draws, for a live stream."""
+        if self._single is None:
+            self._single = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305 - see below
+        drawn = self._single.update(first.to_bytes(8, "little") + second.to_bytes(8, "little"))
+        return int.from_bytes(drawn[:8], "little"), int.from_bytes(drawn[8:], "little")
 
     def stream(self, count: int, first: int = 0) -> NDArray[np.uint64]:
         """Words ``first`` to ``first + count - 1`` of a stream of 64 pseudorandom bits each.
