@@ -1,0 +1,196 @@
+"""Reading maps: OpenStreetMap files, GraphML, and tables of nodes and edges.
+
+    .osm .osm.gz .osm.bz2 .osm.pbf    OpenStreetMap, read by the library osmium
+    .graphml                          as OSMnx writes it, read by networkx; already directed
+    a table of edges                  CSV or any format that tables have, already directed, with
+                                      ``source`` and ``target`` (or ``u`` and ``v``) and a line in
+                                      ``wkt``, or with a table of nodes (``node_id``, ``lat``,
+                                      ``lon``)
+
+Only roads that cars can use are kept.  Cost: some 3 microseconds an edge.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from voile.errors import InputError, TableError
+from voile.roads.building import Chain, NetworkBuilder
+from voile.roads.driving import DRIVABLE, is_drivable
+from voile.roads.network import RoadNetwork
+from voile.table.reading import read_frame
+
+__all__ = ["read_roads"]
+
+_OSM = (".osm", ".osm.gz", ".osm.bz2", ".osm.pbf")
+_LINE = re.compile(r"^\s*LINESTRING\s*Z?\s*\((?P<points>[^()]*)\)\s*$", re.IGNORECASE)
+_ENDS = (("source", "target"), ("u", "v"), ("from", "to"))
+
+
+def read_roads(path: str | Path, nodes: str | Path | None = None) -> RoadNetwork:
+    """Read a map; ``nodes`` is the table of nodes that a table of edges refers to.
+
+    Raises ``TableError`` where the file is no map, or a map without roads for cars; ``InputError``
+    where a library is missing that reads it.
+    """
+    place = Path(path)
+    if not place.exists():
+        msg = f"{place}: there is no such map"
+        raise TableError(msg)
+    name = place.name.lower()
+    builder = NetworkBuilder()
+    if name.endswith(_OSM):
+        chains = _osm_chains(place)
+    elif name.endswith(".graphml"):
+        chains = _graphml_chains(place)
+    else:
+        chains = _table_chains(place, None if nodes is None else Path(nodes))
+    for chain in chains:
+        builder.add(chain)
+    return builder.build(str(place))
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        msg = f"reading this map needs {name}; install it with: pip install 'voile[roads]'"
+        raise InputError(msg) from None
+
+
+def _osm_chains(path: Path) -> Iterator[Chain]:
+    osmium = _library("osmium")
+    objects = osmium.osm.NODE | osmium.osm.WAY
+    try:
+        ways = osmium.FileProcessor(str(path), objects).with_locations()
+        for way in ways.with_filter(osmium.filter.KeyFilter("highway")):
+            tags = dict(way.tags) if way.is_way() else {}
+            if is_drivable(tags):
+                # Extracts cut ways at their border: nodes beyond it have no position.
+                known = [node for node in way.nodes if node.location.valid()]
+                yield Chain(
+                    tuple(node.ref for node in known),
+                    tuple(node.lat for node in known),
+                    tuple(node.lon for node in known),
+                    _ways(tags),
+                    tags["highway"],
+                    tags.get("maxspeed"),
+                )
+    except RuntimeError:  # what osmium raises for files that are damaged
+        msg = f"{path}: this is not an OpenStreetMap file, or it is damaged"
+        raise TableError(msg) from None
+
+
+def _ways(tags: Mapping[str, str]) -> Any:
+    """Which ways a road of OpenStreetMap can be driven."""
+    said = tags.get("oneway")
+    if said in {"-1", "reverse"}:
+        return "backward"
+    implied = tags.get("junction") in {"roundabout", "circular"} or tags["highway"] == "motorway"
+    if said in {"yes", "1", "true"} or (said is None and implied):
+        return "forward"
+    return "both"
+
+
+def _graphml_chains(path: Path) -> Iterator[Chain]:
+    networkx = _library("networkx")
+    try:
+        graph = networkx.read_graphml(path, force_multigraph=True)
+        at = {name: (float(node["y"]), float(node["x"])) for name, node in graph.nodes(data=True)}
+        edges = [(a, b, edge) for a, b, edge in graph.edges(data=True)]
+    except (KeyError, ValueError, SyntaxError, networkx.NetworkXError):
+        msg = f"{path}: this is not a GraphML file whose nodes have x (longitude) and y (latitude)"
+        raise TableError(msg) from None
+    for source, target, edge in edges:
+        # Where roads were merged, OSMnx writes a list as a text.
+        kind = _first(edge.get("highway"))
+        if kind is None or kind in DRIVABLE:
+            line = _line(edge.get("geometry"), f"{path}")
+            yield _directed(source, target, line, (at[source], at[target]), kind, edge)
+
+
+def _first(value: object) -> str | None:
+    if value is None:
+        return None
+    found = re.search(r"[\w:.]+(?: (?:mph|km/h))?", str(value))
+    return found[0] if found else None
+
+
+def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
+    edges = read_frame(path, texts=("maxspeed", "maxspeed_kmh")).frame
+    ends = next((pair for pair in _ENDS if set(pair) <= set(edges.columns)), None)
+    if ends is None:
+        msg = f"{path}: a table of roads needs columns source and target (or u and v)"
+        raise TableError(msg)
+    at = {} if nodes is None else _positions(nodes)
+    if not at and "wkt" not in edges.columns:
+        msg = f"{path}: the edges have no lines (column wkt); give the table of nodes as well"
+        raise TableError(msg)
+    for row, edge in enumerate(edges.iter_rows(named=True), start=1):
+        kind = edge.get("highway")
+        if kind is not None and kind not in DRIVABLE:
+            continue
+        source, target = edge[ends[0]], edge[ends[1]]
+        line = _line(edge.get("wkt"), f"{path}, row {row}")
+        if line is None and not (source in at and target in at):
+            msg = f"{path}: row {row} joins a node that the table of nodes does not have"
+            raise TableError(msg)
+        yield _directed(source, target, line, (at.get(source), at.get(target)), kind, edge)
+
+
+def _positions(path: Path) -> dict[Any, tuple[float, float]]:
+    frame = read_frame(path).frame
+    columns = [
+        next((name for name in names if name in frame.columns), None)
+        for names in (
+            ("node_id", "id", "osmid"),
+            ("lat", "latitude", "y"),
+            ("lon", "longitude", "x"),
+        )
+    ]
+    if None in columns:
+        msg = f"{path}: a table of nodes needs columns node_id, lat and lon"
+        raise TableError(msg)
+    return {name: (lat, lon) for name, lat, lon in frame.select(columns).iter_rows()}
+
+
+def _line(text: object, where: str) -> Sequence[tuple[float, float]] | None:
+    """Latitudes and longitudes of a line in well-known text."""
+    if text is None or text == "":
+        return None
+    found = _LINE.match(str(text))
+    try:
+        if found is None:
+            raise ValueError
+        pairs = [point.split()[:2] for point in found["points"].split(",")]
+        return [(float(y), float(x)) for x, y in pairs]
+    except ValueError:
+        msg = f"{where}: a road's line must read LINESTRING (longitude latitude, ...)"
+        raise TableError(msg) from None
+
+
+def _directed(
+    source: Any,
+    target: Any,
+    line: Sequence[tuple[float, float]] | None,
+    ends: tuple[Any, Any],
+    kind: str | None,
+    edge: Mapping[str, Any],
+) -> Chain:
+    """A road of a map whose edges are directed already."""
+    points = line or ends
+    # Both directions of a road bend at the same places, which makes them each other's reverse.
+    bends = tuple(tuple(point) for point in points[1:-1])
+    sign = next((edge[key] for key in ("maxspeed", "maxspeed_kmh") if edge.get(key)), None)
+    return Chain(
+        (source, *bends, target),
+        tuple(point[0] for point in points),
+        tuple(point[1] for point in points),
+        "forward",
+        kind,
+        _first(sign),
+    )
