@@ -1,0 +1,191 @@
+"""Who follows a truck, and how well: adversaries by what they know, and what they find.
+
+An adversary sees the published positions of a trip (or distances to places), their times and the
+parameters of the noise, and estimates where the truck was and on which road.
+
+Success is measured against the true positions: metres between estimate and truth, and the share of
+reports at which the road is the true one, in either direction.  The true road is the nearest one to
+the true position, or better the one that map matching of the exact track finds (``true_roads``).
+
+Cost: that of ``inference``; filters cost next to nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import time as clock
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from voile.attack.trajectory.filters import median_filter, smoother
+from voile.attack.trajectory.inference import Movement, Posterior, infer
+from voile.attack.trajectory.laws import (
+    Distances,
+    GaussianNoise,
+    LaplaceNoise,
+    NoiseLaw,
+    Remembering,
+    Turning,
+)
+from voile.attack.trajectory.states import Reach, RoadStates
+from voile.dp.planar.angles import wrapped_density
+from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise
+from voile.dp.planar.steps import gaussian_scale
+from voile.geodesy import Floats
+from voile.roads.nearest import NearbyRoads
+from voile.roads.network import Places, RoadNetwork
+
+__all__ = ["Finding", "RoadAdversary", "Sighted", "share_right"]
+
+_TURN_BINS = 4096
+_TRACKING_ERROR = 15.0
+"""Metres: what exact positions of a receiver are off by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sighted:
+    """What is published of one trip: n reports."""
+
+    time: Floats
+    """Shape (n,), seconds."""
+    shown: Floats
+    """Shape (n, 2): published positions, in metres of the network's plane."""
+    epsilon: Floats
+    """Shape (n,), per metre; a function of what was published before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """What an adversary makes of n reports."""
+
+    position: Floats
+    """Shape (n, 2), metres of the plane."""
+    road: Places
+    """Shape (n,): roads, as ``RoadStates.road`` numbers them."""
+    seconds: float
+    """Processor time."""
+    lost: int = 0
+    """At how many reports the model failed and the inference began anew."""
+
+
+class RoadAdversary:
+    """Adversaries on one map, who share what can be known of it beforehand."""
+
+    def __init__(
+        self,
+        roads: RoadNetwork,
+        movement: Movement | None = None,
+        *,
+        piece: float = 100.0,
+        farthest: float = 1_500.0,
+    ) -> None:
+        self._roads = roads
+        self._movement = movement or Movement()
+        self._farthest = farthest
+        self._reaches: dict[float, Reach] = {}
+        self.states = RoadStates.of(roads, piece)
+
+    @cached_property
+    def _nearby(self) -> NearbyRoads:
+        return NearbyRoads(self._roads)
+
+    def as_shown(self, sighted: Sighted) -> Finding:
+        """Takes the published positions for true."""
+        return self._filtered(lambda: sighted.shown)
+
+    def median(self, sighted: Sighted, window: int = 5) -> Finding:
+        """Filters by medians."""
+        return self._filtered(lambda: median_filter(sighted.shown, window))
+
+    def smoother(self, sighted: Sighted, acceleration: float = 1.0) -> Finding:
+        """Smooths, knowing how strong the noise is."""
+        deviation = math.sqrt(3) / sighted.epsilon
+        return self._filtered(
+            lambda: smoother(sighted.time, sighted.shown, deviation, acceleration)
+        )
+
+    def matching(self, sighted: Sighted) -> Finding:
+        """Matches to the map, taking the noise for planar Laplace drawn afresh."""
+        law = LaplaceNoise(self.states.middle, sighted.shown, sighted.epsilon)
+        return self.follow(sighted.time, law)
+
+    def informed(self, sighted: Sighted, noise: LocationNoise) -> Finding:
+        """Matches to the map with the mechanism's own law."""
+        return self.follow(sighted.time, self._law(sighted, noise))
+
+    def colluding(
+        self, time: Floats, places: Floats, distances: Floats, epsilon: Floats
+    ) -> Finding:
+        """Recipients at m places (m, 2) who pool their noisy distances (n, m)."""
+        return self.follow(time, Distances(self.states.middle, places, distances, epsilon))
+
+    def true_roads(self, time: Floats, track: Floats, error: float = _TRACKING_ERROR) -> Places:
+        """The roads of an exact track (n, 2), matched to the map with a receiver's error."""
+        law = GaussianNoise(self.states.middle, track, np.full(len(track), error))
+        return self.follow(time, law).road
+
+    def follow(self, time: Floats, law: NoiseLaw) -> Finding:
+        """The inference with any law of noise."""
+        longest = float(np.diff(time).max(initial=0.0))
+        reach = self._reach(min(self._farthest, max(200.0, self._movement.reach(longest))))
+        started = clock.process_time()
+        posterior = infer(time, law, reach, self._movement)
+        position = self._positions(posterior)
+        road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
+        return Finding(position, road, clock.process_time() - started, posterior.lost)
+
+    def nearest_roads(self, points: Floats) -> Places:
+        """The road nearest to each point, as ``RoadStates.road`` numbers them."""
+        edge = self._nearby.nearest_in_plane(points).edge
+        back = self._roads.reverse[edge]
+        return np.where(back >= 0, np.minimum(edge, back), edge)
+
+    def _law(self, sighted: Sighted, noise: LocationNoise) -> NoiseLaw:
+        middle, shown, epsilon = self.states.middle, sighted.shown, sighted.epsilon
+        if isinstance(noise, AngleSelection):
+            turns = (np.arange(_TURN_BINS) + 0.5) / _TURN_BINS * 2 * math.pi
+            return Turning(middle, shown, epsilon, wrapped_density(turns, noise.deviation))
+        if isinstance(noise, CorrelatedGaussian):
+            scale = np.array([gaussian_scale(float(e)) for e in epsilon])
+            kept = np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau)
+            return Remembering(middle, shown, scale, kept)
+        return LaplaceNoise(middle, shown, epsilon)
+
+    def _reach(self, limit: float) -> Reach:
+        if limit not in self._reaches:
+            self._reaches[limit] = self.states.reach(limit)
+        return self._reaches[limit]
+
+    def _filtered(self, estimate: Callable[[], Floats]) -> Finding:
+        started = clock.process_time()
+        position = estimate()
+        return Finding(position, self.nearest_roads(position), clock.process_time() - started)
+
+    @staticmethod
+    def _beliefs(posterior: Posterior) -> Sequence[tuple[Places, Floats]]:
+        return list(zip(posterior.piece, posterior.probability, strict=True))
+
+    def _positions(self, posterior: Posterior) -> Floats:
+        return np.array([self._centre(*of) for of in self._beliefs(posterior)])
+
+    def _centre(self, piece: Places, probability: Floats) -> Floats:
+        """The point with the least expected distance to the truck (Weiszfeld's iteration)."""
+        points = self.states.middle[piece]
+        centre = probability @ points
+        for _ in range(8):
+            weight = probability / np.maximum(np.hypot(*(points - centre).T), 1.0)
+            centre = weight @ points / weight.sum()
+        return np.asarray(centre)
+
+    def _road(self, piece: Places, probability: Floats) -> int:
+        """The most probable road, in either direction."""
+        roads, place = np.unique(self.states.road[piece], return_inverse=True)
+        return int(roads[np.bincount(place, probability).argmax()])
+
+
+def share_right(found: Places, true: Places) -> float:
+    """The share of reports at which the road is the true one."""
+    return float((found == true).mean())

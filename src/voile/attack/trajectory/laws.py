@@ -1,0 +1,182 @@
+"""How likely a truck's reports are from given pieces of roads: the laws of noise that he assumes.
+
+``Memoryless``     each report by itself: planar Laplace noise, Gaussian noise, distances to places
+``Turning``        planar Laplace radii, whose direction is that of the report before, turned
+``Remembering``    first-order autoregressive Gaussian noise
+
+Densities of a report are relative to that of the likeliest piece; what lies below ``FAINT`` of it
+is taken for impossible.
+
+Cost: O(s) for each report, s pieces.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numba import njit
+
+from voile.geodesy import Floats
+
+__all__ = [
+    "FAINT",
+    "Distances",
+    "Factors",
+    "GaussianNoise",
+    "LaplaceNoise",
+    "NoiseLaw",
+    "Remembering",
+    "Turning",
+    "pair_factor",
+]
+
+FAINT = 1e-12
+_ALONE, _TURNING, _REMEMBERING = range(3)
+_NOTHING = np.zeros((1, 2))
+_LEVEL = np.ones(1)
+
+
+@dataclass(frozen=True, eq=False)
+class Factors:
+    """The law of one report: a factor for each piece, and perhaps for each pair of pieces."""
+
+    density: Floats
+    """Shape (s,): of the report from each piece, at most 1."""
+    kind: int = _ALONE
+    memory: float = 0.0
+    """How much of the noise before is left, for remembering noise."""
+    precision: float = 0.0
+    """Half the inverse variance of what is new in remembering noise."""
+    turns: Floats = field(default_factory=lambda: _LEVEL)
+    """Shape (b,): density of a turn in b equal parts of the circle, for turning noise."""
+    noise: Floats = field(default_factory=lambda: _NOTHING)
+    """Shape (s, 2): the noise from each piece, or its direction in turns, as pairs need it."""
+
+
+class NoiseLaw(Protocol):
+    """The law of the reports of one trip."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report, given the one before."""
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def pair_factor(pair: Any, i: int, j: int) -> float:
+    """The factor of going from piece i at the report before to piece j at this one."""
+    kind, memory, precision, turns, before, now = pair
+    if kind == _TURNING:
+        turn = now[j, 0] - before[i, 0]
+        return float(turns[int((turn - math.floor(turn)) * len(turns)) % len(turns)])
+    if kind == _REMEMBERING:
+        east = now[j, 0] - memory * before[i, 0]
+        north = now[j, 1] - memory * before[i, 1]
+        return math.exp(-precision * (east * east + north * north))
+    return 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class LaplaceNoise:
+    """Planar Laplace noise, drawn afresh: density proportional to e^(-epsilon r)."""
+
+    middle: Floats
+    """Shape (s, 2): the pieces, in metres."""
+    shown: Floats
+    """Shape (n, 2): the published positions, in metres."""
+    epsilon: Floats
+    """Shape (n,), per metre."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report."""
+        noise = self.shown[report] - self.middle
+        return Factors(_relative(-self.epsilon[report] * np.hypot(noise[:, 0], noise[:, 1])))
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianNoise:
+    """Gaussian noise, drawn afresh; ``scale`` (n,) in metres per axis."""
+
+    middle: Floats
+    shown: Floats
+    scale: Floats
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report."""
+        noise = (self.shown[report] - self.middle) / self.scale[report]
+        return Factors(_relative(-0.5 * (noise**2).sum(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Noisy distances to m places, each with Laplace noise; those who know them pool them."""
+
+    middle: Floats
+    places: Floats
+    """Shape (m, 2): the places, in metres."""
+    shown: Floats
+    """Shape (n, m): the published distances; 0 stands for all that fell below."""
+    epsilon: Floats
+    """Shape (n,), per metre."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report."""
+        log = np.zeros(len(self.middle))
+        for place, shown in zip(self.places, self.shown[report], strict=True):
+            far = np.hypot(*(self.middle - place).T)
+            if shown > 0:
+                log -= self.epsilon[report] * np.abs(shown - far)
+            else:  # the chance of a value at or below 0
+                log += np.log(0.5) - self.epsilon[report] * far
+        return Factors(_relative(log))
+
+
+@dataclass(frozen=True, eq=False)
+class Turning:
+    """Planar Laplace radii in directions that turn from report to report."""
+
+    middle: Floats
+    shown: Floats
+    epsilon: Floats
+    turn_density: Floats
+    """Shape (b,): of the turn in each of b equal parts of the circle, from 0; any unit."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report, given the one before."""
+        noise = self.shown[report] - self.middle
+        density = _relative(-self.epsilon[report] * np.hypot(noise[:, 0], noise[:, 1]))
+        direction = np.arctan2(noise[:, :1], noise[:, 1:]) / (2 * math.pi)
+        kind = _TURNING if report else _ALONE
+        return Factors(density, kind, turns=self.turn_density, noise=direction)
+
+
+@dataclass(frozen=True, eq=False)
+class Remembering:
+    """First-order autoregressive Gaussian noise."""
+
+    middle: Floats
+    shown: Floats
+    scale: Floats
+    """Shape (n,): standard deviation per axis, in metres."""
+    kept: Floats
+    """Shape (n,): the correlation with the noise before, in deviations; unused for the first."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report, given the one before."""
+        noise = self.shown[report] - self.middle
+        deviations = (noise**2).sum(axis=1) / self.scale[report] ** 2
+        if not report:
+            return Factors(_relative(-0.5 * deviations), noise=noise)
+        # The law given the noise before is a factor of pairs; alone, only the impossible is out.
+        possible = (deviations < -2 * math.log(FAINT)).astype(np.float64)
+        kept = float(self.kept[report])
+        variance = self.scale[report] ** 2 * max(1 - kept * kept, 1e-12)
+        memory = kept * float(self.scale[report] / self.scale[report - 1])
+        return Factors(possible, _REMEMBERING, memory, float(0.5 / variance), noise=noise)
+
+
+def _relative(log_density: Floats) -> Floats:
+    """Densities relative to the largest; 0 for the faint ones."""
+    density = np.exp(log_density - log_density.max())
+    return np.where(density >= FAINT, density, 0.0)
