@@ -41,6 +41,8 @@ from voile.roads.network import Places, RoadNetwork
 __all__ = ["Finding", "RoadAdversary", "Sighted", "share_right"]
 
 _TURN_BINS = 4096
+_MEDIAN_RADIUS = 1.678347
+"""Of planar Laplace noise, times epsilon."""
 _TRACKING_ERROR = 15.0
 """Metres: what exact positions of a receiver are off by."""
 
@@ -145,13 +147,17 @@ class RoadAdversary:
 
     def _law(self, sighted: Sighted, noise: LocationNoise) -> NoiseLaw:
         middle, shown, epsilon = self.states.middle, sighted.shown, sighted.epsilon
+        # A truck is somewhere on its piece, not in the middle: per axis, in metres.
+        blur = float(np.median(self.states.length)) / math.sqrt(24)
         if isinstance(noise, AngleSelection):
             turns = (np.arange(_TURN_BINS) + 0.5) / _TURN_BINS * 2 * math.pi
-            return Turning(middle, shown, epsilon, wrapped_density(turns, noise.deviation))
+            seen_from = float(np.median(_MEDIAN_RADIUS / epsilon))
+            deviation = math.hypot(noise.deviation, math.sqrt(2) * blur / seen_from)
+            return Turning(middle, shown, epsilon, wrapped_density(turns, deviation))
         if isinstance(noise, CorrelatedGaussian):
             scale = np.array([gaussian_scale(float(e)) for e in epsilon])
             kept = np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau)
-            return Remembering(middle, shown, scale, kept)
+            return Remembering(middle, shown, scale, kept, blur)
         return LaplaceNoise(middle, shown, epsilon)
 
     def _reach(self, limit: float) -> Reach:

@@ -161,6 +161,8 @@ class Remembering:
     """Shape (n,): standard deviation per axis, in metres."""
     kept: Floats
     """Shape (n,): the correlation with the noise before, in deviations; unused for the first."""
+    blur: float = 0.0
+    """Metres per axis by which a truck may be off the middle of its piece."""
 
     def factors(self, report: int) -> Factors:
         """The law of a report, given the one before."""
@@ -171,8 +173,9 @@ class Remembering:
         # The law given the noise before is a factor of pairs; alone, only the impossible is out.
         possible = (deviations < -2 * math.log(FAINT)).astype(np.float64)
         kept = float(self.kept[report])
-        variance = self.scale[report] ** 2 * max(1 - kept * kept, 1e-12)
         memory = kept * float(self.scale[report] / self.scale[report - 1])
+        variance = self.scale[report] ** 2 * (1 - kept * kept)
+        variance = max(variance + self.blur**2 * (1 + memory * memory), 1e-6)
         return Factors(possible, _REMEMBERING, memory, float(0.5 / variance), noise=noise)
 
 
