@@ -26,6 +26,8 @@ NAMES = (
     "ranking",
     "ranking_tables",
     "ranking_process",
+    "study_grid",
+    "shuffle_process",
 )
 
 

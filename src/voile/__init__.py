@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voile.publish.dp_generalization import DPGeneralization
     from voile.publish.generalization import Generalization
     from voile.publish.ke_anonymity import KEAnonymity
+    from voile.publish.m_shuffle import MShuffle
     from voile.publish.ranking.publisher import Ranking
     from voile.query import answer
     from voile.randomness import Randomness
@@ -48,6 +49,7 @@ _HOMES = {
     "IdentificationAttack": "voile.attack",
     "Guarantee": "voile.release.release",
     "KEAnonymity": "voile.publish.ke_anonymity",
+    "MShuffle": "voile.publish.m_shuffle",
     "Method": "voile.schema.plan",
     "Plan": "voile.schema.plan",
     "Randomness": "voile.randomness",
@@ -72,6 +74,7 @@ __all__ = [
     "Guarantee",
     "IdentificationAttack",
     "KEAnonymity",
+    "MShuffle",
     "Method",
     "Plan",
     "Randomness",

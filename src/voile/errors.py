@@ -19,8 +19,10 @@ Anything that is not a ``VoileError`` is a fault of Voile and exits with status 
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
+from pathlib import Path
 from typing import ClassVar
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "TableError",
     "VoileError",
     "nearest",
+    "place_of_fault",
 ]
 
 
@@ -80,3 +83,12 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A hint such as ``; did you mean 'salary'?``, or nothing where no known name is near."""
     match = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]!r}?" if match else ""
+
+
+def place_of_fault(error: BaseException) -> str:
+    """What an unexpected exception is and where it was raised: "KeyError in plans.py, line 7".
+
+    Its message may quote a private value, so it is not shown.
+    """
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"

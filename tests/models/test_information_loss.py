@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from voile.models.information_loss import (
     attribute_losses,
     average_class_size,
+    certainty_penalties,
     discernibility,
+    entropies_of_runs,
+    non_uniform_entropy,
     precision,
     product_of_losses,
 )
@@ -93,6 +96,15 @@ def test_precision_equals_a_mean_over_cells(rows, suppressed, data):
     assert found == pytest.approx(1 - np.mean(climbed))
 
 
+@pytest.mark.parametrize(
+    ("race", "zip_code", "expected"), [(1, 0, 0.75), (1, 1, 0.58), (0, 2, 0.67), (0, 1, 0.83)]
+)
+def test_precision_of_sweeney(race, zip_code, expected):
+    """The four generalizations of her twelve rows of race and ZIP code, heights 2 and 3."""
+    levels, heights = np.array([race, zip_code]), np.array([2, 3])
+    assert precision(np.array([12]), levels, heights) == pytest.approx(expected, abs=0.005)
+
+
 def test_precision_of_one_node_for_all_rows():
     """One node for all rows: 1 - (2/4 + 1/2 + 0) / 3; and 1 where nothing was published."""
     rows = np.array([3, 5])
@@ -119,3 +131,52 @@ def test_average_class_size_is_one_at_best():
     assert average_class_size(np.array([5, 10]), 5) == 1.5
     with pytest.raises(ValueError, match="no group was published"):
         average_class_size(np.array([], dtype=np.int64), 5)
+
+
+@given(sizes, left_out, st.data())
+def test_certainty_penalties_equal_a_mean_over_cells(rows, suppressed, data):
+    """Each published cell costs its size, each suppressed one 1, on average."""
+    size = np.array([[data.draw(st.floats(0, 1)) for _ in range(2)] for _ in rows])
+    found = certainty_penalties(rows, size, suppressed)
+    for j in range(2):
+        cells = [s for n, s in zip(rows, size[:, j], strict=True) for _ in range(n)]
+        assert found[j] == pytest.approx(np.mean([*cells, *[1.0] * suppressed]))
+
+
+runs = st.lists(st.integers(1, 9), min_size=1, max_size=8)
+
+
+@given(runs, st.data())
+def test_entropies_of_runs_equal_their_definition(rows, data):
+    """- sum of p log2 p over the values of a run."""
+    start = data.draw(st.integers(0, len(rows) - 1))
+    stop = data.draw(st.integers(start + 1, len(rows)))
+    p = np.array(rows[start:stop]) / sum(rows[start:stop])
+    (found,) = entropies_of_runs(np.array(rows), np.array([start]), np.array([stop]))
+    assert found == pytest.approx(-(p * np.log2(p)).sum(), abs=1e-9)
+
+
+@given(st.lists(runs, min_size=1, max_size=4), left_out)
+def test_non_uniform_entropy_equals_a_sum_over_rows(cells, suppressed):
+    """-log2 Pr(value | cell) of each row, over the same for a single cell of all."""
+    counts = np.array([n for cell in cells for n in cell])
+    stop = np.cumsum([len(cell) for cell in cells])
+    bits = entropies_of_runs(counts, stop - [len(cell) for cell in cells], stop)
+    (whole,) = entropies_of_runs(counts, np.array([0]), np.array([len(counts)]))
+    rows = np.array([sum(cell) for cell in cells])
+    lost = sum(-n * np.log2(n / sum(cell)) for cell in cells for n in cell)
+    total = -(counts * np.log2(counts / counts.sum())).sum()
+    if total > 0:
+        assert non_uniform_entropy(rows, bits, whole) == pytest.approx(lost / total, abs=1e-9)
+    found = non_uniform_entropy(rows, bits, whole, suppressed)
+    share = suppressed / (rows.sum() + suppressed)
+    assert found >= share - 1e-9 or total <= 0
+
+
+def test_the_ends_of_non_uniform_entropy():
+    """Values as they are lose nothing, one cell or no rows all; one value has nothing to lose."""
+    none = np.array([], dtype=np.int64)
+    assert non_uniform_entropy(np.array([2, 2]), np.zeros(2), 1.0) == 0
+    assert non_uniform_entropy(np.array([4]), np.ones(1), 1.0) == 1
+    assert non_uniform_entropy(none, np.array([]), 1.0, 4) == 1
+    assert non_uniform_entropy(np.array([4]), np.zeros(1), 0.0) == 0

@@ -10,12 +10,17 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
 
 from tests.table.engine import ROLES, ROWS, frame_of
 from tests.table.generalization_contract import GeneralizationContract
 from tests.table.perturbation_contract import PerturbationContract
 from tests.table.ranking_contract import RankingContract
+from tests.table.shuffle_contract import (
+    FALSE_ALARM,
+    ShuffleContract,
+    naive_arrangements,
+    uniform,
+)
 from voile.errors import PlanError, TableError
 from voile.randomness import Randomness
 from voile.schema.plan import ColumnPlan, Plan
@@ -36,7 +41,9 @@ def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> Kno
     return KnownRows(identities[order], contents, classes[order], held, len(released))
 
 
-class EngineContract(GeneralizationContract, PerturbationContract, RankingContract):
+class EngineContract(
+    GeneralizationContract, PerturbationContract, RankingContract, ShuffleContract
+):
     """Promises of ``PrivateTable`` and of the ``PublishedTable`` that it makes."""
 
     def one_block(
@@ -98,28 +105,19 @@ class EngineContract(GeneralizationContract, PerturbationContract, RankingContra
         """
         rows = [(20 + i, "Aix", float(i)) for i in range(4)]
         table = self.table(rows)
-        seen = Counter(
-            tuple(self.rows_of(self.one_block(table, seed)).sort("age")["salary"].to_list())
+        seen = [
+            tuple(self.rows_of(self.one_block(table, seed)).sort("age")["salary"])
             for seed in range(3_000)
-        )
-        assert len(seen) == 24
-        assert stats.chisquare(list(seen.values())).pvalue > 1e-6
-        wrong: Counter[tuple[int, ...]] = Counter()
-        rng = np.random.default_rng(0)
-        for _ in range(3_000):
-            places = [0, 1, 2, 3]
-            for place in range(4):
-                other = int(rng.integers(4))
-                places[place], places[other] = places[other], places[place]
-            wrong[tuple(places)] += 1
-        assert stats.chisquare(list(wrong.values())).pvalue < 1e-6
+        ]
+        assert uniform(seen, 24) > FALSE_ALARM
+        assert uniform(naive_arrangements(4, 3_000), 24) < FALSE_ALARM
 
     def test_no_order_tells_who_had_which_value(self) -> None:
         """Over 400 releases, the first published row had each of 4 values alike (alarm 1e-6)."""
         rows = [(20 + i, "Aix", float(i)) for i in range(4)]
         table = self.table(rows)
         first = [self.rows_of(self.one_block(table, seed))["salary"][0] for seed in range(400)]
-        assert stats.chisquare(list(Counter(first).values())).pvalue > 1e-6
+        assert uniform(first, 4) > FALSE_ALARM
 
     def test_two_unseeded_releases_differ(self) -> None:
         """Secure randomness never repeats: 50 rows agree twice with probability 1 / 50!."""

@@ -99,6 +99,7 @@ class DifferencingAttack:
             victims=found.victims(self.most),
             assumptions=(_ALWAYS_ASSUMED, *inference.assumptions),
             notes=inference.notes,
+            chance=found.chance,
         )
 
     def _terms(self, new: Release, name: str) -> tuple[int, Decimal]:

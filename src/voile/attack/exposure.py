@@ -32,6 +32,9 @@ class Exposure:
     """How many people each of them stands for."""
     everybody: int
     """People in all releases together."""
+    chance: float
+    """Mean over all people of the chance to guess among the values left, or somewhat more: where a
+    person is in one of several groups, the richest of them may stand for all."""
     _cells_of: _Grouped
     _values_of: _Grouped
 
@@ -83,6 +86,7 @@ def exposure(inference: Inference, k: int, e: int) -> Exposure:
         persons=present[worst],
         people=people[present[worst]],
         everybody=int(people.sum()),
+        chance=float((people[present] / distinct).sum() / max(people.sum(), 1)),
         _cells_of=cells_of,
         _values_of=values_of,
     )

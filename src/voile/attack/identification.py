@@ -22,11 +22,10 @@ line equally likely, and trusts its best guess up to twice as much as it should 
 in five clusters, epsilon = 1: 0.034, and right in 0.018).
 
 Algorithm: each column weighs every pair of a target and a published row (``release.reading``);
-weights are multiplied, and normalized over the rows.  With ``population`` they are first divided
-by their mean over the targets, which is Bayes' rule for others drawn like the targets.
+weights are multiplied, and normalized over the rows (``posterior``).  With ``population`` they
+are first divided by their mean over the targets: Bayes' rule for others drawn like the targets.
 
-Cost: O(t n m) for t targets, n different published rows and m columns, some 30 ns a pair and
-column with noise; memory for a few million pairs.
+Cost: that of ``posterior``.
 
 Departures from the source: scales of the noise are known; clusters are recognised by the widths of
 intervals; values clamped to public bounds are accounted for (``release.reading.noise``).
@@ -41,19 +40,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.knowledge import check_targets, checked_columns, nobody_known
 from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.errors import InputError, nearest
-from voile.randomness import Randomness
-from voile.release.reading.sightings import (
-    People,
-    PublishedRows,
-    Sightings,
-    known_columns,
-    texts_of,
+from voile.attack.posterior import (
+    PAIRS,
+    draw_targets,
+    posteriors,
+    rows_of_people,
+    sampling,
+    worst_and_typical,
 )
+from voile.randomness import Randomness
+from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.dictionary import encode
 from voile.table.frames import from_native
 
 __all__ = ["IdentificationAttack"]
@@ -61,8 +61,7 @@ __all__ = ["IdentificationAttack"]
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
 
-_PAIRS = 1 << 21
-"""Pairs of a target and a row that are weighed at a time."""
+_PAIRS = PAIRS
 
 
 @dataclass(frozen=True)
@@ -82,14 +81,17 @@ class IdentificationAttack:
     """Whether the adversary knows how the values of all people are distributed."""
 
     def __post_init__(self) -> None:
-        if self.targets is not None and self.targets < 1:
-            msg = "the number of targets must be at least 1"
-            raise InputError(msg)
-        if self.columns is not None:
-            object.__setattr__(self, "columns", tuple(dict.fromkeys(self.columns)))
-            if self.link in self.columns:
-                msg = f"column {self.link!r} is the link, which the adversary must not know"
-                raise InputError(msg)
+        check_targets(self.targets)
+        object.__setattr__(self, "columns", checked_columns(self.columns, self.link))
+
+    @property
+    def name(self) -> str:
+        """The name by which a command or a study asks for the attack."""
+        return "identification"
+
+    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
+        """Why the attack makes no sense for a release, as a clause; None where it does."""
+        return nobody_known(release, self.columns)
 
     def run(
         self,
@@ -106,21 +108,24 @@ class IdentificationAttack:
         frame, _ = from_native(original)
         people, published = People(frame, plan), PublishedRows.of(release)
         columns = known_columns(published, people, self.columns, self.link)
-        targets = self._targets(people, columns, randomness or Randomness.secure())
+        drawn_by = randomness or Randomness.secure()
+        targets = draw_targets(people, columns, self.targets, drawn_by, self.link)
         sightings = Sightings.of(published, people, columns, targets)
         truth = None
         if self.link is not None:
-            truth = _own_sightings(published, people, self.link, targets, sightings.place)
+            rows = rows_of_people(published, people, self.link, targets)
+            # The last entry, to which -1 leads, stands for rows that were not published.
+            truth = np.append(sightings.place, -1)[rows]
         beliefs = _beliefs(sightings, truth, len(targets), self.population)
-        chance = _sampling(release)
+        chance = sampling(release)
         beliefs = beliefs.sampled(chance)
         described = frame.select(columns)
         worst, typical = (
             Target(described.row(int(targets[i]), named=True), float(beliefs.aimed[i]))
-            for i in beliefs.worst_and_typical()
+            for i in worst_and_typical(beliefs.aimed)
         )
         return AttackOutcome(
-            attack="identification",
+            attack=self.name,
             goal="the best guess among the published rows is the target's own row",
             targets=len(targets),
             checked=beliefs.checked,
@@ -132,18 +137,6 @@ class IdentificationAttack:
             assumptions=tuple(self._assumptions(columns, chance)),
             notes=(*sightings.notes, *_notes(beliefs, truth)),
         )
-
-    def _targets(self, people: People, columns: Sequence[str], randomness: Randomness) -> Places:
-        """Places of the targets: a function of what rows hold, not of where they stand."""
-        count = people.frame.height
-        if self.targets is None or count <= self.targets:
-            return np.arange(count)
-        from voile.table.identity import unique_row_words  # noqa: PLC0415 - compiled code
-
-        link = [self.link] if self.link in people.frame.columns else []
-        known = [encode(people.column(name)) for name in (*sorted(columns), *link)]
-        words = unique_row_words(known, randomness.key("targets"))
-        return np.sort(np.argsort(words)[: self.targets])
 
     def _assumptions(self, columns: Sequence[str], chance: float) -> Iterator[str]:
         named = ", ".join(columns)
@@ -203,93 +196,33 @@ class _Beliefs:
         """By how much a target is given away: the probability of the true row, or of the best."""
         return self.true if self.checked else self.best
 
-    def worst_and_typical(self) -> tuple[int, int]:
-        """The targets with the largest and with the median probability."""
-        order = np.argsort(self.aimed, kind="stable")
-        return int(order[-1]), int(order[(len(order) - 1) // 2])
-
 
 def _beliefs(
     sightings: Sightings, truth: Places | None, targets: int, population: bool
 ) -> _Beliefs:
-    """Normalize the weights of all rows for each of t targets.
+    """What the probabilities of all rows come to for each of t targets.
 
     ``truth`` (t,) is the sighting of each target's own row, -1 where it was not published.
     """
-    parts = _chunks(targets, len(sightings.rows))
-    usual = _log_mean_weights(sightings, parts) if population else np.zeros(len(sightings.rows))
     own = np.full(targets, -1) if truth is None else truth
-    judged = [_judged(sightings, part, usual, own[part]) for part in parts]
+    chunks = posteriors(sightings, targets, population=population, pairs=_PAIRS)
+    judged = [_judged(weights, sightings.rows, own[chunk]) for chunk, weights in chunks]
     sums = (np.concatenate(numbers) for numbers in zip(*judged, strict=True))
     return _Beliefs(truth is not None, *sums)
 
 
-def _judged(
-    sightings: Sightings, part: slice, usual: Floats, own: Places
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """The sums of ``_Beliefs`` for some of the targets."""
-    weights = _log_weights(sightings, part) - usual
-    top = weights.max(axis=1, keepdims=True)
-    best = weights == top
-    weights = np.exp(weights - np.where(np.isfinite(top), top, 0.0))
-    total = weights @ sightings.rows
-    fits = total > 0
-    total = np.where(fits, total, 1.0)
+def _judged(weights: Floats, rows: Places, own: Places) -> tuple[Floats, Floats, Floats, Floats]:
+    """The sums of ``_Beliefs`` for some of the targets; ``weights`` (targets, g)."""
+    top = weights.max(axis=1)
+    best = weights == top[:, np.newaxis]
     one = np.arange(len(own))
-    published = fits & (own >= 0)
+    published = (top > 0) & (own >= 0)
     return (
-        fits / total,
-        (weights**2 @ sightings.rows) / total**2,
-        published * best[one, own] / (best @ sightings.rows),
-        published * weights[one, own] / total,
+        top,
+        weights**2 @ rows,
+        published * best[one, own] / (best @ rows),
+        published * weights[one, own],
     )
-
-
-def _log_weights(sightings: Sightings, part: slice) -> Floats:
-    """Logarithms of the weights of all sightings for some of the targets; -inf rules one out."""
-    first, *others = sightings.evidence
-    weights = first.log_weights(part)
-    for evidence in others:
-        weights = weights + evidence.log_weights(part)
-    return weights
-
-
-def _log_mean_weights(sightings: Sightings, parts: Sequence[slice]) -> Floats:
-    """Logarithm of the mean weight of each sighting over the targets, up to a constant."""
-    total = np.full(len(sightings.rows), -np.inf)
-    for part in parts:
-        total = np.logaddexp(total, np.logaddexp.reduce(_log_weights(sightings, part)))
-    return np.where(np.isfinite(total), total, 0.0)
-
-
-def _chunks(targets: int, sightings: int) -> list[slice]:
-    size = max(1, _PAIRS // sightings)
-    return [slice(start, start + size) for start in range(0, targets, size)]
-
-
-def _own_sightings(
-    published: PublishedRows, people: People, link: str, targets: Places, place: Places
-) -> Places:
-    """The sighting of each target's own row by the link; -1 where it is not published."""
-    both = ((published.frame, "the release"), (people.frame, "the original"))
-    for frame, where in both:
-        if link not in frame.columns:
-            msg = f"{where} has no column {link!r} to link rows by{nearest(link, frame.columns)}"
-            raise InputError(msg)
-    for frame, where in both:
-        if frame[link].n_unique() < frame.height:
-            msg = f"column {link!r} of {where} does not tell rows apart; a link is unique"
-            raise InputError(msg)
-    row_of = {text: row for row, text in enumerate(texts_of(published.frame[link]))}
-    rows = [row_of.get(text, -1) for text in texts_of(people.column(link).gather(targets))]
-    # The last entry, to which -1 leads, stands for rows that were not published.
-    return np.append(place, -1)[rows]
-
-
-def _sampling(release: Release) -> float:
-    """The probability with which a row was sampled before it was published."""
-    beta = release.guarantee.parameters.get("beta", 1)
-    return float(beta) if isinstance(beta, int | float) and 0 < beta <= 1 else 1.0
 
 
 def _notes(beliefs: _Beliefs, truth: Places | None) -> Iterator[str]:

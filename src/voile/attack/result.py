@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.schema.numbers import decimals_of, units_of, unscaled
 
 __all__ = ["AttackResult", "Narrowing", "Place", "Victim"]
@@ -78,6 +79,10 @@ class Victim:
         """Which groups were intersected and subtracted, in words."""
         return "; ".join(place.sentence() for place in self.places)
 
+    def target(self) -> Target:
+        """The person as a target whose values left are all equally likely."""
+        return Target(self.quasi_identifiers, 1 / self.left.distinct)
+
     def document(self) -> dict[str, Any]:
         """The victim for JSON."""
         return {
@@ -111,6 +116,8 @@ class AttackResult:
     """What must be true for the claims to be true."""
     notes: tuple[str, ...] = ()
     """What was found on the way: people or values that left, releases that could not be used."""
+    chance: float = 0.0
+    """Mean over all people of the chance to guess a value among those left, or somewhat more."""
 
     @property
     def share(self) -> float:
@@ -137,6 +144,34 @@ class AttackResult:
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
         }
+
+    def outcome(self) -> AttackOutcome:
+        """The result beside those of other attacks: its targets are all people of the releases.
+
+        A success is a claim that follows from the published files, if what is assumed is true;
+        nothing follows without them, so the baseline is 0.  Made from published files alone.
+        """
+        alone = f"{self.exposed_alone:,}" if self.exposed_alone else "nobody"
+        compared = ", ".join(self.releases[1:]) or "no earlier release"
+        return AttackOutcome(
+            attack="differencing",
+            goal=(
+                f"fewer than {self.k:,} values of {self.sensitive!r} are possible for a person, "
+                f"or they span less than {self.e:,f}"
+            ),
+            targets=self.people,
+            checked=False,
+            success=Estimate.of_total(self.exposed, self.people),
+            probability=Estimate.of_total(self.chance * self.people, self.people),
+            baseline=0.0,
+            worst=self.worst.target() if self.worst else None,
+            typical=None,
+            assumptions=self.assumptions,
+            notes=(
+                f"compared with {compared}; the newest release alone exposes {alone}",
+                *self.notes,
+            ),
+        )
 
 
 def _groups(numbers: tuple[int, ...], last: str = "and") -> str:

@@ -13,27 +13,27 @@ import os
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
 from typing import NoReturn
 
 import click
 
-from voile.errors import VoileError
+from voile.errors import VoileError, place_of_fault
 from voile.version import VERSION
 
 __all__ = ["command", "main"]
 
 _COMMANDS = {
     "attack": "run the adversaries on a release",
+    "compare": "study a grid of plans side by side",
     "demo": "publish an example table twice, query it, attack it",
     "inspect": "what a table holds and how exposed it is",
     "ledger": "what has been promised so far",
     "pack": "pack parcels, private or published",
     "publish": "make one release",
     "query": "bounds and an estimate of an aggregate, from a release alone",
+    "study": "make one release, put it to the test, report on both",
 }
 _FAULT = 1
 _INTERRUPTED = 130
@@ -91,10 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 
 def _fault(error: BaseException) -> str:
-    # The message of an unexpected exception may quote a private value, so it is not shown.
-    frame = traceback.extract_tb(error.__traceback__)[-1]
     return (
-        f"voile: a fault of Voile: {type(error).__name__} in {Path(frame.filename).name}, line "
-        f"{frame.lineno}. Nothing was published. Please report it with these words; "
-        "VOILE_TRACEBACK=1 shows more, which may include private values"
+        f"voile: a fault of Voile: {place_of_fault(error)}. Nothing was published. Please report "
+        "it with these words; VOILE_TRACEBACK=1 shows more, which may include private values"
     )

@@ -13,10 +13,18 @@ Sources:
 - discernibility: Bayardo and Agrawal, "Data privacy through optimal k-anonymization" (ICDE 2005),
   section 2.3, equation C_DM;
 - average class size: LeFevre, DeWitt and Ramakrishnan, "Mondrian multidimensional k-anonymity"
-  (ICDE 2006), section 5.3, C_AVG.
+  (ICDE 2006), section 5.3, C_AVG;
+- normalized certainty penalty: Xu, Wang, Pei, Wang, Shi and Fu, "Utility-based anonymization using
+  local recoding" (KDD 2006), section 2.2; the single leaf that costs nothing is that of Ghinita,
+  Karras, Kalnis and Mamoulis, "Fast data anonymization with low information loss" (VLDB 2007);
+- non-uniform entropy: Gionis and Tassa, "k-Anonymization with minimal loss of information" (TKDE
+  2009), definition 4.3, after de Waal and Willenborg, "Information loss through global recoding and
+  local suppression" (1999); normalised as in ARX, by what is lost if nothing is published.
 
-Departures: suppressed rows count in all of them but the last, because what is not published is
-lost; each function says how.  The numbers of rows are private where the release does not show them.
+Departures: suppressed rows count in all of them but average class size, because what is not
+published is lost; each function says how.  Non-uniform entropy needs to know which row became
+which; where only the published values are known it is an expectation, see
+``non_uniform_entropy``.  The numbers of rows are private where the release does not show them.
 
 Cost: O(p m).
 """
@@ -31,7 +39,10 @@ from numpy.typing import NDArray
 __all__ = [
     "attribute_losses",
     "average_class_size",
+    "certainty_penalties",
     "discernibility",
+    "entropies_of_runs",
+    "non_uniform_entropy",
     "precision",
     "product_of_losses",
 ]
@@ -62,6 +73,55 @@ def attribute_losses(
 def product_of_losses(losses: NDArray[np.float64]) -> float:
     """The geometric mean of 1 + loss over the columns, minus 1; 0 is best, 1 worst."""
     return float(np.expm1(np.log1p(losses).mean())) if len(losses) else 0.0
+
+
+def certainty_penalties(
+    rows: NDArray[np.int64], size: NDArray[np.float64], suppressed: int = 0
+) -> NDArray[np.float64]:
+    """NCP of each column, shape (m,), between 0 and 1; its mean is that of the table.
+
+    A published cell costs the share of the domain that it covers, nothing if it is one value, a
+    cell of a suppressed row 1.
+
+    ``rows``: (p,), sizes of the groups; ``size``: (p, m), 0 where a cell shows a single value, else
+    the width of an interval over that of the domain, or leaves below a node over all leaves.
+    """
+    # The loss metric differs in that a single value covers a share, too.
+    return attribute_losses(rows, size, np.zeros(size.shape[1]), suppressed)
+
+
+def entropies_of_runs(
+    rows: NDArray[np.int64], start: NDArray[np.int64], stop: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """The entropy of the values of each run, in bits, shape (p,): of which value a row is.
+
+    ``rows``: (d,), original rows of each value, all above 0; a run is ``rows[start:stop]``.
+    """
+    counted = rows.astype(np.float64)
+    totals, logs = (
+        np.concatenate([[0.0], np.cumsum(part)]) for part in (counted, counted * np.log2(counted))
+    )
+    total = totals[stop] - totals[start]
+    bits: NDArray[np.float64] = np.log2(total) - (logs[stop] - logs[start]) / total
+    return np.where(stop - start == 1, 0.0, np.maximum(bits, 0.0))
+
+
+def non_uniform_entropy(
+    rows: NDArray[np.int64], bits: NDArray[np.float64], whole: float, suppressed: int = 0
+) -> float:
+    """Non-uniform entropy of a column, between 0 and 1: bits lost over bits that there were.
+
+    A published cell costs the entropy of the original values that it may stand for, a cell of a
+    suppressed row that of all.  Summed over the rows of a cell that is the source's sum of -log2
+    Pr(value | cell) where a value always becomes the same cell and no row is suppressed; elsewhere
+    it is what that sum is expected to be if a cell's rows are like all rows with such values.
+
+    ``rows``: (p,); ``bits``: (p,), see ``entropies_of_runs``; ``whole``: the entropy of the column.
+    """
+    total = int(rows.sum()) + suppressed
+    if not total or whole <= 0:
+        return 0.0
+    return float(np.clip((rows @ bits / whole + suppressed) / total, 0.0, 1.0))
 
 
 def precision(

@@ -36,6 +36,7 @@ from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.release.history import Blocks, History
+from voile.release.permutation import permutation_breaches
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers, decimals_of, exact_decimal, units_of
 from voile.table.polars_published import GROUP
@@ -145,6 +146,11 @@ def _check_epsilon(release: Release) -> None:
         raise ValueError(msg)
 
 
+def _check_permutation(release: Release) -> None:
+    for breach in permutation_breaches(release):
+        raise GuaranteeBrokenError(breach)
+
+
 _CHECKS: Mapping[str, Callable[[Release], None]] = {
     "ke-anonymity": _check_ke_anonymity,
     "k-anonymity": _check_k_anonymity,
@@ -152,6 +158,7 @@ _CHECKS: Mapping[str, Callable[[Release], None]] = {
     "differential-privacy": _check_differential_privacy,
     "differential-privacy-under-sampling": _check_sampled_generalization,
     "indistinguishability-within-clusters": _check_epsilon,
+    "permutation-within-clusters": _check_permutation,
 }
 """What measures each kind of guarantee."""
 

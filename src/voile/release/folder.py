@@ -21,7 +21,13 @@ from voile.release.release import Guarantee, Release, SeriesPlace
 from voile.table.opening import open_published
 from voile.table.protocol import Format
 
-__all__ = ["check_new_folder", "read_release", "write_release"]
+__all__ = [
+    "appearing_folder",
+    "check_new_folder",
+    "document_of",
+    "read_release",
+    "write_release",
+]
 
 DOCUMENT = "release.json"
 
@@ -53,9 +59,9 @@ def write_release(release: Release, path: str | Path, file_format: Format = "par
     Raises ``InputError`` where the folder exists or cannot be written; nothing is left then.
     """
     place = check_new_folder(path)
-    with _appearing(place) as folder:
+    with appearing_folder(place) as folder:
         release.table.write(folder, file_format)
-        document = json.dumps(_document(release), indent=2, ensure_ascii=False)
+        document = json.dumps(document_of(release), indent=2, ensure_ascii=False)
         with (folder / DOCUMENT).open("w", encoding="utf-8") as file:
             file.write(document + "\n")
             file.flush()
@@ -80,7 +86,8 @@ def read_release(path: str | Path) -> Release:
         raise TableError(msg) from None
 
 
-def _document(release: Release) -> dict[str, Any]:
+def document_of(release: Release) -> dict[str, Any]:
+    """What ``release.json`` says of a release."""
     document: dict[str, Any] = {
         "voile": release.voile,
         "method": dict(release.method),
@@ -113,8 +120,12 @@ def _release(document: Mapping[str, Any], folder: Path) -> Release:
 
 
 @contextmanager
-def _appearing(place: Path) -> Iterator[Path]:
-    """A hidden folder that is renamed to its place at the end, or removed."""
+def appearing_folder(place: Path, what: str = "the release", mode: int = 0o755) -> Iterator[Path]:
+    """A hidden folder that is renamed to its place at the end, or removed.
+
+    ``what`` it holds is for messages.  Raises ``InputError`` where the disk fails; nothing is left
+    then.
+    """
     parent = place.absolute().parent
     try:
         hidden = Path(tempfile.mkdtemp(prefix=".voile-", suffix=".partial", dir=parent))
@@ -123,7 +134,7 @@ def _appearing(place: Path) -> Iterator[Path]:
         raise InputError(msg) from None
     try:
         yield hidden
-        hidden.chmod(0o755 & ~_umask())
+        hidden.chmod(mode & ~_umask())
         _flush(hidden)
         check_new_folder(place)
         hidden.rename(place)
@@ -134,7 +145,7 @@ def _appearing(place: Path) -> Iterator[Path]:
             raise
     except OSError as error:
         reason = error.strerror or "input or output error"
-        msg = f"{place}: the release cannot be written ({reason}); mend the disk and publish again"
+        msg = f"{place}: {what} cannot be written ({reason}); mend the disk and run this again"
         raise InputError(msg) from None
     finally:
         shutil.rmtree(hidden, ignore_errors=True)

@@ -38,8 +38,9 @@ def number(value: object, *, texts: bool = False) -> Decimal | None:
     With ``texts``, "0.1" is a number as well: a parameter of a method may be one, so that Python
     can state every decimal exactly.
     """
-    known: tuple[type, ...] = (int, Decimal, float, str) if texts else (int, Decimal, float)
-    if isinstance(value, bool) or not isinstance(value, known):
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | float | str):
+        return None
+    if isinstance(value, str) and not texts:
         return None
     try:
         exact = exact_decimal(value)

@@ -74,8 +74,18 @@ class Books:
             self._history = self._ledger.load(self._series)
         return self._history
 
-    def commit(self, publication: Publication, progress: Callable[[str], None]) -> Publication:
-        """Enter a release, before anybody sees it; gives it back with notices about its account.
+    def told(self, publication: Publication) -> Publication:
+        """A publication with notices about its account; nothing is entered yet.
+
+        Raises ``RefusedError`` where it would spend more than is left.
+        """
+        charge = self._charge(publication)
+        if charge:
+            charge.refuse()
+        return _with_notices(publication, *self._account(publication, charge))
+
+    def commit(self, publication: Publication, progress: Callable[[str], None]) -> None:
+        """Enter a release, before anybody sees it.
 
         Raises ``RefusedError`` where it would spend more than is left, or another publisher was
         faster; then nothing is entered.
@@ -84,7 +94,6 @@ class Books:
         if self._ledger and (publication.history or charge):
             progress("committing the ledger")
             self._ledger.commit(self._history, publication.history, charge)
-        return _with_notices(publication, *self._account(publication, charge))
 
     def settle(self, publication: Publication) -> Publication:
         """Forget the rows that a release took up, once it stands."""

@@ -66,7 +66,7 @@ class StudyRecord:
     """``rows_in``, ``rows_out``, ``suppressed``, ``held``, ``carried``, ``objective``,
     ``summary``, ``notices``; private."""
     attacks: tuple[Document, ...]
-    """Documents of ``AttackOutcome``."""
+    """Documents of ``AttackOutcome``; numbers that are not finite are None, here and below."""
     attacks_skipped: tuple[Skipped, ...]
     utility: tuple[Document, ...]
     """Documents of ``Measurement``."""
@@ -92,6 +92,10 @@ class Point:
     message: str = ""
     """Why there is no record."""
     record: StudyRecord | None = None
+    risk: float | None = None
+    """The risk of the comparison, lower is safer; None where the study does not have it."""
+    loss: float | None = None
+    """The loss of the comparison, as measured; None where the study does not have it."""
 
 
 @dataclass(frozen=True)
@@ -102,13 +106,19 @@ class Comparison:
     plans: tuple[Document, ...]
     """The plans with lists from which the grid was made."""
     swept: Mapping[str, tuple[Any, ...]]
-    """For each parameter that differs ("method.k"), its values in order."""
+    """For each parameter that differs ("method.k"), its values in order; "plan" is the name of the
+    plan, where there are several."""
     points: tuple[Point, ...]
     risk: str
-    """The measure of risk of the frontier: the name of an attack, or "worst" (the largest
-    success rate of all attacks of a study)."""
+    """The measure of risk of the frontier: the name of an attack (its success rate), "worst" (the
+    largest success rate of all attacks of a study), or "gain" (of all attacks, the largest share
+    of what guessing leaves open that the attack finds: (success - baseline) / (1 - baseline))."""
     loss: str
-    """The measure of utility of the frontier."""
+    """The measure of utility of the frontier; empty where no study has any."""
     frontier: tuple[str, ...]
     """Names of the points that no other beats in both, by ascending risk."""
+    loss_better: str = "lower"
+    """Which of two values of ``loss`` is the better one: "lower" or "higher"."""
     versions: Mapping[str, str] = field(default_factory=dict)
+    notices: tuple[str, ...] = ()
+    """What a reader should know about all studies, a sentence each without a full stop."""

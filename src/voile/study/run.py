@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -27,7 +27,7 @@ from voile.study.books import Books
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.protocol import Format, PrivateTable
 
-__all__ = ["Intervals", "make_release"]
+__all__ = ["Intervals", "PendingRelease", "make_release", "prepare_release"]
 
 Intervals = Literal["columns", "text"]
 """An interval as two columns, ``NAME.low`` and ``NAME.high``, or as ``[low, high]`` in one."""
@@ -57,32 +57,84 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     that it took up from a pool wait again.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
+    pending = prepare_release(
+        source,
+        plan,
+        out,
+        ledger=ledger,
+        randomness=Randomness.secure() if seed is None else Randomness.seeded(seed),
+        intervals=intervals,
+        progress=progress,
+    )
+    file_format = file_format or pending.source_format
+
+    def write(publication: Publication) -> None:
+        if out is not None:
+            progress("writing")
+            write_release(publication.release, out, file_format)
+
+    return pending.appear(out, write, progress)
+
+
+@dataclass(frozen=True, eq=False)
+class PendingRelease:
+    """A checked release that nobody has seen yet and no ledger knows; private."""
+
+    publication: Publication
+    source_format: Format
+    books: Books
+
+    def appear(
+        self,
+        out: str | Path | None,
+        write: Callable[[Publication], None],
+        progress: Callable[[str], None],
+    ) -> Publication:
+        """Commit the ledger, let ``write`` make what then stands at ``out``, settle the pool.
+
+        Gives the publication with notices about its account.  Where ``write`` fails, rows that the
+        release took up wait again.
+        """
+        publication = self.books.told(self.publication)
+        self.books.commit(publication, progress)
+        try:
+            write(publication)
+        except BaseException:
+            self.books.take_back(publication, out)
+            raise
+        return self.books.settle(publication)
+
+
+def prepare_release(
+    source: Any,
+    plan: Plan,
+    out: str | Path | None = None,
+    *,
+    ledger: str | Path | None = None,
+    randomness: Randomness,
+    intervals: Intervals = "columns",
+    progress: Callable[[str], None] = lambda stage: None,
+) -> PendingRelease:
+    """All that comes before the commit: read, bind roles, load the books, publish, check.
+
+    Nothing is written, and the ledger stays as it is.  Raises as ``make_release`` does.
+    """
     publisher = publisher_of(plan.method)
     one_of("intervals", intervals, Intervals)
     if out is not None:
         check_new_folder(out)
     books = Books(plan, publisher, ledger)
     books.refuse_place(out)
-    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
-
     progress("reading")
     table = _read(source, plan, publisher, books.waiting_rows())
     history = books.history()
     progress("publishing")
     publication = publisher.prepare(table, randomness, history)
-    file_format = file_format or table.source_format
+    source_format = table.source_format
     del table
     progress("checking")
     check_release(publication.release)
-    publication = books.commit(_shown(publication, intervals), progress)
-    try:
-        if out is not None:
-            progress("writing")
-            write_release(publication.release, out, file_format)
-    except BaseException:
-        books.take_back(publication, out)
-        raise
-    return books.settle(publication)
+    return PendingRelease(_shown(publication, intervals), source_format, books)
 
 
 def _read(source: Any, plan: Plan, publisher: Publisher, carried: bytes | None) -> PrivateTable:

@@ -5,7 +5,8 @@ Cost: a sort of the distinct rows, and one look-up a row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
 
-__all__ = ["Codes", "common_codes", "joint_codes"]
+__all__ = ["Codes", "common_codes", "common_types", "joint_codes"]
 
 Codes = NDArray[np.int64]
+
+_RELAXED: Final = "vertical_relaxed"
 
 
 def common_codes(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[Codes]]:
@@ -41,24 +44,28 @@ def joint_codes(numbers: Sequence[ExactNumbers]) -> tuple[ExactNumbers, list[Cod
     return ExactNumbers(levels, scale), np.split(codes.astype(np.int64), ends)
 
 
-def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def common_types(schemas: Sequence[Mapping[str, pl.DataType]]) -> dict[str, pl.DataType]:
+    """The types in which columns of several tables are compared, by the names in the first.
+
+    That is the type which holds both, or else text; a number and a text are both text, so that 7
+    and "7" are one.
+    """
+    return {name: _common_type([schema[name] for schema in schemas]) for name in schemas[0]}
+
+
+def _common_type(types: Sequence[pl.DataType]) -> pl.DataType:
     coded = (pl.Categorical, pl.Enum)
-    plain = [
-        frame.with_columns(
-            pl.col(name).cast(pl.String)
-            for name, dtype in frame.schema.items()
-            if isinstance(dtype, coded)
-        )
-        for frame in frames
-    ]
-    columns = []
-    for name in plain[0].columns:
-        parts = [frame.select(name) for frame in plain]
-        numeric = {part[name].dtype.is_numeric() for part in parts}
-        if len(numeric) > 1:  # a number and a text: 7 and "7" are one
-            parts = [part.cast(pl.String) for part in parts]
-        try:
-            columns.append(pl.concat(parts, how="vertical_relaxed"))
-        except pl.exceptions.PolarsError:
-            columns.append(pl.concat([part.cast(pl.String) for part in parts]))
-    return pl.concat(columns, how="horizontal")
+    plain = [pl.String() if isinstance(dtype, coded) else dtype for dtype in types]
+    if len({dtype.is_numeric() for dtype in plain}) > 1:
+        return pl.String()
+    try:
+        empty = pl.concat([pl.Series(dtype=dtype).to_frame() for dtype in plain], how=_RELAXED)
+    except pl.exceptions.PolarsError:
+        return pl.String()
+    return empty.dtypes[0]
+
+
+def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    types = common_types([frame.schema for frame in frames])
+    as_types = [pl.col(name).cast(dtype) for name, dtype in types.items()]
+    return pl.concat([frame.select(as_types) for frame in frames])

@@ -34,7 +34,7 @@ from voile.table.dictionary import (
 from voile.table.numeric import distinct_values
 from voile.table.protocol import CombinationCounts, RowSample
 
-__all__ = ["Combinations", "combine", "count_combinations"]
+__all__ = ["Combinations", "combine", "count_combinations", "count_pairs"]
 
 _DENSE = 1 << 16
 _DENSE_PER_ROW = 2
@@ -108,7 +108,7 @@ def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
     Each column comes with the number of its distinct codes.
     """
     rows = len(columns[0][0])
-    limit = min(max(_DENSE, _DENSE_PER_ROW * rows), _LARGEST_TABLE)
+    limit = _table_limit(rows)
     stages: list[tuple[_Ranked, list[int]]] = []
     remaining = list(columns)
     while remaining:
@@ -125,6 +125,26 @@ def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
         stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
     last, _ = stages[-1]
     return Combinations(_unfolded(stages), last.rows, last.place)
+
+
+def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDArray[np.int64]]:
+    """Codes and rows of the c distinct pairs of two columns, ascending: three arrays, (c,) each.
+
+    Each column comes with the number of its distinct codes.  Cheaper than ``combine``: which pair
+    a row has is not asked.
+    """
+    size = first[1] * second[1]
+    if size <= _table_limit(len(first[0])):
+        counts = count_codes(_numbers([first, second], np.uint32), size)
+        present: NDArray[Any] = np.flatnonzero(counts)
+        rows = counts[present]
+    else:
+        numbers = _numbers([first, second], np.uint64)
+        sort_words(numbers, _WORD_BITS)
+        starts = _starts(numbers)
+        present, rows = numbers[starts], np.diff(starts, append=len(numbers))
+    one, other = np.divmod(present, present.dtype.type(second[1]))
+    return [one.astype(np.int64), other.astype(np.int64), rows]
 
 
 def _unfolded(stages: Sequence[tuple[_Ranked, Sequence[int]]]) -> list[Codes]:
@@ -175,12 +195,23 @@ def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
     else:
         order = np.argsort(numbers)
         numbers = numbers[order]
-    new = np.ones(len(numbers), dtype=bool)
-    np.not_equal(numbers[1:], numbers[:-1], out=new[1:])
-    starts = np.flatnonzero(new)
+    starts = _starts(numbers)
+    rows = np.diff(starts, append=len(numbers))
     place = np.empty(len(numbers), dtype=code_type(len(starts)))
-    place[order] = np.cumsum(new) - 1
-    return _Ranked(numbers[starts], np.diff(starts, append=len(numbers)), place)
+    place[order] = np.repeat(np.arange(len(starts), dtype=place.dtype), rows)
+    return _Ranked(numbers[starts], rows, place)
+
+
+def _starts(ascending: NDArray[Any]) -> NDArray[np.int64]:
+    """Where each distinct number stands first."""
+    new = np.ones(len(ascending), dtype=bool)
+    np.not_equal(ascending[1:], ascending[:-1], out=new[1:])
+    return np.flatnonzero(new)
+
+
+def _table_limit(rows: int) -> int:
+    """Numbers of so many rows are counted in a table where they are at most so large."""
+    return min(max(_DENSE, _DENSE_PER_ROW * rows), _LARGEST_TABLE)
 
 
 def _bits(rows: int) -> int:

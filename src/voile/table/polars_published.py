@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from polars import selectors
 
 from voile.errors import QueryError, TableError
-from voile.table.combinations import Combinations, combine
-from voile.table.dictionary import DictionaryColumn, count_codes, encode
+from voile.table.combinations import Combinations, combine, count_pairs
+from voile.table.dictionary import Codes, DictionaryColumn, count_codes, encode
 from voile.table.numeric import distinct_values, exact_numbers
 from voile.table.protocol import Format, GroupedValues, PublishedCells
 from voile.table.value_types import kind_of_type
@@ -63,11 +63,13 @@ class PolarsPublished:
     def group_values(self, column: str, group: str = GROUP) -> GroupedValues:
         """How often each value of a numeric column stands in each group."""
         groups, values = encode(self._frame[group]), encode(self._frame[column])
-        pairs = combine([(groups.codes, len(groups.values)), (values.codes, len(values.values))])
+        of_group, of_value, rows = count_pairs(
+            (groups.codes, len(groups.values)), (values.codes, len(values.values))
+        )
         return GroupedValues(
-            group=groups.values.cast(pl.Int64).to_numpy()[pairs.codes[0]],
-            values=exact_numbers(values.values)[pairs.codes[1]],
-            rows=pairs.rows,
+            group=groups.values.cast(pl.Int64).to_numpy()[of_group],
+            values=exact_numbers(values.values)[of_value],
+            rows=rows,
         )
 
     def group_members(
@@ -91,13 +93,13 @@ class PolarsPublished:
         if values.values.dtype.is_float() and not values.values.drop_nulls().is_finite().all():
             msg = f"column {sensitive!r} of the release holds NaN or an infinity"
             raise TableError(msg)
-        groups = self._combined(columns)
-        pairs = combine([(groups.place, len(groups.rows)), (values.codes, len(values.values))])
-        group, value = (codes.astype(np.int64) for codes in pairs.codes)
+        group, value, rows = count_pairs(
+            self._numbered(columns), (values.codes, len(values.values))
+        )
         return PublishedCells(
             group=group,
             value=value,
-            rows=pairs.rows,
+            rows=rows,
             values=distinct_values(values.values),
             total=count_codes(values.codes, len(values.values)),
         )
@@ -155,6 +157,14 @@ class PolarsPublished:
     def _combined(self, columns: Sequence[str]) -> Combinations:
         encoded = [self._encoded(name) for name in columns]
         return combine([(column.codes, len(column.values)) for column in encoded])
+
+    def _numbered(self, columns: Sequence[str]) -> tuple[Codes, int]:
+        """Which combination of values each row has, and how many combinations there are."""
+        if len(columns) == 1:
+            column = self._encoded(columns[0])
+            return column.codes, len(column.values)
+        found = self._combined(columns)
+        return found.place, len(found.rows)
 
     def _encoded(self, name: str) -> DictionaryColumn:
         column = self._frame[name]

@@ -9,7 +9,6 @@ longer methods cost stands in their modules.  Memory: one to four bytes a row an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from decimal import Decimal
 from functools import partial
@@ -23,11 +22,11 @@ from voile.errors import TableError
 from voile.randomness import Key, Randomness
 from voile.schema.ordered import places_in_order
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.arranging import arrange, require_free_names
 from voile.table.best_rows import BATCH_ROWS, Asked, Batch, UnusualError, find_best
 from voile.table.binding import BoundColumns
 from voile.table.combinations import count_combinations
 from voile.table.dictionary import Codes, DictionaryColumn, count_codes, look_up
+from voile.table.grouping import RowGroups, count_in_groups
 from voile.table.identity import Words, row_words, unique_row_words
 from voile.table.numeric import (
     broad_kind,
@@ -36,12 +35,14 @@ from voile.table.numeric import (
     require_finite,
     require_finite_numbers,
 )
+from voile.table.permuting import permute, permute_columns
 from voile.table.perturbing import perturb
-from voile.table.polars_published import GROUP, PolarsPublished
+from voile.table.polars_published import PolarsPublished
 from voile.table.protocol import (
     BlockAssignment,
     CombinationCounts,
     Format,
+    GroupCounts,
     KnownRows,
     Perturbation,
     Recoding,
@@ -49,12 +50,12 @@ from voile.table.protocol import (
     RowMatch,
     RowSample,
     RowScore,
+    Shuffle,
     TopRows,
     ValueCounts,
 )
 from voile.table.recoding import left_out, recode
 from voile.table.sampling import sample_rows
-from voile.table.shuffling import permute_within_runs
 
 __all__ = ["PolarsTable"]
 
@@ -142,20 +143,14 @@ class PolarsTable:
         randomness: Randomness,
     ) -> PolarsPublished:
         """The published columns with the values of one column permuted within each block."""
-        published = self._plan.roles.published
-        require_free_names(published, {GROUP: "the numbers of its groups"})
         permuted = self._column(column)
-        block = _block_of_rows(assignment, permuted.codes, match)
-        carried = [self._column(name) for name in published if name != column]
-        cells = _ordered_cells(assignment, _cells(permuted, match))
-        with ThreadPoolExecutor(2) as pool:  # rows and values are independent of each other
-            drawing = pool.submit(_drawn_values, *cells, randomness.key("permute", column))
-            group, *codes = arrange(block, int(block.max(initial=0)) + 1, carried)
-            coded = zip([*carried, permuted], [*codes, drawing.result()], strict=True)
-            decoded = pool.map(lambda pair: pair[0].decode(pair[1]), coded)
-            numbers = pl.Series(GROUP, group.astype(np.int32) + np.int32(1))
-            frame = pl.DataFrame([numbers, *decoded])
-        return self._release(frame.select(GROUP, *published))
+        counts = _counts_in_blocks(column, assignment, _cells(permuted, match))
+        sizes = np.zeros(int(assignment.block.max(initial=-1)) + 1, dtype=np.int64)
+        np.add.at(sizes, counts.group, counts.rows)
+        blocks = RowGroups(_block_of_rows(assignment, permuted.codes, match), sizes)
+        published = self._plan.roles.published
+        drawn = {column: lambda: counts}
+        return self._release(permute(self._bound, published, blocks, drawn, randomness))
 
     def sample_rows(self, probability: Decimal, randomness: Randomness) -> RowSample:
         """Draw each row with this probability, independently; see ``voile.table.sampling``."""
@@ -194,14 +189,29 @@ class PolarsTable:
         self, columns: Sequence[str], sample: RowSample | None = None
     ) -> CombinationCounts:
         """Rows by distinct combination of values of some columns, of all rows or of a sample."""
+        return count_combinations(self._countable(columns), sample)
+
+    def count_in_groups(
+        self, counts: CombinationCounts, group: NDArray[np.int64], columns: Sequence[str]
+    ) -> tuple[GroupCounts, ...]:
+        """Rows by group and distinct value, for each of some columns."""
+        groups = RowGroups.of(counts, group, self.rows)
+        return count_in_groups(self._countable(columns), groups)
+
+    def _countable(self, columns: Sequence[str]) -> list[DictionaryColumn]:
         counted = [self._column(name) for name in columns]
         for column in counted:
             require_finite(self._bound, column)
-        return count_combinations(counted, sample)
+        return counted
 
     def recode(self, recoding: Recoding) -> PolarsPublished:
         """The published columns with some of them recoded, in an order that tells nothing."""
         return self._release(recode(self._bound, self._plan.roles.published, recoding))
+
+    def shuffle(self, shuffle: Shuffle, randomness: Randomness) -> PolarsPublished:
+        """The published columns, some permuted within groups, in an order that tells nothing."""
+        published = self._plan.roles.published
+        return self._release(permute_columns(self._bound, published, shuffle, randomness))
 
     def left_out(self, recoding: Recoding) -> bytes:
         """The rows that a recoding does not publish, private: an Arrow IPC stream."""
@@ -295,18 +305,12 @@ def _block_of_rows(assignment: BlockAssignment, codes: Codes, match: RowMatch | 
     return of_rows
 
 
-def _ordered_cells(assignment: BlockAssignment, rows: Codes) -> tuple[Codes, Codes, Codes]:
-    """Block, value and number of rows of each published cell, by block and then by value."""
+def _counts_in_blocks(
+    column: str, assignment: BlockAssignment, rows: NDArray[np.int64]
+) -> GroupCounts:
+    """Rows of each block and value that is published; ``rows`` is by value and class."""
     value, row_class = np.nonzero((assignment.block >= 0) & (rows > 0))
     block = assignment.block[value, row_class]
     order = np.lexsort((value, block))
     value, row_class = value[order], row_class[order]
-    return block[order], value.astype(np.int32), rows[value, row_class]
-
-
-def _drawn_values(block: Codes, value: Codes, rows: Codes, key: Key) -> Codes:
-    """The value of each published row, by block, permuted uniformly within each block."""
-    drawn = np.repeat(value, rows)
-    first = np.flatnonzero(np.diff(block, prepend=-1))
-    permute_within_runs(drawn, np.add.reduceat(rows, first), key)
-    return drawn
+    return GroupCounts(column, block[order], value, rows[value, row_class])

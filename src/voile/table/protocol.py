@@ -32,6 +32,7 @@ __all__ = [
     "ColumnProfile",
     "CombinationCounts",
     "Format",
+    "GroupCounts",
     "GroupedValues",
     "KnownRows",
     "Perturbation",
@@ -44,6 +45,7 @@ __all__ = [
     "RowMatch",
     "RowSample",
     "RowScore",
+    "Shuffle",
     "TopRows",
     "ValueCounts",
     "Worth",
@@ -246,6 +248,21 @@ class CombinationCounts:
 
 
 @dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Private counts of one column within groups of rows.
+
+    Parallel arrays over the c distinct pairs of group and value, ascending by group, then by value.
+    """
+
+    column: str
+    group: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """A place among the distinct values of the column, as ``CombinationCounts`` has them."""
+    rows: NDArray[np.int64]
+    """At least 1."""
+
+
+@dataclass(frozen=True, eq=False)
 class RecodedColumn:
     """What a column shows in each of p groups."""
 
@@ -293,6 +310,18 @@ class Perturbation:
     """Shape (c,), in units of the grid."""
     clamp: tuple[int, int] | None = None
     """Least and largest published value, in units of the grid."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shuffle:
+    """A decision on which columns are permuted, each by itself, within which groups of rows."""
+
+    counts: CombinationCounts
+    """Of the columns that decide the group of a row."""
+    group: NDArray[np.int64]
+    """Shape (g,): the group of each combination, from 0; no number is left out."""
+    columns: tuple[str, ...]
+    """Published columns to permute; none of those that ``counts`` has."""
 
 
 class PublishedTable(Protocol):
@@ -418,12 +447,29 @@ class PrivateTable(Protocol):
         ``TableError``.
         """
 
+    def count_in_groups(
+        self, counts: CombinationCounts, group: NDArray[np.int64], columns: Sequence[str]
+    ) -> tuple[GroupCounts, ...]:
+        """Rows by group and distinct value, for each of some columns.
+
+        ``counts`` are of all rows, and ``group`` has the group of each combination, from 0.
+        Numeric columns must be finite; raises ``TableError``.
+        """
+
     def recode(self, recoding: Recoding) -> PublishedTable:
         """The published columns with some of them recoded, in an order that tells nothing.
 
         Rows stand by group, and within a group by their published contents; the number of the
         group, from 1, is the column ``group``.  A column that becomes an interval is published as
         ``NAME.low`` and ``NAME.high``, in its own place.
+        """
+
+    def shuffle(self, shuffle: Shuffle, randomness: Randomness) -> PublishedTable:
+        """The published columns, some permuted within groups, in an order that tells nothing.
+
+        Each permutation is uniform and independent of all others.  Rows stand by group, and within
+        a group by the contents of the columns that are not permuted; the number of the group,
+        from 1, is the column ``group``.
         """
 
     def top_rows(self, score: RowScore, top: int, *, ties: bool) -> TopRows:

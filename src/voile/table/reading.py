@@ -36,6 +36,7 @@ __all__ = [
     "read_batches",
     "read_column",
     "read_frame",
+    "scan_rows",
 ]
 
 SourceFormat = Literal["csv", "parquet", "arrow"]
@@ -183,6 +184,24 @@ def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     _common_schema(source)
     for file in source.files:
         yield from _batches(file, source.encoding, columns)
+
+
+def scan_rows(path: Path, columns: Sequence[str]) -> pl.LazyFrame:
+    """Some columns of all rows of a table; read when they are asked for where the format allows it.
+
+    That is Parquet and Arrow IPC files; others are read at once.  Raises TableError as
+    ``read_frame`` does; what is wrong in the midst of a file is found only when it is read.
+    """
+    source = _locate(path)
+    if source.encoding == "parquet":
+        _common_schema(source)
+        lazy = pl.scan_parquet(list(source.files), glob=False, hive_partitioning=False)
+    elif source.encoding == "ipc file":
+        _common_schema(source)
+        lazy = pl.scan_ipc(path, glob=False, hive_partitioning=False)
+    else:
+        lazy = read_frame(path, columns=columns).frame.lazy()
+    return lazy.select(column for column in lazy.collect_schema() if column in set(columns))
 
 
 def list_columns(path: Path) -> Mapping[str, pl.DataType | None]:

@@ -214,8 +214,6 @@ def test_the_order_of_adversaries_and_mechanisms_is_as_measured() -> None:
     assert informed[1] > max(none[1], median[1], smooth[1])
     assert informed == rates(laplace, "matching")
     turning = rates(AngleSelection(zones, 0.03), "informed")
-    remembering = rates(CorrelatedGaussian(zones, 120.0), "informed")
-    turning = rates(AngleSelection(zones, 0.03), "informed")
     assert turning[0] < informed[0]
     assert turning[1] > informed[1] + 0.05
 

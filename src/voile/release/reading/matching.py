@@ -13,27 +13,53 @@ Cost: O(t n) a column, and one level of the hierarchy more where the level is no
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evidence", "Intervals", "Labels"]
+from voile.table.combinations import combine
+from voile.table.dictionary import code_type
+
+__all__ = ["Chosen", "Covering", "Evidence", "Intervals", "Labels"]
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Chosen = slice | NDArray[np.int64]
+"""Some of the targets: neighbours, or any by their places."""
 
 
 class Evidence(Protocol):
     """What one column says of every pair of a target and a published row."""
 
-    def log_weights(self, targets: slice) -> Floats:
+    def log_weights(self, targets: Chosen) -> Floats:
         """How well each row fits each of some targets, shape (targets, n); -inf rules it out."""
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows, by their places, in this order."""
+
+
+class Covering(ABC):
+    """Evidence by which a row fits a target or does not, and nothing in between."""
+
+    @abstractmethod
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether each row fits each of some targets, shape (targets, n)."""
+
+    @abstractmethod
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows, by their places, in this order."""
+
+    def log_weights(self, targets: Chosen) -> Floats:
+        """0 where the row fits, else -inf."""
+        return np.where(self.covers(targets), 0.0, -np.inf)
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class Intervals(Covering):
     """Known numbers of t targets, and closed intervals in n rows."""
 
     known: Floats
@@ -44,24 +70,29 @@ class Intervals:
     missing_is_anything: bool = False
     """Whether a row that shows a missing value may have any."""
 
-    def log_weights(self, targets: slice) -> Floats:
-        """0 where the interval holds the number, else -inf."""
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether the interval holds the number."""
         known = self.known[targets, np.newaxis]
-        hidden = np.isnan(self.low) & np.isnan(self.high)
         covers = (self.low <= known) & (known <= self.high)
-        covers |= hidden & (np.isnan(known) | self.missing_is_anything)
-        return _log(covers)
+        hidden = np.isnan(self.low) & np.isnan(self.high)
+        if hidden.any():
+            covers |= hidden & (np.isnan(known) | self.missing_is_anything)
+        return covers
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows."""
+        return replace(self, low=self.low[rows], high=self.high[rows])
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class Labels(Covering):
     """What the values of t targets may have become, and the texts of n rows, as numbers."""
 
-    known: NDArray[np.int64]
+    known: NDArray[np.int32]
     """Shape (levels, t): a target fits a row whose text is that of any level."""
-    shown: NDArray[np.int64]
+    shown: NDArray[np.int32]
     """Shape (n,)."""
-    anything: NDArray[np.bool_]
+    anything: Mask
     """Shape (n,): rows whose text may stand for any value."""
 
     @classmethod
@@ -74,19 +105,53 @@ class Labels:
         """From texts: for each level what the t targets become, and what the n rows show."""
         codes: dict[str | None, int] = {}
 
-        def code(texts: Sequence[str | None]) -> NDArray[np.int64]:
+        def code(texts: Sequence[str | None]) -> NDArray[np.int32]:
             numbers = [codes.setdefault(text, len(codes)) for text in texts]
-            return np.array(numbers, dtype=np.int64)
+            return np.array(numbers, dtype=np.int32)
 
         wild = np.array([text in anything for text in shown], dtype=np.bool_)
         return cls(np.stack([code(texts) for texts in known]), code(shown), wild)
 
-    def log_weights(self, targets: slice) -> Floats:
-        """0 where the text may stand for the value, else -inf."""
-        levels = self.known[:, targets, np.newaxis]
-        covers = np.logical_or.reduce([level == self.shown for level in levels])
-        return _log(covers | self.anything)
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether the text may stand for the value."""
+        covers = self.known[0, targets, np.newaxis] == self.shown
+        for level in self.known[1:]:
+            covers |= level[targets, np.newaxis] == self.shown
+        if self.anything.any():
+            covers |= self.anything
+        return np.asarray(covers)
 
+    def fits_some_row(self) -> Mask:
+        """Shape (t,): whether any row may be that of each target."""
+        found = np.isin(self.known, self.shown).any(axis=0)
+        return np.asarray(found | self.anything.any())
 
-def _log(covers: NDArray[np.bool_]) -> Floats:
-    return np.where(covers, 0.0, -np.inf)
+    def fits_some_target(self, targets: Chosen) -> Mask:
+        """Shape (n,): whether each row may be that of any of some targets."""
+        found: Mask = np.isin(self.shown, self.known[:, targets]) | self.anything
+        return found
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows."""
+        return replace(self, shown=self.shown[rows], anything=self.anything[rows])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether a target fits the rows that show one text, and no other."""
+        return len(self.known) == 1 and not self.anything.any()
+
+    @classmethod
+    def joined(cls, labels: Sequence[Self]) -> Self:
+        """Exact labels of several columns as those of one: a row fits if it does in each column.
+
+        So any number of columns costs as much as one, for every pair.
+        """
+        targets = labels[0].known.shape[1]
+        columns = [np.concatenate((label.known[0], label.shown)) for label in labels]
+        sizes = [int(column.max(initial=0)) + 1 for column in columns]
+        coded = [
+            (column.astype(code_type(size)), size)
+            for column, size in zip(columns, sizes, strict=True)
+        ]
+        place = combine(coded).place.astype(np.int32)
+        return cls(place[np.newaxis, :targets], place[targets:], labels[0].anything)

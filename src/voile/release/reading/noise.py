@@ -37,7 +37,7 @@ release.  Division by m, which changes nothing where values are not clamped and 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import TableError
+from voile.release.reading.matching import Chosen
 
 __all__ = ["NoiseLaws", "NoisyEvidence", "Readings"]
 
@@ -227,7 +228,7 @@ class NoisyEvidence:
             _population=_Population.of(laws, bounds, _published_in(fits, readings.rows)),
         )
 
-    def log_weights(self, targets: slice) -> Floats:
+    def log_weights(self, targets: Chosen) -> Floats:
         """Logarithm of f / m of each published row for some of the targets, shape (targets, n)."""
         known = self.known[targets]
         chance, start = self._population.log_draws(known)
@@ -243,6 +244,10 @@ class NoisyEvidence:
         weights -= self._log_marginal
         weights[np.isnan(known)] = -np.inf
         return weights
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows; what others show of the population stays known."""
+        return replace(self, value=self.value[rows], fits=self.fits[rows])
 
     @cached_property
     def _alike(self) -> list[tuple[list[int], NDArray[np.intp]]]:

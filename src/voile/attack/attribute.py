@@ -1,0 +1,209 @@
+"""What all adversaries share who are after a sensitive value of a person they know.
+
+What it does: for t people whose values in some columns are known exactly, finds the probability of
+each value of a sensitive column: that of each published row to be the person's own
+(``posterior``), times what the row, or its group where values are permuted, shows of the column.
+
+Source: Machanavajjhala, Kifer, Gehrke and Venkitasubramaniam, "l-diversity: privacy beyond
+k-anonymity" (TKDD 2007), section 3.2, Theorem 3.1 with no knowledge beforehand: the belief in a
+value is its share among the rows that fit.
+
+Adversary: knows the release, the method with its parameters, public facts of the plan, and some
+columns of the target exactly (by default all quasi-identifiers); that the target is in the table;
+and the shares of the sensitive values in all published rows.  A target whom no published row fits
+was left out; of that one he believes these shares.  If rows were left out or sampled he supposes
+that the target's was not, or is like those that fit.
+
+Truth: the original holds the own value, so every success is counted.  Where the column itself was
+generalized, a guess is right if it covers the own value.
+
+Claim: for groups that do not overlap, and all people as targets, what he believes is what happens,
+group by group.  With noise he is as right as ``release.reading.noise``.
+
+Cost: O(t (g m + c)) for t targets, g different published rows of m known columns and c different
+pairs of these and sensitive values; memory for a few million pairs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from voile.attack.beliefs import Beliefs, Judged
+from voile.attack.knowledge import check_targets, checked_columns, nobody_known, require_sense
+from voile.attack.outcome import AttackOutcome, Estimate, Target
+from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling, worst_and_typical
+from voile.attack.wanted import Wanted, refusal_to_show, stem_of, with_texts
+from voile.errors import InputError, TableError
+from voile.randomness import Randomness
+from voile.release.reading.sightings import (
+    People,
+    Sightings,
+    known_columns,
+    shares_of,
+)
+from voile.release.release import Release
+from voile.schema.plan import Plan
+from voile.table.frames import from_native
+
+__all__ = ["AttributeAttack"]
+
+
+@dataclass(frozen=True)
+class AttributeAttack(ABC):
+    """An adversary who is after a sensitive value of people he knows."""
+
+    columns: Sequence[str] | None = None
+    """Columns of the original that the adversary knows; None: the quasi-identifiers."""
+    sensitive: str | None = None
+    """The column that he wants to know; None: the first sensitive one of the release."""
+    targets: int | None = 1000
+    """At how many people it is aimed, drawn from the original; None: at all."""
+
+    def __post_init__(self) -> None:
+        check_targets(self.targets)
+        object.__setattr__(self, "columns", checked_columns(self.columns))
+        if self.columns is not None and self.sensitive in self.columns:
+            msg = f"column {self.sensitive!r} cannot be both known and wanted"
+            raise InputError(msg)
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name by which a command or a study asks for the attack."""
+
+    @property
+    def distance(self) -> float | None:
+        """How far from a number a guess is right; None where it must be the value."""
+        return None
+
+    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
+        """Why the attack makes no sense for a release, as a clause; None where it does."""
+        wanted = self._wanted_in(release)
+        if wanted is None:
+            return "the release has no sensitive column"
+        if reason := refusal_to_show(release, wanted, plan):
+            return reason
+        return nobody_known(release, self.columns)
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """Attack a release of a table, given as a data frame of any kind; private.
+
+        ``randomness`` draws the targets.  Raises ``InputError``, ``TableError`` or ``PlanError``
+        where the release, the original and the plan disagree, or where the attack makes no sense.
+        """
+        require_sense(self.name, self.refusal(release, plan))
+        name = self._wanted_in(release)
+        assert name is not None
+        frame, _ = from_native(original)
+        people, published = People(frame, plan), with_texts(release, name)
+        if not frame.height:
+            msg = "the private original has no rows at which the attack could be aimed"
+            raise TableError(msg)
+        columns = known_columns(published, people, self.columns, name)
+        # Two who are known alike may differ in what is wanted: that tells them apart here.
+        drawn_by = randomness or Randomness.secure()
+        targets = draw_targets(people, (*columns, name), self.targets, drawn_by)
+        count = len(targets)
+        wanted = Wanted(published, people, name, targets, self.distance)
+        sightings = Sightings.of(published, people, columns, targets)
+        parts = [(self._judged(b), b.fits) for b in _beliefs(wanted, sightings)]
+        judged = Judged.joined([judged for judged, _ in parts])
+        nowhere = count - sum(int(fits.sum()) for _, fits in parts)
+        described = frame.select(columns)
+        worst, typical = (
+            Target(described.row(int(targets[i]), named=True), float(judged.probability[i]))
+            for i in worst_and_typical(judged.probability)
+        )
+        return AttackOutcome(
+            attack=self.name,
+            goal=self._goal(wanted),
+            targets=count,
+            checked=True,
+            success=Estimate.of_total(float(judged.success.sum()), count),
+            probability=Estimate.of_total(float(judged.probability.sum()), count),
+            baseline=float(judged.baseline.mean()),
+            worst=worst,
+            typical=typical,
+            assumptions=(
+                *_assumed(columns, wanted, release),
+                *self._assumptions(wanted),
+            ),
+            notes=(
+                *_notes(release, wanted, nowhere),
+                *self._notes(judged, wanted),
+                *sightings.notes,
+            ),
+        )
+
+    @abstractmethod
+    def _goal(self, wanted: Wanted) -> str:
+        """What counts as a success, as a clause."""
+
+    @abstractmethod
+    def _judged(self, beliefs: Beliefs) -> Judged:
+        """What the attack comes to for some of the targets."""
+
+    def _assumptions(self, wanted: Wanted) -> Iterator[str]:
+        """What the adversary knows beyond what all such adversaries do."""
+        return iter(())
+
+    @abstractmethod
+    def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
+        """What the attack found on the way."""
+
+    def _wanted_in(self, release: Release) -> str | None:
+        """The column of the table that the adversary wants to know, if there is one."""
+        if self.sensitive is not None:
+            return self.sensitive
+        names = _sensitive_in(release)
+        return names[0] if names else None
+
+
+def _sensitive_in(release: Release) -> list[str]:
+    """The sensitive columns of the table that a release shows."""
+    shown = release.roles.get("sensitive", ())
+    return list(dict.fromkeys(stem_of(name, release.table.columns) for name in shown))
+
+
+def _beliefs(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
+    """What the adversary believes of the targets, some at a time."""
+    _, shares = shares_of(wanted.published, sightings, wanted.column)
+    shown, values = shares.shape
+    prior = (sightings.rows @ shares) / sightings.rows.sum()
+    pairs = PAIRS * shown // max(shown, values)
+    for chunk, weights in posteriors(sightings, len(wanted.targets), pairs=pairs):
+        posterior = (weights * sightings.rows) @ shares
+        fits = weights.max(axis=1) > 0
+        posterior[~fits] = prior
+        yield Beliefs(wanted, posterior, prior, wanted.right(chunk), fits)
+
+
+def _assumed(columns: Sequence[str], wanted: Wanted, release: Release) -> Iterator[str]:
+    yield f"the adversary knows {', '.join(columns)} of a target exactly"
+    yield "he knows that the target is in the table that was published"
+    yield "he knows the release, and the method with its parameters"
+    yield f"he knows how the published values of {wanted.name!r} are distributed"
+    if (chance := sampling(release)) < 1:
+        yield f"each row was sampled with probability {chance:g}, and he does not know which"
+    if release.rows < wanted.people.frame.height:
+        yield "he takes people whose rows were left out to be like those who fit, if any do"
+
+
+def _notes(release: Release, wanted: Wanted, nowhere: int) -> Iterator[str]:
+    others = [name for name in _sensitive_in(release) if name != wanted.name]
+    if others:
+        yield f"{wanted.name!r} is wanted; other sensitive columns are not: {', '.join(others)}"
+    if nowhere:
+        yield (
+            f"no published row fits {nowhere:,} of the targets; of them the adversary believes "
+            "what he did before"
+        )

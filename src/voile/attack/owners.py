@@ -1,0 +1,96 @@
+"""Whose the published rows are: the truth by which adversaries who look for rows are judged.
+
+What it does: for some published rows, names the person of the original whose row each is.
+
+Truth: a ``link``, a column that stands in the release and in the original, tells it.  Elsewhere all
+columns are compared that both have, what was permuted by what its group holds; of several people
+who fit alike one is drawn, with the probabilities of ``posterior.owner_posteriors``.  Where rows
+were generalized into groups that do not overlap, or permuted, that is the law of the true owner
+given all that is published and all that is private; so rates are those that a link would show on
+average.  With noise it is a belief like the adversary's own.
+
+Cost: O(d n m) for d different people, n different rows and m columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.posterior import owner_posteriors, rows_of_people
+from voile.randomness import Key
+from voile.release.reading.sightings import People, PublishedRows, Sightings
+from voile.table.combinations import combine
+from voile.table.dictionary import encode
+from voile.table.polars_published import GROUP
+
+__all__ = ["Crowd", "Owners"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Crowd:
+    """The d different people of a table, as far as some columns tell them apart; private."""
+
+    first: Places
+    """Shape (d,): the place of one of each."""
+    count: NDArray[np.int64]
+    """Shape (d,): how many there are of each."""
+    number: Places
+    """Shape (n,): which of them each row of the table is."""
+
+    @classmethod
+    def of(cls, people: People, columns: Sequence[str]) -> Crowd:
+        """Tell people apart by columns of which there is at least one."""
+        encoded = [encode(people.column(name)) for name in columns]
+        found = combine([(column.codes, len(column.values)) for column in encoded])
+        number = found.place.astype(np.int64)
+        first = np.empty(len(found.rows), dtype=np.int64)
+        first[number[::-1]] = np.arange(len(number))[::-1]
+        return cls(first, found.rows, number)
+
+
+@dataclass(frozen=True, eq=False)
+class Owners:
+    """The owners of some published rows; private."""
+
+    person: Places
+    """The place of each row's owner among the people; -1 where nobody fits."""
+    told: bool
+    """Whether it is the truth, or at least drawn with its law, and not a belief."""
+
+    @classmethod
+    def linked(cls, published: PublishedRows, people: People, rows: Places, link: str) -> Owners:
+        """By a column that tells rows apart; raises ``InputError`` where it does not."""
+        everybody = np.arange(people.frame.height)
+        row_of = rows_of_people(published, people, link, everybody)
+        person = np.full(published.frame.height + 1, -1)
+        person[row_of] = everybody
+        person[-1] = -1  # to which -1, not published, has led
+        return cls(person[rows], told=True)
+
+    @classmethod
+    def drawn(cls, published: PublishedRows, people: People, rows: Places, key: Key) -> Owners:
+        """By all columns that the release and the people have in common."""
+        shared = [
+            name for name in people.frame.columns if name != GROUP and published.columns_of(name)
+        ]
+        crowd = Crowd.of(people, shared)
+        every = Sightings.of(published, people, shared, crowd.first)
+        wanted, of_row = np.unique(every.place[rows], return_inverse=True)
+        sightings = every.only(wanted)
+        number = np.full(len(rows), -1)
+        draws = (key.stream(len(rows)) >> np.uint64(11)) / 2.0**53  # below 1, exactly
+        for chunk, who, weights in owner_posteriors(sightings, crowd.count):
+            share = np.cumsum(weights * crowd.count[who, np.newaxis], axis=0)
+            for place in np.flatnonzero(weights.any(axis=0)):
+                these = np.flatnonzero(of_row == chunk.start + place)
+                reached = share[:, place] / share[-1, place]
+                number[these] = who[np.searchsorted(reached, draws[these], side="right")]
+        told = not every.notes and all(published.noise(name) is None for name in shared)
+        return cls(np.append(crowd.first, -1)[number], told)

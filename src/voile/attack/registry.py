@@ -1,0 +1,59 @@
+"""Attacks by their names, each imported when it is asked for.
+
+The fields of an attack are the background knowledge of its adversary: ``attack_named`` takes them
+by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from voile.attack.protocol import Attack
+from voile.errors import InputError, nearest
+
+__all__ = ["ATTACKS", "attack_named", "attack_names"]
+
+ATTACKS: Mapping[str, str] = {
+    "identification": "voile.attack.identification:IdentificationAttack",
+    "prosecutor": "voile.attack.linkage:ProsecutorAttack",
+    "journalist": "voile.attack.linkage:JournalistAttack",
+    "marketer": "voile.attack.linkage:MarketerAttack",
+    "membership": "voile.attack.membership:MembershipAttack",
+    "row-tracing": "voile.attack.row_tracing:RowTracingAttack",
+    "homogeneity": "voile.attack.homogeneity:HomogeneityAttack",
+    "background-knowledge": "voile.attack.background_knowledge:BackgroundKnowledgeAttack",
+    "skewness": "voile.attack.skewness:SkewnessAttack",
+    "differencing": "voile.attack.earlier_releases:AgainstEarlierReleases",
+}
+"""Where each attack is, as "module:Class": those after a row first, then those after a value."""
+
+
+def attack_names() -> tuple[str, ...]:
+    """The names of all attacks."""
+    return tuple(ATTACKS)
+
+
+def attack_named(name: str, **knowledge: Any) -> Attack:
+    """An attack, its adversary knowing what is given and by default what its fields say.
+
+    Raises ``InputError`` for an attack that there is not, for knowledge that its adversary cannot
+    have, and as the attack itself does.
+    """
+    if name not in ATTACKS:
+        msg = f"there is no attack {name!r}{nearest(name, ATTACKS)} (known: {', '.join(ATTACKS)})"
+        raise InputError(msg)
+    module, title = ATTACKS[name].split(":")
+    made = getattr(import_module(module), title)
+    known = [field.name for field in fields(made) if field.init]
+    for given in knowledge:
+        if given not in known:
+            msg = (
+                f"the attack {name!r} has no {given!r}{nearest(given, known)} "
+                f"(known: {', '.join(known)})"
+            )
+            raise InputError(msg)
+    attack: Attack = made(**knowledge)
+    return attack

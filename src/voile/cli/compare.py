@@ -1,0 +1,139 @@
+"""``voile compare``: study a grid of plans side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
+from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
+from voile.study.documents import comparison_document
+from voile.study.evidence import Terms
+from voile.study.frontier import GAIN
+from voile.study.grid import Axes, MadeComparison, make_comparison
+from voile.study.points import PointTerms
+from voile.study.record import PRIVATE, Comparison, Point
+from voile.study.store import kept_points, partial_folder
+from voile.study.workers import cores
+
+__all__ = ["compare_command"]
+
+
+@click.command("compare", short_help="Study a grid of plans side by side.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.argument("plans", metavar="PLAN...", type=click.Path(), nargs=-1, required=True)
+@click.option("--out", required=True, type=click.Path(), help="A folder that does not exist yet.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many studies are made at a time [default: one for each core].",
+)
+@click.option(
+    "--risk",
+    metavar="NAME",
+    default=GAIN,
+    show_default=True,
+    help=(
+        "What studies are compared by: gain (what the best attack finds beyond guessing), worst "
+        "(the best attack's success), or the success of the attack of that name."
+    ),
+)
+@click.option(
+    "--loss",
+    metavar="NAME",
+    help="The measure of utility they are compared by [default: the one that most studies have].",
+)
+@click.option("--seed", type=int, help="Repeatable draws: the same command gives the same numbers.")
+@targets_option
+@held_out_option
+@click.option(
+    "--attacks",
+    metavar="NAMES",
+    help="The attacks to run, separated by commas [default: all that make sense].",
+)
+@as_json
+def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    source: str,
+    plans: tuple[str, ...],
+    out: str,
+    jobs: int | None,
+    risk: str,
+    loss: str | None,
+    seed: int | None,
+    targets: int,
+    held_out: float,
+    attacks: str | None,
+    as_json: bool,
+) -> None:
+    """Study the table INPUT under every PLAN, and compare what each protects and loses.
+
+    A list in the place of a parameter of [method], such as `k = [2, 3, 5, 10]`, tries each value;
+    several lists try every combination. No release is written and no ledger is charged: a series
+    and a budget are left aside. All that is in the new folder is private.
+
+    Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
+    command goes on from there.
+    """
+    terms = PointTerms(seed, Terms(names_of(attacks), targets, held_out))
+    try:
+        with progress() as stage:
+            made = make_comparison(
+                source,
+                [Path(plan) for plan in plans],
+                out,
+                terms,
+                Axes(risk, loss),
+                jobs=cores() if jobs is None else jobs,
+                render=renderer("render_comparison"),
+                progress=stage,
+            )
+    except BaseException:
+        _tell_what_is_kept(partial_folder(out))
+        raise
+    with telling_what_is_done(f"the comparison stands at {out}"):
+        _tell(made, out)
+        if as_json:
+            print_json({**comparison_document(made.comparison, made.files), "out": out})
+        else:
+            _show(made.comparison)
+
+
+def _tell_what_is_kept(folder: Path) -> None:
+    if kept := kept_points(folder):
+        say(
+            f"voile: {kept:,} finished {'study is' if kept == 1 else 'studies are'} kept in "
+            f"{folder} (private); the same command goes on from there."
+        )
+
+
+def _tell(made: MadeComparison, out: str) -> None:
+    comparison = made.comparison
+    for notice in comparison.notices:
+        say(f"voile: {notice}.")
+    counts = Counter(point.status for point in comparison.points)
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    say(f"{out}: {told}; all of it must stay private.")
+    if made.no_report:
+        say(f"No report was drawn: {made.no_report}.")
+
+
+def _show(comparison: Comparison) -> None:
+    click.echo(PRIVATE)
+    loss = f"loss: {comparison.loss}" if comparison.loss else "loss"
+    print_table(
+        ["study", f"risk: {comparison.risk}", loss, "frontier", "what came of it"],
+        [_row(point, comparison) for point in comparison.points],
+    )
+    for message in dict.fromkeys(point.message for point in comparison.points if point.message):
+        first, *others = (p.name for p in comparison.points if p.message == message)
+        more = f" and {len(others):,} more" if others else ""
+        click.echo(f"{first}{more}: {message}")
+
+
+def _row(point: Point, comparison: Comparison) -> list[object]:
+    risk = "" if point.risk is None else f"{100 * point.risk:.3g}%"
+    loss = "" if point.loss is None else f"{point.loss:.4g}"
+    on_frontier = "yes" if point.name in comparison.frontier else ""
+    return [point.name, risk, loss, on_frontier, point.status]

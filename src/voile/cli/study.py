@@ -1,0 +1,144 @@
+"""``voile study``: make one release, put it to the test, and report on both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
+from voile.cli.show import (
+    as_json,
+    ledger_option,
+    print_json,
+    print_table,
+    progress,
+    say,
+    telling_what_is_done,
+)
+from voile.study.documents import record_document
+from voile.study.evidence import Terms
+from voile.study.record import PRIVATE, StudyRecord
+from voile.study.single import Study, make_study
+
+__all__ = ["study_command"]
+
+
+@click.command("study", short_help="Make one release, put it to the test, report on both.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--plan", required=True, type=click.Path(), help="The plan, in TOML.")
+@click.option("--out", required=True, type=click.Path(), help="A folder that does not exist yet.")
+@ledger_option
+@click.option(
+    "--seed",
+    type=int,
+    help="Repeatable draws, for experiments: the release is marked as unfit for publication.",
+)
+@targets_option
+@held_out_option
+@click.option(
+    "--attacks",
+    metavar="NAMES",
+    help="The attacks to run, separated by commas [default: all that make sense].",
+)
+@as_json
+def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    source: str,
+    plan: str,
+    out: str,
+    ledger: str | None,
+    seed: int | None,
+    targets: int,
+    held_out: float,
+    attacks: str | None,
+    as_json: bool,
+) -> None:
+    """Make one release of the table INPUT, attack it, measure it, and report.
+
+    The new folder has two others: `release` is what `voile publish` makes, to be published;
+    `private` has the record and the report, which were computed with the private original and must
+    not leave. A ledger is charged as by `voile publish`, once, after all has been measured.
+
+    Some attacks and measures need rows that were not published: they look at a rehearsal, a release
+    made like this one of fewer rows, which is neither written nor charged.
+    """
+    with progress() as stage:
+        study = make_study(
+            source,
+            Path(plan),
+            out,
+            ledger=ledger,
+            seed=seed,
+            terms=Terms(names_of(attacks), targets, held_out),
+            render=renderer("render_study"),
+            progress=stage,
+        )
+    with telling_what_is_done(f"the study stands at {out}"):
+        _tell(study, out)
+        if as_json:
+            print_json({**record_document(study.record), "out": out})
+        else:
+            _show(study.record)
+
+
+def _tell(study: Study, out: str) -> None:
+    """What became of the release, on standard error."""
+    private, release = study.publication.private, study.publication.release
+    for notice in private.notices:
+        say(f"voile: {notice}.")
+    say(
+        f"{out}/release: {private.rows_out:,} of {private.rows_in:,} rows {private.summary}".strip()
+    )
+    say(f"{release.guarantee.statement}.")
+    if study.report is not None:
+        say(f"{out}/private/report.html: the report, which must stay private.")
+    else:
+        say(f"{out}/private/record.json: the record, which must stay private.")
+    if study.no_report:
+        say(f"No report was drawn: {study.no_report}.")
+    if not release.publishable:
+        say("Made with a seed: NOT fit for publication.")
+
+
+def _show(record: StudyRecord) -> None:
+    """What was found, on standard output."""
+    click.echo(PRIVATE)
+    rehearsed = set(record.evidence["rehearsed"])
+    if record.attacks:
+        print_table(
+            ["attack", "succeeds", "guessing", "counted", "of"],
+            [_attack_row(attack, rehearsed) for attack in record.attacks],
+        )
+    if record.utility:
+        click.echo()
+        print_table(
+            ["utility", "value", "original", "useless", "better"],
+            [_utility_row(measured) for measured in record.utility],
+        )
+    for skipped in (*record.attacks_skipped, *record.utility_skipped):
+        click.echo(f"Left out: {skipped.name}: {skipped.reason}")
+
+
+def _attack_row(attack: Mapping[str, Any], rehearsed: set[str]) -> list[object]:
+    return [
+        attack["attack"],
+        _percent(attack["success"]["value"]),
+        _percent(attack["baseline"]),
+        "yes" if attack["checked"] else "believed",
+        f"{attack['targets']:,} people" + (" of a rehearsal" * (attack["attack"] in rehearsed)),
+    ]
+
+
+def _utility_row(measured: Mapping[str, Any]) -> list[object]:
+    numbers = (measured[name] for name in ("value", "untouched", "useless"))
+    return [measured["title"], *map(_number, numbers), measured["better"]]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g}%"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

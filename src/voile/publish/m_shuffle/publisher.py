@@ -1,0 +1,282 @@
+"""The publisher of M-Shuffle; see the package's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from typing import Any, Literal
+
+import numpy as np
+
+from voile.errors import InfeasibleError, PlanError, nearest
+from voile.models.exactness import whole_parameter
+from voile.models.hypergeometric import chance_information
+from voile.publish.m_shuffle.clustering import Clustering, SensitiveValues, clustering_of
+from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
+from voile.publish.m_shuffle.decision import (
+    Choice,
+    Division,
+    Limits,
+    Probability,
+    choose,
+    log_probability,
+)
+from voile.publish.m_shuffle.showing import notices, published_decision
+from voile.publish.m_shuffle.statement import guarantee, named
+from voile.publish.m_shuffle.terms import (
+    check_limits,
+    checked_columns,
+    checked_number,
+    checked_rule,
+)
+from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.shown import shown_roles
+from voile.randomness import Randomness
+from voile.release.history import History
+from voile.release.release import PrivateRecord, Publication, Release
+from voile.schema.numbers import json_number
+from voile.schema.plan import one_of
+from voile.table.protocol import CombinationCounts, PrivateTable, Shuffle
+
+__all__ = ["MShuffle", "Scale"]
+
+_NAME = "m-shuffle"
+_TIE = Decimal("0.05")
+"""Weakly tied columns of a census stay below; age and marriage, trade and education reach 0.1."""
+_MOST_CLUSTERS = 50
+"""How many clusters the automatic choice tries; more hardly differ from none."""
+
+Scale = Literal["standardized", "units"]
+"""How far apart several sensitive numbers are: in standard deviations, or in their own units."""
+
+
+@dataclass(frozen=True)
+class MShuffle(SingleRelease):
+    """Permute weakly tied quasi-identifiers within clusters of like sensitive values.
+
+    Either ``clusters`` and ``columns``, or both limits ``max_divergence`` and
+    ``max_log_probability``, which choose them.  Raises ``PlanError`` for parameters that cannot be.
+    """
+
+    clusters: int | None = None
+    """K, at least 1; None: one for each combination of categories, or chosen by the limits."""
+    columns: Sequence[str] | int | None = None
+    """What to permute: names, or how many by rank; None: all weakly tied ones, or chosen."""
+    rule: RuleName | None = None
+    """What makes a column weakly tied; None: by entropy where its threshold is given."""
+    tie_threshold: Decimal | float | None = None
+    """Ties above it are strong, 0 to 1; for rule "mutual-information", where None is 0.05."""
+    entropy_threshold: Decimal | float | None = None
+    """H0 in nats: columns of more entropy are weakly tied; for rule "entropy"."""
+    max_divergence: Decimal | float | None = None
+    """The most that the release may diverge from the table on average, in nats; at least 0."""
+    max_log_probability: Decimal | float | None = None
+    """The most that the log of the probability of guessing the columns may be; at most 0."""
+    probability: Probability = "arrangements"
+    """What counts as a guess: a distinct arrangement, or the seed's (1/n)^n for each column."""
+    scale: Scale = "standardized"
+    """How several numeric sensitive columns are compared."""
+
+    def __post_init__(self) -> None:
+        one_of("probability", self.probability, Probability)
+        one_of("scale", self.scale, Scale)
+        if self.clusters is not None:
+            whole_parameter("clusters", self.clusters, 1, "how many clusters rows are divided into")
+        rule = checked_rule(self.rule, self.tie_threshold, self.entropy_threshold)
+        if rule == "mutual-information" and self.tie_threshold is None:
+            object.__setattr__(self, "tie_threshold", _TIE)
+        object.__setattr__(self, "rule", rule)
+        object.__setattr__(self, "columns", checked_columns(self.columns))
+        for name, low, high in (
+            ("tie_threshold", 0, 1),
+            ("entropy_threshold", 0, None),
+            ("max_divergence", 0, None),
+            ("max_log_probability", None, 0),
+        ):
+            if getattr(self, name) is not None:
+                exact = checked_number(name, getattr(self, name), low, high)
+                object.__setattr__(self, name, exact)
+        check_limits({field.name: getattr(self, field.name) for field in fields(self)})
+
+    def get_ready(self) -> None:
+        """Load compiled code while a table is read."""
+        from voile.publish.m_shuffle.segments import optimal_segments  # noqa: PLC0415 - compiled
+
+        whole = np.arange(2, dtype=np.int64)
+        optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
+        chance_information(whole + 1, whole + 1)
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what must stay private.
+
+        Raises ``PlanError`` where roles, clusters or columns do not fit the table,
+        ``InfeasibleError`` where no choice keeps to both limits or nothing can be permuted,
+        ``TableError`` for bad input, ``InputError`` where scikit-learn is needed and absent.
+        """
+        refuse_ranking(table, _NAME)
+        self._check_roles(table)
+        roles = table.plan.roles
+        values = SensitiveValues(table.count_combinations(roles.sensitive))
+        self._check_values(table, values)
+        clustering = clustering_of(
+            values,
+            self.clusters or (_MOST_CLUSTERS if self._chosen else 1),
+            randomness.key("clusters"),
+            standardized=self.scale == "standardized",
+        )
+        choice = self._choice(table, values.counts, clustering)
+        permuted = [column for column in choice.division.columns if column.name in choice.permuted]
+        if not any(column.log_arrangements for column in permuted):
+            msg = (
+                "in each cluster every permuted column holds one value, so that permuting changes "
+                "nothing and the table itself would be published; ask for fewer clusters, or "
+                "permute other columns"
+            )
+            raise InfeasibleError(msg)
+        decided = Shuffle(values.counts, choice.division.labels, choice.permuted)
+        shown = table.shuffle(decided, randomness)
+        decision = published_decision(values, choice, self._rule)
+        release = Release(
+            table=shown,
+            method={**self._parameters(), "decision": decision},
+            guarantee=guarantee(roles, choice, permuted, chosen=self._chosen),
+            roles=shown_roles(roles, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        return Publication(release, self._private(table, choice))
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether limits choose clusters and columns."""
+        return self.max_divergence is not None
+
+    @property
+    def _rule(self) -> Rule:
+        threshold = self.entropy_threshold if self.rule == "entropy" else self.tie_threshold
+        assert self.rule is not None
+        assert threshold is not None
+        return Rule(self.rule, float(threshold))
+
+    def _check_roles(self, table: PrivateTable) -> None:
+        roles = table.plan.roles
+        for role, why in (
+            ("sensitive", "clusters rows by these"),
+            ("quasi_identifiers", "permutes some of these"),
+        ):
+            if not getattr(roles, role):
+                msg = f"[roles] {role} names no column; {_NAME} {why}"
+                raise PlanError(msg)
+        for name in self.columns if isinstance(self.columns, tuple) else ():
+            if name not in roles.quasi_identifiers:
+                msg = (
+                    f"[method] columns names {name!r}, which is no quasi-identifier of the plan"
+                    f"{nearest(name, roles.quasi_identifiers)}; only these are permuted"
+                )
+                raise PlanError(msg)
+
+    def _check_values(self, table: PrivateTable, values: SensitiveValues) -> None:
+        """Whether the sensitive values can be divided as is asked."""
+        columns = values.counts.columns
+        for place in values.numeric:
+            if values.counts.values[place].missing:
+                table.count_values(columns[place])  # says in which row, and how to mend it
+        distinct = len(values.counts.rows)
+        categories = int(values.categories.max(initial=-1)) + 1
+        if not distinct:
+            msg = "the table has no rows, so there is nothing to permute"
+        elif self.clusters is None and len(values.numeric) == len(columns) and not self._chosen:
+            msg = (
+                f"[method] clusters is needed: numbers, such as those of {named(columns)}, do not "
+                "say how many clusters there are; give it, or max_divergence and "
+                "max_log_probability"
+            )
+        elif self.clusters is not None and self.clusters > distinct:
+            msg = (
+                f"[method] clusters = {self.clusters}, but there are only {distinct:,} distinct "
+                f"values of {named(columns)}; give at most {distinct:,}"
+            )
+        elif self.clusters is not None and self.clusters < categories:
+            msg = (
+                f"[method] clusters = {self.clusters}, but there are {categories:,} categories "
+                f"of {named(columns)}, and each is a cluster of its own; give at least "
+                f"{categories:,}, or leave clusters out"
+            )
+        else:
+            return
+        raise PlanError(msg)
+
+    def _choice(
+        self, table: PrivateTable, sensitive: CombinationCounts, clustering: Clustering
+    ) -> Choice:
+        roles = table.plan.roles
+        names = roles.quasi_identifiers
+        if self.max_divergence is not None and self.max_log_probability is not None:
+            each = np.arange(len(sensitive.rows))  # by combination, for any clusters of these
+            counts = table.count_in_groups(sensitive, each, names)
+            limits = Limits(
+                float(self.max_divergence), float(self.max_log_probability), self.probability
+            )
+            together = table.count_combinations(roles.published)
+            return choose(counts, together, clustering, self._rule, limits)
+        labels = clustering.labels(self.clusters or clustering.fewest)
+        counts = table.count_in_groups(sensitive, labels, names)
+        columns = tuple(ClusteredColumn.of(column) for column in counts)
+        division = Division(labels, int(labels.max()) + 1, columns)
+        chosen = self._permuted(division)
+        permuted = [column for column in columns if column.name in chosen]
+        return Choice(
+            division=division,
+            permuted=tuple(column.name for column in permuted),
+            log_probability=log_probability(permuted, table.rows, self.probability),
+        )
+
+    def _permuted(self, division: Division) -> Sequence[str]:
+        """Names of the columns to permute."""
+        if not isinstance(self.columns, tuple):
+            wanted = self.columns if isinstance(self.columns, int) else None
+            return [column.name for column in weakest(division.columns, self._rule, wanted)]
+        for column in division.columns:
+            if column.name in self.columns and column.distinct == 1:
+                msg = (
+                    f"[method] columns names {column.name!r}, which holds one value only, so there "
+                    "is nothing to permute; leave it out of columns"
+                )
+                raise PlanError(msg)
+        return self.columns
+
+    def _parameters(self) -> dict[str, Any]:
+        """The method as it was asked for; what was not given is left out."""
+        given: dict[str, Any] = {"name": _NAME}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Decimal):
+                given[field.name] = json_number(value)
+            elif value is not None:
+                given[field.name] = list(value) if isinstance(value, tuple) else value
+        return given
+
+    def _private(self, table: PrivateTable, choice: Choice) -> PrivateRecord:
+        clusters = choice.division.clusters
+        decision: dict[str, Any] = {
+            "clusters": clusters,
+            "permuted": list(choice.permuted),
+            "log_probability": choice.log_probability,
+        }
+        if choice.divergence is not None:
+            decision["divergence"] = choice.divergence
+        are = "is" if len(choice.permuted) == 1 else "are"
+        return PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=table.rows,
+            suppressed=table.dropped,
+            held=0,
+            objective=f"{choice.log_probability:.12g}",
+            decision=decision,
+            notices=(*table.notes, *notices(choice, self._rule)),
+            summary=f"in {clusters} cluster{'s' * (clusters != 1)}, within which "
+            f"{named(choice.permuted)} {are} permuted",
+        )

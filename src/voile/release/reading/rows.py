@@ -1,0 +1,178 @@
+"""The two sides that are compared: the rows of a release, and what somebody knows of people.
+
+Values are compared as texts or as numbers in double precision, alike however a file stores them.
+
+Cost: reading a column is O(n); its texts are made once for each distinct value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.errors import InputError, TableError, nearest
+from voile.release.release import Release
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.dictionary import encode
+from voile.table.frames import from_native
+from voile.table.numeric import distinct_values
+from voile.table.polars_published import GROUP
+from voile.table.value_types import with_missing
+
+__all__ = ["People", "PublishedRows", "Texts", "finite", "floats_of", "known_columns", "texts_of"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Texts = list[str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRows:
+    """The rows of a release as an adversary reads them."""
+
+    release: Release
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, release: Release) -> PublishedRows:
+        """Read the rows of a release."""
+        frame, _ = from_native(release.to_native())
+        return cls(release, frame)
+
+    def columns_of(self, name: str) -> list[str]:
+        """The published columns that show something of a column of the table."""
+        shown = (name, f"{name}.low", f"{name}.high", f"{name}.interval")
+        return [column for column in shown if column in self.frame.columns]
+
+    @property
+    def permuted(self) -> frozenset[str]:
+        """The columns whose values were permuted within the groups of the release.
+
+        The value that a row shows in such a column is that of some row of its group.
+        """
+        if self.release.guarantee.kind == "ke-anonymity":
+            return frozenset(self.release.roles.get("sensitive", ()))
+        return frozenset(self._decision.get("permuted", ()))
+
+    def groups(self) -> tuple[Codes, int]:
+        """The group of each row, from 0, shape (n,), and how many groups there are.
+
+        Raises ``TableError`` where the release does not number its groups.
+        """
+        if GROUP not in self.frame.columns:
+            msg = (
+                f"the release has no column {GROUP!r}, which numbers the groups within which its "
+                "values were permuted; it was changed"
+            )
+            raise TableError(msg)
+        column = encode(self.frame[GROUP])
+        return column.codes.astype(np.int64), len(column.values)
+
+    @property
+    def levels(self) -> dict[str, int] | None:
+        """The level to which each column was generalized; None where groups differ."""
+        found = self._decision.get("levels")
+        return dict(found) if isinstance(found, dict) else None
+
+    def noise(self, name: str) -> Any:
+        """What the release says of the noise in a column; None if it says nothing."""
+        columns = None if self.permuted else self._decision.get("columns")
+        return columns.get(name) if isinstance(columns, dict) else None
+
+    @property
+    def _decision(self) -> dict[str, Any]:
+        found = self.release.method.get("decision")
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The table that was published, as far as the adversary knows its rows; private."""
+
+    frame: pl.DataFrame
+    plan: Plan | None = None
+    """Public facts about the columns: hierarchies, bounds, texts that stand for missing values."""
+
+    def column(self, name: str) -> pl.Series:
+        """The values of a column, as the plan types them."""
+        values = self.frame[name]
+        if isinstance(values.dtype, pl.Categorical | pl.Enum):
+            values = values.cast(pl.String)
+        if self.plan is None:
+            return values
+        if self.described(name).type == "text":
+            values = values.cast(pl.String)
+        return with_missing(values, self.plan.missing)
+
+    def described(self, name: str) -> ColumnPlan:
+        """What the plan says of a column."""
+        return (self.plan.columns if self.plan else {}).get(name, ColumnPlan())
+
+    def numbers(self, name: str) -> Floats:
+        """The numbers of a column, moved into its public bounds; NaN where there is none."""
+        numbers = floats_of(self.column(name))
+        bounds = self.described(name).bounds
+        return np.clip(numbers, float(bounds[0]), float(bounds[1])) if bounds else numbers
+
+
+def known_columns(
+    published: PublishedRows, people: People, asked: Sequence[str] | None, link: str | None
+) -> tuple[str, ...]:
+    """Columns of the table by which the adversary knows people.
+
+    By default those by which a guarantee supposes people to be known: quasi-identifiers, and what
+    rows are ranked by.  The ``link`` is none of them.  Raises ``InputError`` where there is none,
+    or for one that is not published; ``TableError`` for one that the table lacks.
+    """
+    names = asked
+    if names is None:
+        roles = published.release.roles
+        shown = (*roles.get("quasi_identifiers", ()), *roles.get("ranking", ()))
+        originals = dict.fromkeys(_original(name, people.frame.columns) for name in shown)
+        names = [name for name in originals if name != link]
+    if not names:
+        msg = "no column is known to the adversary: the release has no quasi-identifier; name some"
+        raise InputError(msg)
+    for name in names:
+        if not published.columns_of(name):
+            msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
+            raise InputError(msg)
+        if name not in people.frame.columns:
+            msg = (
+                f"the private original has no column {name!r}, by which people are known"
+                f"{nearest(name, people.frame.columns)}"
+            )
+            raise TableError(msg)
+    return tuple(names)
+
+
+def texts_of(values: pl.Series) -> Texts:
+    """The values of a column as texts, alike for a number or a date however it is stored."""
+    column = encode(finite(values))
+    texts = distinct_values(column.values).texts
+    return [texts[code] for code in column.codes.tolist()]
+
+
+def _original(name: str, columns: Sequence[str]) -> str:
+    """The column of the table that a published column shows something of."""
+    stem, _, end = name.rpartition(".")
+    return stem if name not in columns and end in {"low", "high", "interval"} else name
+
+
+def finite(values: pl.Series) -> pl.Series:
+    """The values without NaN and infinities, which no release holds."""
+    if not values.dtype.is_float():
+        return values
+    return values.to_frame().select(pl.when(pl.first().is_finite()).then(pl.first())).to_series()
+
+
+def floats_of(values: pl.Series) -> Floats:
+    """Numbers in double precision; NaN for what is none."""
+    plain = values if values.dtype.is_numeric() else values.cast(pl.String)
+    numbers = finite(plain.cast(pl.Float64, strict=False)).fill_null(np.nan)
+    return numbers.to_numpy()

@@ -1,0 +1,214 @@
+"""The studies of a grid side by side: what was measured where, and along which parameter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from voile.report.figures.curves import Line, Panel, Parameter
+from voile.report.figures.frontier import Placed
+from voile.report.reading import attacks_of, measures_of
+from voile.report.words import Share, as_number, clipped, number, printable, spoken, value_text
+from voile.study.record import Comparison, Point, StudyRecord
+
+__all__ = [
+    "Finding",
+    "Sweep",
+    "findings_of",
+    "loss_title",
+    "panels_of",
+    "parameter_name",
+    "placed_points",
+    "risk_title",
+    "sweep_of",
+]
+
+_RISKS = {
+    "worst": "success of the best attack",
+    "gain": "what the best attack finds of what guessing leaves open",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One attack or one measure over the points of a grid."""
+
+    name: str
+    title: str
+    attack: bool
+    lower_is_better: bool
+    values: Mapping[int, float]
+    """By the place of the point in the comparison."""
+    baselines: Mapping[int, float]
+    """Of an attack: the success of guessing at each of these points."""
+
+    def shown(self, value: float) -> float:
+        """The value as tables show it: rates in percent."""
+        return Share(value) if self.attack else value
+
+    def best(self) -> tuple[float, tuple[int, ...]]:
+        """The best value and the points that have it; there is at least one value."""
+        value = (min if self.lower_is_better else max)(self.values.values())
+        return value, tuple(place for place, held in self.values.items() if held == value)
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The parameter along which points are drawn, and the lines that join them."""
+
+    parameter: Parameter
+    place_of: Mapping[int, int]
+    """Which value of the parameter a point has; points without one are left out."""
+    line_of: Mapping[int, int]
+    """To which line a point belongs."""
+    lines: tuple[str, ...]
+    """What the lines are called: the settings of the other parameters."""
+
+
+def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
+    """Everything that at least one study measured: attacks first, in the order they appear."""
+    attacks: dict[str, dict[int, tuple[float, float]]] = {}
+    measures: dict[str, dict[int, float]] = {}
+    said: dict[str, tuple[str, bool]] = {}
+    for place, record in _records(comparison):
+        for attack in attacks_of(record):
+            attacks.setdefault(attack.name, {})[place] = attack.success, attack.baseline
+        for measure in measures_of(record):
+            if measure.value is not None:
+                measures.setdefault(measure.name, {})[place] = measure.value
+                said.setdefault(measure.name, (measure.title, measure.lower_is_better))
+    return (
+        *(
+            Finding(
+                name,
+                spoken(name),
+                attack=True,
+                lower_is_better=True,
+                values={place: success for place, (success, _) in held.items()},
+                baselines={place: baseline for place, (_, baseline) in held.items()},
+            )
+            for name, held in attacks.items()
+        ),
+        *(
+            Finding(name, said[name][0], False, said[name][1], held, {})
+            for name, held in measures.items()
+        ),
+    )
+
+
+def risk_title(comparison: Comparison) -> str:
+    """The measure of risk as a reader sees it."""
+    return _RISKS.get(comparison.risk) or f"success of {spoken(comparison.risk).lower()}"
+
+
+def loss_title(comparison: Comparison, findings: Sequence[Finding]) -> str:
+    """The measure of loss as a reader sees it."""
+    titles = (f.title for f in findings if not f.attack and f.name == comparison.loss)
+    return next(titles, spoken(comparison.loss) or "none")
+
+
+def placed_points(comparison: Comparison) -> dict[int, Placed]:
+    """Points that have both a risk and a loss, by their place in the comparison."""
+    best = set(comparison.frontier)
+    placed = {}
+    for place, point in enumerate(comparison.points):
+        risk, loss = as_number(point.risk), as_number(point.loss)
+        if risk is not None and loss is not None:
+            name = printable(point.name)
+            placed[place] = Placed(name, _label(point), risk, loss, point.name in best)
+    return placed
+
+
+def _label(point: Point) -> str:
+    """A short name: numbers with their parameter, "k = 5", other settings as they are."""
+    parts = [
+        value_text(value) if as_number(value) is None else f"{parameter_name(name)} = {value}"
+        for name, value in point.parameters.items()
+    ]
+    return printable(", ".join(parts)) or printable(point.name)
+
+
+def sweep_of(comparison: Comparison) -> Sweep | None:
+    """Along which parameter to draw: the one with the most numbers, else the most settings.
+
+    None where there are fewer than two points to draw.
+    """
+    places = [place for place, _ in _records(comparison)]
+    if len(places) < 2:
+        return None
+    swept = {name: values for name, values in comparison.swept.items() if len(values) > 1} or None
+    if swept is None:
+        names = tuple(printable(comparison.points[place].name) for place in places)
+        places_of = {place: index for index, place in enumerate(places)}
+        return Sweep(Parameter("release", None, names), places_of, dict.fromkeys(places, 0), ("",))
+    chosen = max(swept, key=lambda name: (_numbers(swept[name]) is not None, len(swept[name])))
+    numbers = _numbers(swept[chosen])
+    order: list[Any]
+    if numbers is not None:
+        order = sorted(set(numbers))
+        labels = tuple(number(value) for value in order)
+    else:
+        order = list(dict.fromkeys(map(value_text, swept[chosen])))
+        labels = tuple(map(printable, order))
+    values = None if numbers is None else tuple(order)
+    parameter = Parameter(parameter_name(chosen), values, labels)
+    others = [name for name in swept if name != chosen]
+    place_of, line_of, lines = {}, {}, dict[str, int]()
+    for place in places:
+        parameters = comparison.points[place].parameters
+        if chosen not in parameters:
+            continue
+        held = parameters[chosen]
+        key: Any = as_number(held) if numbers is not None else value_text(held)
+        if key in order:
+            place_of[place] = order.index(key)
+            setting = _setting(comparison.points[place], others)
+            line_of[place] = lines.setdefault(setting, len(lines))
+    return Sweep(parameter, place_of, line_of, tuple(lines)) if place_of else None
+
+
+def panels_of(findings: Sequence[Finding], sweep: Sweep) -> Iterator[tuple[Finding, Panel]]:
+    """What each attack and each measure came to along the sweep."""
+    for index, finding in enumerate(findings):
+        held: dict[int, list[int]] = {}
+        for place in sorted(finding.values, key=lambda place: sweep.place_of.get(place, -1)):
+            if place in sweep.place_of:
+                held.setdefault(sweep.line_of[place], []).append(place)
+        lines = tuple(
+            Line(
+                sweep.lines[line],
+                line,
+                tuple((sweep.place_of[place], finding.values[place]) for place in places),
+                tuple(finding.baselines[place] for place in places if finding.attack),
+            )
+            for line, places in sorted(held.items())
+        )
+        if lines:
+            yield finding, Panel(f"curve-{index}", finding.title, lines, finding.attack)
+
+
+def parameter_name(name: str) -> str:
+    """A swept parameter as a reader sees it: "k" for "method.k"."""
+    return printable(name.removeprefix("method."))
+
+
+def _records(comparison: Comparison) -> Iterator[tuple[int, StudyRecord]]:
+    for place, point in enumerate(comparison.points):
+        if point.record is not None:
+            yield place, point.record
+
+
+def _numbers(values: Sequence[Any]) -> list[float] | None:
+    numbers = [as_number(value) for value in values]
+    found = [value for value in numbers if value is not None]
+    return found if len(found) == len(numbers) else None
+
+
+def _setting(point: Point, others: Sequence[str]) -> str:
+    parts = [
+        f"{parameter_name(name)} = {clipped(value_text(point.parameters[name]), 240, 13)}"
+        for name in others
+        if name in point.parameters
+    ]
+    return ", ".join(parts)

@@ -1,0 +1,103 @@
+"""Reports: one HTML file that opens offline, from the record of a study or of a comparison.
+
+The page has no script and asks for nothing: styles and charts stand in it, and its content
+security policy forbids the rest.  Every text of a record is escaped.  The same record gives the
+same bytes.
+
+Needs Jinja2 and matplotlib (``pip install 'voile[report]'``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from voile.errors import InputError
+from voile.report.comparison_page import comparison_page
+from voile.report.figures.canvas import Chart, require_plotting
+from voile.report.study_page import study_page
+from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
+from voile.study.record import PRIVATE, Comparison, StudyRecord
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+__all__ = ["render_comparison", "render_study", "require_report"]
+
+
+def require_report() -> None:
+    """Raise ``InputError`` where a library that reports need is not installed."""
+    try:
+        import jinja2  # noqa: F401, PLC0415 - it is an extra
+    except ImportError:
+        raise InputError("a report needs Jinja2: pip install 'voile[report]'") from None
+    require_plotting()
+
+
+def render_study(record: StudyRecord) -> str:
+    """The report of one study; private.
+
+    Raises ``InputError`` where Jinja2 or matplotlib are not installed.
+    """
+    require_report()
+    return _render("study.html.j2", study_page(record))
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The report of a grid of studies; private.
+
+    Raises ``InputError`` where Jinja2 or matplotlib are not installed.
+    """
+    require_report()
+    return _render("comparison.html.j2", comparison_page(comparison))
+
+
+def _render(template: str, page: Mapping[str, Any]) -> str:
+    return _environment().get_template(template).render(private=PRIVATE, **page)
+
+
+def _environment() -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined  # noqa: PLC0415
+    from markupsafe import Markup  # noqa: PLC0415
+
+    environment = Environment(
+        loader=PackageLoader("voile.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=lambda value: printable(value) if type(value) is str else value,
+    )
+    environment.filters.update(
+        cell=_cell,
+        number=number,
+        percent=percent,
+        spoken=spoken,
+        times=times,
+        lines=lambda text: Markup("{}").format(text),
+        svg=_svg,
+    )
+    return environment
+
+
+def _svg(chart: Chart) -> Markup:
+    """The drawing of a chart, in which matplotlib has escaped every text."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    return Markup(chart.svg)  # noqa: S704
+
+
+def _cell(value: object) -> Markup:
+    """One cell of a table: numbers for readers, with the exact one beside; names kept apart."""
+    from markupsafe import Markup  # noqa: PLC0415
+
+    match value:
+        case None:
+            return Markup.escape(NOTHING)
+        case Share():
+            return Markup('<data value="{}">{}</data>').format(repr(float(value)), percent(value))
+        case int() | float() if not isinstance(value, bool):
+            return Markup('<data value="{}">{}</data>').format(repr(value), number(value))
+        case _:
+            return Markup("<bdi>{}</bdi>").format(printable(value))

@@ -1,0 +1,248 @@
+"""What stands in the report of one study: values for its template, and its charts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from voile.report.figures.canvas import Chart
+from voile.report.figures.losses import Loss, draw_losses
+from voile.report.figures.parts import draw_pairs, draw_parts
+from voile.report.figures.rates import Rate, draw_rates
+from voile.report.figures.shares import Shares, draw_shares
+from voile.report.reading import Attack, Measure, attacks_of, measures_of, pairs_of
+from voile.report.summary import study_summary
+from voile.report.toml import toml_of
+from voile.report.words import NOTHING, as_number, printable, spoken, value_text
+from voile.study.record import Distribution, StudyRecord
+
+__all__ = ["Fact", "facts_of", "promise_of", "repeat_of", "study_page"]
+
+_FEWEST_FOR_A_MAP = 3
+_WIDEST_MAP = 40
+_MOST_ENTRIES = 60
+_EVIDENCE = {
+    "targets": "targets of each attack",
+    "held_out": "rows held out",
+    "rehearsed": "measured on a release made like this one of fewer rows",
+}
+_ROLES = {
+    "quasi_identifiers": "quasi-identifiers",
+    "keep": "kept as they are",
+}
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of a list of facts: a value, or a table of values."""
+
+    name: str
+    value: Any = None
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    left: int = 0
+    """Rows that are not shown, because there are too many."""
+
+
+@dataclass(frozen=True)
+class _Moved:
+    """A column with the chart of its distribution."""
+
+    column: str
+    role: str
+    moved: float
+    chart: Chart
+
+
+def study_page(record: StudyRecord) -> Mapping[str, Any]:
+    """The values of the template ``study.html.j2``."""
+    attacks, measures = attacks_of(record), measures_of(record)
+    guarantee = record.release.get("guarantee") or {}
+    return {
+        "name": record.name,
+        "publishable": record.release.get("publishable", True),
+        "attacks_skipped": record.attacks_skipped,
+        "utility_skipped": record.utility_skipped,
+        "summary": study_summary(record),
+        "published": tuple(_published(record)),
+        "roles": tuple(_roles(record)),
+        "settings": facts_of(_without(record.release.get("method", {}), "decision")),
+        "decision": facts_of(record.release.get("method", {}).get("decision") or {}),
+        "promise": promise_of(record),
+        "assumes": tuple(guarantee.get("assumes") or ()),
+        "promised": facts_of(_without(guarantee, "statement", "assumes")),
+        "notices": tuple(record.publication.get("notices") or ()),
+        "attacks": attacks,
+        "attack_chart": attack_chart(attacks),
+        "measures": measures,
+        "loss_chart": loss_chart(measures),
+        "part_charts": tuple(_part_charts(record, measures)),
+        "distributions": tuple(_distributions(record)),
+        "evidence": facts_of(
+            {_EVIDENCE.get(name, name): value for name, value in record.evidence.items()}
+        ),
+        **repeat_of(record),
+    }
+
+
+def promise_of(record: StudyRecord) -> str:
+    """The guarantee in words."""
+    statement = (record.release.get("guarantee") or {}).get("statement")
+    return str(statement or "No guarantee is stated.")
+
+
+def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
+    """What is needed to make a study again: its plan, the command, versions and seconds."""
+    targets = record.evidence.get("targets")
+    aimed = "" if targets is None else f" --targets {targets}"
+    seed = "" if record.seed is None else f" --seed {record.seed}"
+    return {
+        "plan": toml_of(record.plan),
+        "command": f"voile study INPUT --plan plan.toml --out DIR{aimed}{seed}",
+        "seed": record.seed,
+        "versions": tuple(record.versions.items()),
+        "seconds": tuple((stage, as_number(spent)) for stage, spent in record.seconds.items()),
+    }
+
+
+def facts_of(document: Mapping[str, Any]) -> tuple[Fact, ...]:
+    """A document as facts: plain values, and tables of what holds several."""
+    return tuple(_fact(printable(name), value) for name, value in document.items())
+
+
+def attack_chart(attacks: Sequence[Attack]) -> Chart | None:
+    """All attacks in one chart, those that succeed most often first; None without any."""
+    rates = [
+        Rate(spoken(a.name), a.targets, a.success, a.low, a.high, a.baseline, a.counted)
+        for a in sorted(attacks, key=lambda attack: -attack.success)
+    ]
+    title = "Success of each attack, with its 95 % interval, beside guessing"
+    return draw_rates("attacks", title, rates) if rates else None
+
+
+def loss_chart(measures: Sequence[Measure]) -> Chart | None:
+    """Measures whose scale has two ends, the kindest first; None where there is none."""
+    losses = [
+        Loss(m.title, m.value, m.untouched, m.useless)
+        for m in sorted(measures, key=lambda measure: measure.lost or 0.0)
+        if m.lost is not None
+        and m.value is not None
+        and m.untouched is not None
+        and m.useless is not None
+    ]
+    title = "Each measure on its way from an untouched release to a useless one"
+    return draw_losses("losses", title, losses) if losses else None
+
+
+def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
+    release, publication = record.release, record.publication
+    yield "rows published", as_number(release.get("rows"))
+    for key, name in (
+        ("rows_in", "rows of the original"),
+        ("suppressed", "rows left out for good"),
+        ("held", "rows held back for a later release"),
+        ("carried", "rows carried over to the next pool"),
+    ):
+        if (value := as_number(publication.get(key))) or key == "rows_in":
+            yield name, value
+    if publication.get("objective") not in {None, ""}:
+        objective = as_number(publication["objective"])
+        yield "what the method minimised", objective or publication["objective"]
+    if publication.get("summary"):
+        yield "in short", publication["summary"]
+    yield "may be published", "yes" if release.get("publishable", True) else "no: it has a seed"
+    yield "release", release.get("release_id")
+
+
+def _roles(record: StudyRecord) -> Iterator[tuple[str, Sequence[str]]]:
+    for role, names in (record.release.get("columns") or {}).items():
+        if names:
+            yield _ROLES.get(role, spoken(role).lower()), names
+
+
+def _without(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
+    return {key: value for key, value in document.items() if key not in keys}
+
+
+def _fact(name: str, value: Any) -> Fact:
+    match value:
+        case Mapping() if value:
+            return _table(name, [{"": key, **_record_of(held)} for key, held in value.items()])
+        case list() | tuple() if value and all(isinstance(held, Mapping) for held in value):
+            return _table(name, list(value))
+        case list() | tuple():
+            shown = ", ".join(map(value_text, value[:_MOST_ENTRIES]))
+            return Fact(name, shown or NOTHING, left=max(0, len(value) - _MOST_ENTRIES))
+        case _:
+            return Fact(name, _plain(value))
+
+
+def _record_of(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {"value": value}
+
+
+def _table(name: str, records: Sequence[Mapping[str, Any]]) -> Fact:
+    columns = tuple(dict.fromkeys(key for held in records for key in held))
+    return Fact(
+        name,
+        columns=tuple(map(printable, columns)),
+        rows=tuple(
+            tuple(_plain(held.get(column)) for column in columns)
+            for held in records[:_MOST_ENTRIES]
+        ),
+        left=max(0, len(records) - _MOST_ENTRIES),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A number where the value is one, else its text."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    return value_text(value)
+
+
+def _part_charts(record: StudyRecord, measures: Sequence[Measure]) -> Iterator[Chart]:
+    columns = _columns(record)
+    for index, measure in enumerate(measures):
+        if len(measure.parts) < 2:
+            continue
+        title = f"{measure.title}, part by part"
+        pairs = pairs_of(measure.parts, columns)
+        if pairs is None or len(pairs) < _FEWEST_FOR_A_MAP or len(columns) > _WIDEST_MAP:
+            yield draw_parts(f"parts-{index}", title, measure.parts)
+            continue
+        present = {column for pair in pairs for column in pair}
+        shown = [column for column in columns if column in present]
+        yield draw_pairs(f"parts-{index}", title, shown, pairs)
+
+
+def _columns(record: StudyRecord) -> list[str]:
+    """Names of columns by which parts of measures may go."""
+    released = [n for names in (record.release.get("columns") or {}).values() for n in names]
+    stems = [n.removesuffix(".low").removesuffix(".high") for n in released]
+    return list(dict.fromkeys([d.column for d in record.distributions] + released + stems))
+
+
+def _distributions(record: StudyRecord) -> Iterator[_Moved]:
+    for index, distribution in enumerate(record.distributions):
+        shares = _shares(distribution)
+        if not shares.labels:
+            continue
+        chart = draw_shares(f"distribution-{index}", distribution.column, shares)
+        yield _Moved(distribution.column, distribution.role, shares.moved, chart)
+
+
+def _shares(distribution: Distribution) -> Shares:
+    edges = distribution.edges and [as_number(edge) for edge in distribution.edges]
+    finite = [edge for edge in edges or () if edge is not None]
+    return Shares(
+        labels=tuple(map(str, distribution.labels)),
+        edges=tuple(finite) if edges and len(finite) == len(edges) > 1 else None,
+        before=tuple(as_number(share) or 0.0 for share in distribution.before),
+        after=tuple(as_number(share) or 0.0 for share in distribution.after),
+        numeric=distribution.kind not in {"date", "datetime", "time"},
+    )

@@ -1,0 +1,185 @@
+"""What a study or a comparison came to, in a few plain sentences built from its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from voile.report.figures.frontier import Placed
+from voile.report.grid import risk_title
+from voile.report.reading import Attack, Measure, attacks_of, measures_of
+from voile.report.words import (
+    NOTHING,
+    as_number,
+    counted,
+    listed,
+    number,
+    one_in,
+    percent,
+    spoken,
+    times,
+    value_text,
+)
+from voile.study.record import Comparison, StudyRecord
+
+__all__ = ["comparison_summary", "method_text", "study_summary"]
+
+
+_STATUS = {"wrong": "with a wrong plan or input"}
+
+
+def study_summary(record: StudyRecord) -> tuple[str, ...]:
+    """Sentences on one study: what was published, the best attack, what is left of the data."""
+    return tuple(
+        sentence
+        for sentence in (
+            _published(record),
+            *_attacked(attacks_of(record)),
+            *_useful(measures_of(record)),
+            _skipped(record),
+        )
+        if sentence
+    )
+
+
+def comparison_summary(
+    comparison: Comparison, loss: str, placed: Mapping[int, Placed]
+) -> tuple[str, ...]:
+    """Sentences on a grid: how many studies, the ends of the frontier."""
+    return tuple(_compared(comparison, loss, placed))
+
+
+def method_text(method: Mapping[str, Any]) -> str:
+    """A method with its plain parameters: "ke-anonymity (k = 3, e = 2000)"."""
+    settings = [
+        f"{key} = {value_text(value)}"
+        for key, value in method.items()
+        if key not in {"name", "decision"} and isinstance(value, str | int | float)
+    ]
+    stated = f" ({', '.join(settings)})" if settings else ""
+    return f"{method.get('name', 'no method')}{stated}"
+
+
+def _published(record: StudyRecord) -> str:
+    rows = as_number(record.release.get("rows"))
+    rows_in = as_number(record.publication.get("rows_in"))
+    of = "" if rows_in is None else f" of {number(rows_in)}"
+    publishable = record.release.get("publishable", True)
+    warning = "" if publishable else " It was made with a seed and must not be published."
+    method = method_text(record.release.get("method", {}))
+    return f"{number(rows)}{of} rows were published by {method}.{warning}"
+
+
+def _attacked(attacks: tuple[Attack, ...]) -> Iterator[str]:
+    if not attacks:
+        yield "No attack was run on this release, so nothing is known of what it gives away."
+        return
+    beating = [attack for attack in attacks if attack.beats_guessing]
+    if not beating:
+        does = "The attack does no" if len(attacks) == 1 else f"None of {len(attacks)} attacks does"
+        yield f"{does} better than guessing, as far as {_targets(attacks)} can tell."
+        return
+    best = max(beating, key=lambda attack: attack.success)
+    yield f"The attack that finds most, {_of(best)}."
+    ratio = max(beating, key=lambda attack: attack.times or float("inf"))
+    if ratio is not best:
+        yield f"The attack that gains most over guessing, {_of(ratio)}."
+    if len(beating) < len(attacks):
+        names = [spoken(a.name).lower() for a in attacks if not a.beats_guessing]
+        does = "does" if len(names) == 1 else "do"
+        yield f"{_sentence(listed(names, 4))} {does} no better than guessing."
+
+
+def _of(attack: Attack) -> str:
+    often = one_in(attack.success)
+    verb = "succeeds" if attack.counted else "by its own reckoning succeeds"
+    ratio = times(attack.times)
+    told = "" if ratio == NOTHING else f", so it is {ratio} as good"
+    return (
+        f"{spoken(attack.name).lower()}, {verb} for {percent(attack.success)} of "
+        f"{counted(attack.targets, 'person', 'people')}{f' ({often})' if often else ''}; guessing "
+        f"does for {percent(attack.baseline)}{told}"
+    )
+
+
+def _targets(attacks: tuple[Attack, ...]) -> str:
+    return counted(max(attack.targets for attack in attacks), "target")
+
+
+def _useful(measures: tuple[Measure, ...]) -> Iterator[str]:
+    if not measures:
+        yield "Nothing was measured of what the release is still good for."
+        return
+    placed = sorted(
+        ((lost, measure) for measure in measures if (lost := measure.lost) is not None),
+        key=lambda pair: pair[0],
+    )
+    if not placed:
+        return
+    (least, first), (most, last) = placed[0], placed[-1]
+    scale = "On the way from untouched (0 %) to useless (100 %)".replace(
+        " %", "\N{NO-BREAK SPACE}%"
+    )
+    if len(placed) == 1:
+        yield f"{scale}, the release is at {percent(least)} by {first.title}."
+        return
+    yield (
+        f"{scale}, the release is at {percent(least)} by the kindest of {len(placed)} measures "
+        f"({first.title}), and at {percent(most)} by the harshest ({last.title})."
+    )
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _skipped(record: StudyRecord) -> str:
+    parts = [
+        counted(len(skipped), noun)
+        for skipped, noun in (
+            (record.attacks_skipped, "attack"),
+            (record.utility_skipped, "measure"),
+        )
+        if skipped
+    ]
+    if not parts:
+        return ""
+    one = len(record.attacks_skipped) + len(record.utility_skipped) == 1
+    say = "makes no sense here and was skipped" if one else "make no sense here and were skipped"
+    return f"{' and '.join(parts)} {say}."
+
+
+def _compared(comparison: Comparison, loss: str, placed: Mapping[int, Placed]) -> Iterator[str]:
+    points = comparison.points
+    done = sum(point.record is not None for point in points)
+    other: dict[str, int] = {}
+    for point in points:
+        if point.record is None:
+            other[point.status] = other.get(point.status, 0) + 1
+    rest = "".join(f", {count:,} {_STATUS.get(name, name)}" for name, count in other.items())
+    yield f"{counted(len(points), 'study', 'studies')} of one grid: {done:,} done{rest}."
+    for notice in comparison.notices:
+        yield f"{_sentence(notice.rstrip('.'))}."
+    if not placed:
+        yield "No study has both a risk and a loss, so there is no frontier."
+        return
+    yield (
+        f"Risk: {risk_title(comparison)}. Loss: {loss} "
+        f"({'higher' if comparison.loss_better == 'higher' else 'lower'} is better)."
+    )
+    best = sorted((p for p in placed.values() if p.best), key=lambda p: p.risk)
+    if not best:
+        return
+    safest, useful = best[0], best[-1]
+    if len(best) == 1:
+        yield (
+            f"{safest.name} beats every other in both, with a risk of {percent(safest.risk)} and a "
+            f"loss of {number(safest.loss)}."
+        )
+        return
+    yield (
+        f"{len(best):,} of {len(placed):,} releases are on the frontier: no other is both safer "
+        f"and more useful. The safest of them, {safest.name}, has a risk of "
+        f"{percent(safest.risk)} and {loss} {number(safest.loss)}; the most useful, "
+        f"{useful.name}, {percent(useful.risk)} and {number(useful.loss)}."
+    )

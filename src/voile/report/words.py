@@ -1,0 +1,205 @@
+"""Numbers and names in words: percentages, "1 in 50", plurals, names cut to a width.
+
+No percentage is rounded to 0 % or to 100 % that is neither, because a report on privacy must not
+call certain what is only likely.  Texts of a record may hold anything; ``printable`` makes of them
+what a page and a picture can hold.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+__all__ = [
+    "NOTHING",
+    "Share",
+    "as_number",
+    "clipped",
+    "counted",
+    "listed",
+    "number",
+    "one_in",
+    "percent",
+    "printable",
+    "short_number",
+    "spoken",
+    "times",
+    "value_text",
+    "width_of",
+]
+
+NOTHING = "\N{EN DASH}"
+"""Stands where there is no value."""
+_SPACE = "\N{NO-BREAK SPACE}"
+_ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
+_REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_SPACES = re.compile(r"[^\S\xa0]+")
+"""All but those that do not break a line."""
+_DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""Characters that reorder the text around them, beyond the name that holds them."""
+
+
+class Share(float):
+    """A share of 1, which tables show in percent."""
+
+
+def as_number(value: object) -> float | None:
+    """The value as a finite number; None where it is none.
+
+    A record that went through JSON holds texts where decimals were, so "0.1" is a number.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
+        return None
+    try:
+        found = float(Decimal(value) if isinstance(value, str) else value)
+    except (InvalidOperation, OverflowError, ValueError):
+        return None
+    return found if math.isfinite(found) else None
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number to so many significant digits, with commas: "12,345", "0.03142"."""
+    if value is None:
+        return NOTHING
+    if math.isinf(value) or math.isnan(value):
+        return "unbounded" if math.isinf(value) else NOTHING
+    if value == int(value) and abs(value) < 1e15:
+        return _signed(f"{int(value):,}")
+    if abs(value) >= 10**digits:
+        return _signed(f"{value:,.0f}") if abs(value) < 1e15 else _signed(f"{value:.{digits}g}")
+    if abs(value) < 1e-4:
+        return _signed(f"{value:.{digits - 1}g}")
+    text = f"{value:,.{_places(value, digits)}f}"
+    return _signed(text.rstrip("0").rstrip(".") if "." in text else text)
+
+
+def short_number(value: float) -> str:
+    """A number for the tick of an axis: "1.5 M" for 1,500,000, "2 bn" for 2,000,000,000."""
+    for unit, name in ((1e9, "bn"), (1e6, "M"), (1e5, "k")):
+        if abs(value) >= unit:
+            scale = min(unit, 1e3) if name == "k" else unit
+            return f"{number(value / scale)}{_SPACE}{name}"
+    return number(value)
+
+
+def percent(share: float | None) -> str:
+    """A share of 1 in percent, to two or three digits: "2.1 %", "0.013 %", "99.98 %"."""
+    if share is None:
+        return NOTHING
+    hundred = 100 * share
+    if hundred == 0 or not math.isfinite(hundred):
+        return f"0{_SPACE}%" if hundred == 0 else NOTHING
+    digits = 3 if abs(hundred) >= 10 else 2
+    places = _places(hundred, digits)
+    while places < 12 and hundred != 100 and round(hundred, places) == 100:
+        places += 1
+    if abs(hundred) < 1e-4:
+        return f"{_signed(f'{hundred:.1e}')}{_SPACE}%"
+    text = f"{hundred:,.{places}f}"
+    return f"{_signed(text.rstrip('0').rstrip('.') if '.' in text else text)}{_SPACE}%"
+
+
+def one_in(share: float | None) -> str:
+    """A share as one of so many: "1 in 50"; nothing for 0 and for more than a half."""
+    if share is None or not 0 < share <= 0.5:
+        return ""
+    many = 1 / share
+    return f"1 in {number(round(many, 1) if many < 10 else float(f'{round(many):.3g}'))}"
+
+
+def times(ratio: float | None) -> str:
+    """A ratio: "1.1 times", "1,026 times"; a dash where nothing can be compared."""
+    if ratio is None or not math.isfinite(ratio):
+        return NOTHING
+    return f"{number(ratio, 3)} times"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number of things: "1 attack", "1,200 rows"."""
+    return f"{count:,}{_SPACE}{noun if count == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6, comma: str = ", ") -> str:
+    """Names in one line: "a, b and c"; "a, b and 4 more" where there are too many."""
+    shown = list(names) if len(names) <= most else [*names[:most], f"{len(names) - most:,} more"]
+    if len(shown) < 2:
+        return "".join(shown)
+    return f"{comma.join(shown[:-1])} and {shown[-1]}"
+
+
+def spoken(name: str) -> str:
+    """The name of an attack, a measure or a key as a reader sees it: "Row tracing"."""
+    words = printable(name).replace("-", " ").replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def value_text(value: Any) -> str:
+    """One value of a plan or a target: numbers as they are, lists in brackets, a dash for none."""
+    match value:
+        case None:
+            return NOTHING
+        case bool():
+            return "yes" if value else "no"
+        case list() | tuple():
+            return f"[{', '.join(map(value_text, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{key}: {value_text(held)}' for key, held in value.items())}}}"
+        case _:
+            return str(value)
+
+
+def printable(text: object) -> str:
+    """A text on one line that a page and a picture can hold.
+
+    White space becomes single spaces; characters that no page may hold, halves of characters, and
+    characters that reorder the text around them become a replacement character.
+    """
+    line = _SPACES.sub(" ", str(text)).strip(" ")
+    return "".join(character if _holds(character) else _REPLACEMENT for character in line)
+
+
+def width_of(text: str, size: float) -> float:
+    """About how wide a text is drawn, in the unit of ``size``; rather too wide than too narrow."""
+    return size * sum(map(_advance, text))
+
+
+def clipped(text: str, width: float, size: float) -> str:
+    """A text on one line no wider than ``width``, its end replaced by "…" where it is too long."""
+    line = printable(text)
+    if width_of(line, size) <= width:
+        return line
+    room = width - size
+    for place, character in enumerate(line):
+        room -= size * _advance(character)
+        if room < 0:
+            return line[:place].rstrip() + _ELLIPSIS
+    return line
+
+
+def _places(value: float, digits: int) -> int:
+    """Digits after the point that make so many significant ones."""
+    return max(0, digits - 1 - math.floor(math.log10(abs(value))))
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+
+def _holds(character: str) -> bool:
+    code = ord(character)
+    never = code & 0xFFFE == 0xFFFE or 0xFDD0 <= code <= 0xFDEF
+    return not (never or character in _DIRECTION or unicodedata.category(character) in {"Cc", "Cs"})
+
+
+def _advance(character: str) -> float:
+    if unicodedata.combining(character) or unicodedata.category(character) == "Cf":
+        return 0.0
+    if unicodedata.east_asian_width(character) in "WF":
+        return 1.1
+    if character in "ijlI.,:;'|!()[] ":
+        return 0.36
+    return 0.85 if character in "mwMWQ%@" else 0.62

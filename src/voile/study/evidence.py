@@ -1,0 +1,246 @@
+"""Evidence about one release: what adversaries make of it, and what it is still good for; private.
+
+Every attack and every measure looks at the release under study where that can be judged.  What
+needs people who are not in the release, or rows whose numbers can be told, looks at a rehearsal
+(``rehearsal``), which is made when the first asks for it; whose name stands under ``rehearsed`` was
+judged by that.  An attack whose success on the release could only be believed is counted on the
+rehearsal where its rows carry their numbers.
+
+An attack or a measure that makes no sense for the release, or that fails with an error that a
+caller can act upon, is left out with its reason, and spoils nothing else.  Any other error is a
+fault of Voile and ends the study.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from time import perf_counter
+from typing import Any
+
+from voile.attack.outcome import AttackOutcome
+from voile.attack.protocol import Attack
+from voile.errors import InputError, VoileError
+from voile.randomness import Randomness
+from voile.study.instruments import Instruments
+from voile.study.record import Skipped
+from voile.study.rehearsal import Rows, Staged, can_link, hold_rows_out, rehearse
+from voile.utility.measurement import Measurement
+from voile.utility.protocol import Comparison, Measure
+
+__all__ = ["Evidence", "Terms", "gather"]
+
+_NO_REHEARSAL = "no rehearsal could be made"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How a release is put to the test; raises ``InputError`` for what cannot be."""
+
+    attacks: tuple[str, ...] | None = None
+    """Names of the attacks; None: all of them."""
+    targets: int = 1000
+    """At how many people each attack is aimed, at least 1."""
+    held_out: float = 0.2
+    """The share of the rows that a rehearsal leaves out, from 0 to below 1."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.targets, bool) or not isinstance(self.targets, int) or self.targets < 1:
+            msg = "the number of targets must be a whole number of at least 1"
+            raise InputError(msg)
+        if not 0 <= self.held_out < 1:
+            msg = "the share of rows that is held out must be at least 0 and below 1"
+            raise InputError(msg)
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What was found about a release; private."""
+
+    attacks: tuple[AttackOutcome, ...]
+    attacks_skipped: tuple[Skipped, ...]
+    utility: tuple[Measurement, ...]
+    utility_skipped: tuple[Skipped, ...]
+    distributions: Sequence[Any]
+    held_out: int
+    """Rows that the rehearsal left out; 0 where there was none."""
+    rehearsed: tuple[str, ...]
+    """Names of the attacks and measures that looked at the rehearsal."""
+    seconds: Mapping[str, float]
+    """Of each stage."""
+
+
+def gather(
+    staged: Staged,
+    instruments: Instruments,
+    terms: Terms,
+    randomness: Randomness,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Evidence:
+    """Let all adversaries and measures look at a release.
+
+    The same ``randomness`` gives the same evidence, and every attack and measure draws by itself:
+    leaving one out changes nothing in another.
+    """
+    test = _Test(staged, terms, randomness, progress)
+    attacks = [test.attack(attack) for attack in instruments.attacks]
+    measured = [test.measure(measure) for measure in instruments.measures]
+    distributions, missing = test.distributions(instruments.distributions)
+    return Evidence(
+        attacks=tuple(found for found in attacks if isinstance(found, AttackOutcome)),
+        attacks_skipped=tuple(found for found in attacks if isinstance(found, Skipped)),
+        utility=tuple(one for found in measured if not isinstance(found, Skipped) for one in found),
+        utility_skipped=(*(found for found in measured if isinstance(found, Skipped)), *missing),
+        distributions=distributions,
+        held_out=test.held_out,
+        rehearsed=tuple(test.rehearsed),
+        seconds=test.seconds,
+    )
+
+
+@dataclass
+class _Test:
+    """One release, and the rehearsal once somebody has asked for it."""
+
+    staged: Staged
+    terms: Terms
+    randomness: Randomness
+    progress: Callable[[str], None]
+    rehearsed: list[str] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)
+    _rows: Rows | None = None
+    _rehearsal: Staged | VoileError | None = None
+
+    def attack(self, attack: Attack) -> AttackOutcome | Skipped:
+        """What an adversary makes of the release, or why he was not asked."""
+        attack = _knowing(attack, targets=self.terms.targets)
+        self.progress(f"attack: {attack.name}")
+        try:
+            with self._timed("attacks"):
+                return self._attacked(attack)
+        except VoileError as error:
+            return Skipped(attack.name, _clause(error))
+
+    def _attacked(self, attack: Attack) -> AttackOutcome | Skipped:
+        needs_absent = "absent" in _fields(attack)
+        if needs_absent:
+            attack = _knowing(attack, absent=self.rows.held_out)
+        if reason := attack.refusal(self.staged.release, self.staged.plan):
+            return Skipped(attack.name, reason)
+        if needs_absent:
+            if self.rows.held_out is None:
+                return Skipped(attack.name, "no rows were held out")
+            return self._run(attack, self.rehearsal)
+        outcome = self._run(attack, self.staged)
+        if outcome.checked or "link" not in _fields(attack) or not can_link(self.staged.plan):
+            return outcome
+        try:
+            return self._run(attack, self.rehearsal)
+        except VoileError:
+            return outcome
+
+    def _run(self, attack: Attack, staged: Staged) -> AttackOutcome:
+        on_rehearsal = staged is not self.staged
+        if on_rehearsal:
+            attack = _knowing(attack, link=staged.link)
+        draws = self.randomness.within("attack", attack.name)
+        outcome = attack.run(staged.release, staged.original, staged.plan, draws)
+        if on_rehearsal:
+            self.rehearsed.append(attack.name)
+        return outcome
+
+    def measure(self, measure: Measure) -> Sequence[Measurement] | Skipped:
+        """What the release is good for, or why that was not measured."""
+        self.progress(f"utility: {measure.name}")
+        try:
+            with self._timed("utility"):
+                return self._measured(measure)
+        except VoileError as error:
+            return Skipped(measure.name, _clause(error))
+
+    def _measured(self, measure: Measure) -> Sequence[Measurement] | Skipped:
+        draws = self.randomness.within("utility")
+        comparison = self.staged.comparison(draws)
+        reason = measure.refusal(comparison)
+        if reason is None:
+            return measure.measure(comparison)
+        # The same question with rows held out tells whether these are what is missing.
+        with_absent = replace(self.staged, held_out=self.rows.held_out).comparison(draws)
+        if self.rows.held_out is None or measure.refusal(with_absent) is not None:
+            return Skipped(measure.name, reason)
+        rehearsal = self.rehearsal.comparison(draws)
+        if (reason := measure.refusal(rehearsal)) is not None:
+            return Skipped(measure.name, reason)
+        measured = measure.measure(rehearsal)
+        self.rehearsed.append(measure.name)
+        return measured
+
+    def distributions(
+        self, compare: Callable[[Comparison], Sequence[Any]]
+    ) -> tuple[Sequence[Any], tuple[Skipped, ...]]:
+        """How the values of each published column are distributed, before and after."""
+        self.progress("comparing distributions")
+        try:
+            with self._timed("utility"):
+                return compare(self.staged.comparison(self.randomness.within("utility"))), ()
+        except VoileError as error:
+            return (), (Skipped("distributions", _clause(error)),)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that go into the rehearsal, and those that do not."""
+        if self._rows is None:
+            draws = self.randomness.within("held out")
+            self._rows = hold_rows_out(self.staged.original, self.terms.held_out, draws)
+        return self._rows
+
+    @property
+    def held_out(self) -> int:
+        """How many rows the rehearsal left out; 0 where nobody looked at one."""
+        absent = self.rows.held_out if self.rehearsed else None
+        return 0 if absent is None else len(absent)
+
+    @property
+    def rehearsal(self) -> Staged:
+        """The release made of the rows that were not held out; raises ``VoileError``."""
+        if self._rehearsal is None:
+            self.progress("rehearsing")
+            with self._timed("rehearsal"):
+                try:
+                    draws = self.randomness.within("rehearsal")
+                    self._rehearsal = rehearse(self.rows, self.staged.plan, draws)
+                except VoileError as error:
+                    self._rehearsal = error
+        if isinstance(self._rehearsal, VoileError):
+            msg = f"{_NO_REHEARSAL}: {_clause(self._rehearsal)}"
+            raise InputError(msg)
+        return self._rehearsal
+
+    @contextmanager
+    def _timed(self, stage: str) -> Iterator[None]:
+        """Add what passes to the seconds of a stage; a rehearsal counts for itself alone."""
+        before = sum(self.seconds.values())
+        started = perf_counter()
+        try:
+            yield
+        finally:
+            inner = sum(self.seconds.values()) - before
+            taken = perf_counter() - started - inner
+            self.seconds[stage] = self.seconds.get(stage, 0.0) + taken
+
+
+def _fields(attack: Attack) -> frozenset[str]:
+    return frozenset(f.name for f in fields(attack)) if is_dataclass(attack) else frozenset()
+
+
+def _knowing(attack: Attack, **knowledge: Any) -> Attack:
+    """The adversary with this knowledge, as far as he has a use for it."""
+    used = {name: value for name, value in knowledge.items() if name in _fields(attack)}
+    changed: Any = attack
+    return replace(changed, **used) if used else attack
+
+
+def _clause(error: VoileError) -> str:
+    """The message of an error as a clause."""
+    return str(error).rstrip(".")

@@ -1,0 +1,99 @@
+"""The privacy-utility frontier: the studies that no other beats in both risk and loss.
+
+A study is beaten where another has no more risk and no more loss, and less of one of them.  Studies
+that are alike in both stand on the frontier together, or none does.
+
+Cost: a sort of the n studies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import inf
+from typing import Any
+
+from voile.errors import InputError, nearest
+from voile.study.record import StudyRecord
+
+__all__ = ["GAIN", "WORST", "frontier", "known_risks", "loss_of", "most_common_loss", "risk_of"]
+
+WORST = "worst"
+"""The largest success rate of all attacks."""
+GAIN = "gain"
+"""What the best attack finds beyond guessing; see ``risk_of``."""
+
+_USUAL = "pair-total-variation"
+
+
+def frontier(places: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
+    """Names of the points that no other beats, by ascending risk; ``places`` are (risk, loss).
+
+    Lower is better in both.
+    """
+    chosen: list[str] = []
+    least = inf
+    best: tuple[float, float] | None = None
+    for name, place in sorted(places.items(), key=lambda item: item[1]):
+        if place == best or place[1] < least:
+            chosen.append(name)
+            best, least = place, place[1]
+    return tuple(chosen)
+
+
+def risk_of(record: StudyRecord, risk: str) -> float | None:
+    """A measure of risk of a study, from 0 to 1; None where it was not attacked so.
+
+    "worst": the largest success rate of all attacks.  "gain": of all attacks, the largest share of
+    what guessing leaves open that the attack finds, (success - baseline) / (1 - baseline), which
+    puts attacks on truths that are easy to guess and those on others on one scale; at least 0.
+    Otherwise the success rate of the attack of that name.
+    """
+    if risk == GAIN:
+        found = [_gain(attack) for attack in record.attacks if attack["baseline"] < 1]
+    else:
+        found = [
+            float(attack["success"]["value"])
+            for attack in record.attacks
+            if risk in (WORST, attack["attack"])
+        ]
+    return max(found, default=None)
+
+
+def loss_of(record: StudyRecord, loss: str) -> float | None:
+    """The value of a measure of utility in a study; None where it has none."""
+    for measured in record.utility:
+        if measured["measure"] == loss and measured["value"] is not None:
+            return float(measured["value"])
+    return None
+
+
+def most_common_loss(records: Sequence[StudyRecord], asked: str | None = None) -> tuple[str, str]:
+    """The measure of utility to compare studies by, and whether "lower" or "higher" is better.
+
+    By default the one that most studies have; of several the distance of pairs of columns, which
+    every method changes, or else the first.  Empty where there is none.  Raises ``InputError`` for
+    one that is asked for and that no study has.
+    """
+    better: dict[str, str] = {}
+    counts: dict[str, int] = {}
+    for record in records:
+        for measured in record.utility:
+            name = measured["measure"]
+            better.setdefault(name, measured["better"])
+            counts[name] = counts.get(name, 0) + (measured["value"] is not None)
+    if asked is not None and asked not in better:
+        known = ", ".join(better) or "none"
+        msg = f"no study has the measure {asked!r}{nearest(asked, better)} (known: {known})"
+        raise InputError(msg)
+    chosen = asked or max(counts, key=lambda name: (counts[name], name == _USUAL), default="")
+    return chosen, better.get(chosen, "lower")
+
+
+def known_risks(attacks: Iterable[str]) -> tuple[str, ...]:
+    """The measures of risk that there are where these attacks are run."""
+    return (GAIN, WORST, *attacks)
+
+
+def _gain(attack: Mapping[str, Any]) -> float:
+    success, baseline = float(attack["success"]["value"]), float(attack["baseline"])
+    return max(0.0, (success - baseline) / (1 - baseline))

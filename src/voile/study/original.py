@@ -1,0 +1,100 @@
+"""The private table as adversaries and measures compare it with a release: rows, as they came in.
+
+A publisher reads its own table, bound to a plan.  This is the same file read once more, or the same
+data frame, with its columns as the file has them; it is as private.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from voile.errors import TableError
+from voile.schema.plan import Plan
+from voile.table.frames import from_native
+from voile.table.reading import list_columns, read_frame
+
+__all__ = ["Original", "fingerprint", "names_of_columns", "read_original"]
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Original:
+    """The rows of a private table, held in memory."""
+
+    frame: Any
+    """A data frame of the engine."""
+    notes: tuple[str, ...] = ()
+    """What had to be assumed to read it, a sentence each."""
+
+
+def read_original(source: Any, plan: Plan) -> Original:
+    """The rows of a file or a data frame, in the columns that the plan names.
+
+    Raises ``TableError`` where there are none.
+    """
+    if not isinstance(source, str | Path):
+        frame, _ = from_native(source)
+        return Original(frame)
+    read = read_frame(
+        Path(source), missing=plan.missing, columns=_named(plan), texts=texts_of_plan(plan)
+    )
+    return Original(read.frame, read.notes)
+
+
+def names_of_columns(source: Any) -> list[str]:
+    """The columns of a file or a data frame; raises ``TableError`` where there is no table."""
+    if isinstance(source, str | Path):
+        return list(list_columns(Path(source)))
+    frame, _ = from_native(source)
+    return list(frame.columns)
+
+
+def texts_of_plan(plan: Plan) -> tuple[str, ...]:
+    """Columns whose values are texts, whatever they look like."""
+    return tuple(name for name, column in plan.columns.items() if column.type == "text")
+
+
+def fingerprint(source: Any) -> str:
+    """What tells a table from any other: a digest of the bytes of its files, or of its rows.
+
+    Raises ``TableError`` where a file cannot be read.
+    """
+    digest = blake2b(digest_size=16)
+    if not isinstance(source, str | Path):
+        frame, _ = from_native(source)
+        stream = BytesIO()
+        frame.write_ipc_stream(stream)
+        digest.update(stream.getbuffer())
+        return digest.hexdigest()
+    path = Path(source)
+    try:
+        for file in _files(path):
+            digest.update(f"{file.relative_to(path.parent)}\0{file.stat().st_size}\0".encode())
+            with file.open("rb") as stream_of_file:
+                while chunk := stream_of_file.read(_CHUNK):
+                    digest.update(chunk)
+    except OSError as error:
+        reason = (error.strerror or "input or output error").lower()
+        msg = f"{path}: the table cannot be read ({reason}); check its permissions and path"
+        raise TableError(msg) from None
+    return digest.hexdigest()
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_dir():
+        yield from sorted(file for file in path.rglob("*") if file.is_file())
+    else:
+        yield path
+
+
+def _named(plan: Plan) -> Sequence[str]:
+    """All columns that the plan speaks of, so that it can be bound to what was read."""
+    key = plan.method.parameters.get("record_key") if plan.method else None
+    extra = [key] if isinstance(key, str) else []
+    return [*plan.roles.identifiers, *plan.roles.published, *plan.columns, *extra]

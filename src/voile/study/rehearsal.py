@@ -1,0 +1,106 @@
+"""A rehearsal: the same plan published on fewer rows, to count what the release itself cannot show.
+
+What it is for: an adversary who asks whether somebody is in a release is judged by people who are
+not, and a program that learns from a release by rows that it has not seen.  Those rows are held out
+of the rehearsal; the release under study has all rows.  Where the method publishes other columns as
+they are, the rows of the rehearsal carry their numbers, so that it can be counted how often a
+guess finds the right row; no release to be published could carry them.
+
+A rehearsal is never written and never charged: it leaves the process as counts alone.
+
+Cost: publishing once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from voile.randomness import Randomness
+from voile.release.reading.sightings import People, PublishedRows
+from voile.release.release import Release
+from voile.schema.plan import Plan
+from voile.study.plans import single_release
+from voile.study.run import prepare_release
+from voile.table.holdout import hold_out
+from voile.utility.protocol import Comparison
+
+__all__ = ["Rows", "Staged", "can_link", "hold_rows_out", "rehearse"]
+
+_SHOWS_KEPT_COLUMNS = ("ke-anonymity", "generalization", "clustered-laplace", "m-shuffle")
+"""Methods whose releases show the columns to ``keep`` row by row, as they are."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table, split at random; private."""
+
+    kept: Any
+    held_out: Any | None
+    """A data frame of the same columns; None where no row was held out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """A release, the rows that went in and some that did not; private."""
+
+    release: Release
+    plan: Plan
+    original: Any
+    """The rows that went in, a data frame."""
+    held_out: Any | None = None
+    link: str | None = None
+    """The column of row numbers that the release and the original share, if they do."""
+
+    def comparison(self, randomness: Randomness) -> Comparison:
+        """The release beside its original, as measures see it: without row numbers."""
+        published, plan, original = PublishedRows.of(self.release), self.plan, self.original
+        if self.link is not None:
+            roles = {
+                role: tuple(name for name in names if name != self.link)
+                for role, names in self.release.roles.items()
+            }
+            release = replace(self.release, roles=roles)
+            published = PublishedRows(release, published.frame.drop(self.link))
+            plan = _keeping(plan, (name for name in plan.roles.keep if name != self.link))
+            original = original.drop(self.link)
+        held_out = None if self.held_out is None else People(self.held_out, plan)
+        return Comparison(published, People(original, plan), randomness, held_out)
+
+
+def hold_rows_out(frame: Any, share: float, randomness: Randomness) -> Rows:
+    """Hold a share of the rows out, from 0 to below 1; all are kept where too few would remain."""
+    held = round(share * len(frame))
+    if not 0 < held < len(frame):
+        return Rows(frame, None)
+    return Rows(*hold_out(frame, share, randomness))
+
+
+def can_link(plan: Plan) -> bool:
+    """Whether a rehearsal of the plan can carry the numbers of its rows."""
+    return plan.method is not None and plan.method.name in _SHOWS_KEPT_COLUMNS
+
+
+def rehearse(rows: Rows, plan: Plan, randomness: Randomness) -> Staged:
+    """Publish the kept rows as the plan says, as a single release of no account.
+
+    Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
+    """
+    staged, frame, link = single_release(plan), rows.kept, None
+    if can_link(plan):
+        link = _free_name("row", frame.columns)
+        frame = frame.with_row_index(link)
+        staged = _keeping(staged, (*staged.roles.keep, link))
+    made = prepare_release(frame, staged, randomness=randomness)
+    return Staged(made.publication.release, staged, frame, rows.held_out, link)
+
+
+def _keeping(plan: Plan, keep: Iterable[str]) -> Plan:
+    return replace(plan, roles=replace(plan.roles, keep=tuple(keep)))
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

@@ -1,0 +1,140 @@
+"""One study: publish a table as its plan says, and put the release to the test before it appears.
+
+Read, bind roles, load the books, publish, check, attack, measure, record, commit the ledger, write.
+
+The evidence comes before the commit.  Attacks and measures may take long and may fail; whatever
+goes wrong with them, nothing was charged, no series has grown, and nothing stands at its place.
+Nobody has seen the evidence either: it appears in one folder with the release, so that no custodian
+can look at it, refuse the release, and draw again for free.  What remains after the commit
+is writing what is ready.
+
+    DIR/release/   data and release.json: to be published, if it was not made with a seed
+    DIR/private/   record.json and the report: computed with the private original, never to leave
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from voile.errors import InputError
+from voile.randomness import Randomness
+from voile.release.folder import appearing_folder, write_release
+from voile.release.release import Publication
+from voile.schema.plan import Plan
+from voile.study.documents import json_text, record_document, write_text
+from voile.study.evidence import Terms, gather
+from voile.study.instruments import Instruments
+from voile.study.original import read_original
+from voile.study.plans import state_plan
+from voile.study.record import StudyRecord
+from voile.study.recording import Subject, put_on_record
+from voile.study.rehearsal import Staged
+from voile.study.run import prepare_release
+
+__all__ = ["Study", "make_study", "run_study"]
+
+PRIVATE_FOLDER = 0o700
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A release that appeared, and the evidence about it; private."""
+
+    publication: Publication
+    record: StudyRecord
+    report: str | None
+    """The report in HTML; None where none was asked for or none could be drawn."""
+    no_report: str = ""
+    """Why none could be drawn, and what would help."""
+
+
+def run_study(  # noqa: PLR0913 - what a custodian may say of one study
+    source: Any,
+    plan: Plan | str | Path,
+    out: str | Path | None = None,
+    *,
+    ledger: str | Path | None = None,
+    seed: int | None = None,
+    attacks: Sequence[str] | None = None,
+    targets: int = 1000,
+    held_out: float = 0.2,
+) -> StudyRecord:
+    """Publish a table as a plan says, put the release to the test, and record it all; private.
+
+    ``source``, ``plan``, ``ledger`` and ``seed`` are those of ``make_release``.  ``out`` is a new
+    folder for the release and the record, or None to write nothing; a series or a budget is charged
+    all the same.  ``attacks`` names the attacks to run, all by default, each aimed at ``targets``
+    people; ``held_out`` is the share of the rows that the rehearsal leaves out.
+
+    Raises a ``VoileError`` as ``make_release`` does, and ``InputError`` for an unknown attack; then
+    nothing stands at ``out`` and the ledger is unchanged.
+    """
+    terms = Terms(None if attacks is None else tuple(attacks), targets, held_out)
+    return make_study(source, plan, out, ledger=ledger, seed=seed, terms=terms).record
+
+
+def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw and show it
+    source: Any,
+    plan: Plan | str | Path,
+    out: str | Path | None = None,
+    *,
+    ledger: str | Path | None = None,
+    seed: int | None = None,
+    terms: Terms | None = None,
+    instruments: Instruments | None = None,
+    render: Callable[[StudyRecord], str] | None = None,
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Study:
+    """A study with its report; ``render`` makes it of the record, and may raise ``InputError``.
+
+    ``instruments`` take the place of the standard ones.  Otherwise as ``run_study``.
+    """
+    terms = terms or Terms()
+    instruments = instruments or Instruments.standard(terms.attacks)
+    stated = state_plan(plan)
+    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    started = perf_counter()
+    pending = prepare_release(
+        source, stated.plan, out, ledger=ledger, randomness=randomness, progress=progress
+    )
+    seconds = {"publish": perf_counter() - started}
+    publication = pending.books.told(pending.publication)
+    staged = Staged(publication.release, stated.plan, read_original(source, stated.plan).frame)
+    evidence = gather(staged, instruments, terms, randomness.within("study"), progress)
+    record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
+    text = json_text(record_document(record))
+    report, no_report = _drawn(record, render, progress)
+
+    def write(publication: Publication) -> None:
+        if out is None:
+            return
+        progress("writing")
+        with appearing_folder(Path(out), "the study") as folder:
+            write_release(publication.release, folder / "release", pending.source_format)
+            private = folder / "private"
+            private.mkdir(mode=PRIVATE_FOLDER)
+            write_text(private / "record.json", text)
+            if report is not None:
+                write_text(private / "report.html", report)
+
+    publication = pending.appear(out, write, progress)
+    return Study(publication, record, report, no_report)
+
+
+def _drawn(
+    record: StudyRecord,
+    render: Callable[[StudyRecord], str] | None,
+    progress: Callable[[str], None],
+) -> tuple[str | None, str]:
+    """The report, or why there is none."""
+    if render is None:
+        return None, ""
+    progress("drawing the report")
+    try:
+        return render(record), ""
+    except InputError as error:
+        return None, str(error)

@@ -1,0 +1,314 @@
+"""What generalization lost, cell by cell and group by group; private.
+
+    measure                        what it counts                                 source
+    precision                      levels climbed, of the height of a hierarchy   Sweeney
+    normalized certainty penalty   share of the domain that a cell covers         Xu et al.
+    non-uniform entropy            bits about a value that its cell leaves open   Gionis and Tassa
+    discernibility                 rows that a row cannot be told from            Bayardo, Agrawal
+    average class size             rows of a group over the k asked for           LeFevre et al.
+    suppressed rows                rows of the original that are not published
+
+The formulas, with full references, stand in ``models.information_loss``; what a cell covers is
+said in ``covering``.  Measured are the quasi-identifiers and what rows are ranked by.
+
+Suppressed rows are those that the original has more than the release: rows left out by a method,
+dropped for missing values, held back, or not sampled.
+
+Columns with noise count in the certainty penalty only, by the intervals around the values.  Nothing
+here sees that values were permuted within groups, so such releases are refused; the divergence of
+pairs sees it.
+
+Cost: O(d + e) a column with d values and e entries, beside its ``covering``; one count of the
+published combinations for discernibility and average class size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.information_loss import (
+    average_class_size,
+    certainty_penalties,
+    discernibility,
+    entropies_of_runs,
+    non_uniform_entropy,
+    precision,
+)
+from voile.table.combinations import combine
+from voile.utility.covering import Covering, coverings
+from voile.utility.measurement import Measurement
+from voile.utility.protocol import Comparison
+from voile.utility.roles import columns_in_role
+
+__all__ = [
+    "AverageClassSize",
+    "Discernibility",
+    "NonUniformEntropy",
+    "NormalizedCertaintyPenalty",
+    "Precision",
+    "SuppressedRows",
+]
+
+_ROLES = ("quasi_identifiers", "ranking")
+
+
+@dataclass(frozen=True)
+class Precision:
+    """Prec: how little of the hierarchies was climbed."""
+
+    name: ClassVar[str] = "precision"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Levels are counted in the plan's hierarchies, and intervals of groups have none."""
+        if (reason := _not_generalized(comparison) or _noisy(comparison)) is not None:
+            return reason
+        if comparison.original.plan is None:
+            return "levels are counted in the hierarchies of the plan, and no plan was given"
+        found = coverings(comparison, _columns(comparison))
+        if any(covering.level is None for covering in found.values()):
+            return "its groups show intervals, which lie on no level of a hierarchy"
+        return None
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean over columns and rows; parts by column."""
+
+        def of_column(covering: Covering, suppressed: int) -> float:
+            assert covering.level is not None
+            height = len(covering.domain.generalized) - 1
+            level = covering.level[:, np.newaxis]
+            return precision(covering.rows, level, np.array([height]), suppressed)
+
+        parts = _by_column(comparison, _columns(comparison), of_column)
+        return [
+            Measurement(
+                measure=self.name,
+                title="Precision of the generalization",
+                value=_mean(parts),
+                better="higher",
+                meaning="the share of the hierarchies that was not climbed, on average over cells",
+                untouched=1.0,
+                useless=0.0,
+                parts=parts,
+                notes=_notes(comparison),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class NormalizedCertaintyPenalty:
+    """NCP: the share of its column's domain that a cell covers."""
+
+    name: ClassVar[str] = "normalized-certainty-penalty"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Some column must have been generalized, or published with noise."""
+        return _not_generalized(comparison)
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean over columns and rows; parts by column."""
+
+        def of_column(covering: Covering, suppressed: int) -> float:
+            size = covering.size[:, np.newaxis]
+            return float(certainty_penalties(covering.rows, size, suppressed)[0])
+
+        columns = _columns(comparison)
+        parts = _by_column(comparison, columns, of_column)
+        noisy = [name for name in columns if comparison.published.noise(name) is not None]
+        return [
+            Measurement(
+                measure=self.name,
+                title="Normalized certainty penalty",
+                value=_mean(parts),
+                better="lower",
+                meaning="the share of its column's domain that a cell covers, on average",
+                untouched=0.0,
+                useless=1.0,
+                parts=parts,
+                notes=(
+                    *_notes(comparison),
+                    *(f"column {name!r} counts by the intervals around noise" for name in noisy),
+                ),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class NonUniformEntropy:
+    """How many bits about a value its cell leaves open, of those that the column has."""
+
+    name: ClassVar[str] = "non-uniform-entropy"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Cells must stand for sets of values."""
+        return _not_generalized(comparison) or _noisy(comparison)
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean over columns; parts by column."""
+
+        def of_column(covering: Covering, suppressed: int) -> float:
+            spread, rows = covering.spread, covering.domain.rows
+            bits = entropies_of_runs(rows[spread.order], spread.start, spread.stop)
+            whole = entropies_of_runs(rows, np.array([0]), np.array([len(rows)]))
+            return non_uniform_entropy(covering.rows, bits, float(whole[0]), suppressed)
+
+        parts = _by_column(comparison, _columns(comparison), of_column)
+        return [
+            Measurement(
+                measure=self.name,
+                title="Non-uniform entropy",
+                value=_mean(parts),
+                better="lower",
+                meaning="the share of the bits of a value that its cell leaves open, on average",
+                untouched=0.0,
+                useless=1.0,
+                parts=parts,
+                notes=_notes(comparison),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class Discernibility:
+    """C_DM: how many rows each row cannot be told from, summed."""
+
+    name: ClassVar[str] = "discernibility"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Groups must share what they show."""
+        return _not_generalized(comparison) or _noisy(comparison)
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The sum over all rows of the original."""
+        rows = comparison.original.frame.height
+        return [
+            Measurement(
+                measure=self.name,
+                title="Discernibility",
+                value=float(discernibility(_groups(comparison), _suppressed(comparison))),
+                better="lower",
+                meaning="for each row the rows that look like it, added up; all, if suppressed",
+                untouched=float(discernibility(_original_groups(comparison))),
+                useless=float(rows) ** 2,
+                notes=_notes(comparison),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class AverageClassSize:
+    """C_AVG: how much larger than necessary groups are, on average."""
+
+    name: ClassVar[str] = "average-class-size"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Groups must share what they show, and have been asked to be of k rows."""
+        if (reason := _not_generalized(comparison) or _noisy(comparison)) is not None:
+            return reason
+        if not isinstance(comparison.published.release.guarantee.parameters.get("k"), int):
+            return "its guarantee asks for no least number of rows, k, in a group"
+        return None if comparison.published.frame.height else "it has no rows"
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The mean size of a group over k."""
+        k = int(comparison.published.release.guarantee.parameters["k"])
+        original = _original_groups(comparison)
+        return [
+            Measurement(
+                measure=self.name,
+                title="Average class size",
+                value=average_class_size(_groups(comparison), k),
+                better="lower",
+                meaning=f"rows of a group over k = {k}, on average over groups; 1 is the best",
+                untouched=average_class_size(original, k),
+                useless=average_class_size(original.sum(keepdims=True), k),
+            )
+        ]
+
+
+@dataclass(frozen=True)
+class SuppressedRows:
+    """The share of the original rows that are not published."""
+
+    name: ClassVar[str] = "suppressed-rows"
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """There must be rows that could be suppressed."""
+        return None if comparison.original.frame.height else "the original has no rows"
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """The share, between 0 and 1."""
+        return [
+            Measurement(
+                measure=self.name,
+                title="Suppressed rows",
+                value=_suppressed(comparison) / comparison.original.frame.height,
+                better="lower",
+                meaning="the share of the original rows that are not published",
+                untouched=0.0,
+                useless=1.0,
+            )
+        ]
+
+
+def _columns(comparison: Comparison) -> list[str]:
+    """The columns that are measured."""
+    found = (columns_in_role(comparison, role) for role in _ROLES)
+    return list(dict.fromkeys(name for names in found for name in names))
+
+
+def _not_generalized(comparison: Comparison) -> str | None:
+    if not _columns(comparison):
+        return "it has no quasi-identifiers"
+    if comparison.published.permuted:
+        return "it permutes values within groups, which shows in no single cell"
+    return None
+
+
+def _noisy(comparison: Comparison) -> str | None:
+    noisy = any(comparison.published.noise(name) is not None for name in _columns(comparison))
+    return "values with noise stand for no set of values" if noisy else None
+
+
+def _suppressed(comparison: Comparison) -> int:
+    """Original rows that are not published; none where rows of other tables joined."""
+    return max(comparison.original.frame.height - comparison.published.frame.height, 0)
+
+
+def _notes(comparison: Comparison) -> tuple[str, ...]:
+    suppressed = _suppressed(comparison)
+    if not suppressed:
+        return ()
+    rows = "1 row of the original is" if suppressed == 1 else f"{suppressed:,} original rows are"
+    return (f"{rows} not published and counted as lost altogether",)
+
+
+def _by_column(
+    comparison: Comparison, columns: Sequence[str], measure: Callable[[Covering, int], float]
+) -> Mapping[str, float]:
+    suppressed = _suppressed(comparison)
+    return {
+        name: measure(covering, suppressed)
+        for name, covering in coverings(comparison, columns).items()
+    }
+
+
+def _mean(parts: Mapping[str, float]) -> float:
+    return sum(parts.values()) / len(parts)
+
+
+def _groups(comparison: Comparison) -> NDArray[np.int64]:
+    """Rows of each combination that the release shows of the measured columns."""
+    published = comparison.published
+    shown = [c for name in _columns(comparison) for c in published.columns_of(name)]
+    return published.release.table.group_sizes(shown)
+
+
+def _original_groups(comparison: Comparison) -> NDArray[np.int64]:
+    """Rows of each combination of the original's values; private."""
+    found = coverings(comparison, _columns(comparison)).values()
+    return combine([(covering.own, len(covering.values)) for covering in found]).rows

@@ -1,0 +1,91 @@
+"""How entries that stand for several values are spread over these values: a law for each entry.
+
+What it does: holds, for e entries and d values, a row-stochastic matrix (e, d) in O(e + d) numbers,
+and multiplies with it without building it.
+
+Algorithm: values are put in an order in which every entry stands for a run of them: ascending for
+intervals, the leaves of the tree for generalized labels.  A value has a weight, and within a run
+values share by their weights.  Products are differences of cumulative sums.
+
+Cost: O(e + d) for a product with a vector; ``expectation`` has those with several.  ``matrix``
+holds a number for each pair of an entry and a value that it stands for: up to e d, so ask for it
+where d is small.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+__all__ = ["Spread"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """The laws of e entries over d values."""
+
+    order: Places
+    """Shape (d,): the values in the order of the runs."""
+    start: Places
+    """Shape (e,): where in that order the run of each entry begins."""
+    stop: Places
+    """Shape (e,): where it ends; above ``start``."""
+    weight: Floats
+    """Shape (d,): the weight of each value, above 0, in the order of values."""
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    @property
+    def covered(self) -> Places:
+        """Shape (e,): how many values each entry stands for."""
+        return self.stop - self.start
+
+    @cached_property
+    def matrix(self) -> Any:
+        """The laws as a sparse matrix, shape (e, d); each row adds up to 1."""
+        ends = np.cumsum(self.covered)
+        run = np.arange(int(ends[-1]) if len(ends) else 0)
+        run += np.repeat(self.start - ends + self.covered, self.covered)
+        value = self.order[run]
+        share = self.weight[value] / np.repeat(self._total, self.covered)
+        entries = np.concatenate([[0], ends])
+        return csr_array((share, value, entries), shape=(len(self), len(self.order)))
+
+    def spread(self, rows: NDArray[Any]) -> Floats:
+        """The rows of each value, shape (d,), where ``rows`` (e,) are those of each entry."""
+        alone = self.covered == 1
+        counts = np.bincount(self.start[alone], rows[alone], len(self.order)).astype(np.float64)
+        wide = ~alone
+        if wide.any():
+            density = rows[wide] / self._total[wide]
+            size = len(self.order) + 1
+            change = np.bincount(self.start[wide], density, size)
+            change -= np.bincount(self.stop[wide], density, size)
+            # Rounding may leave less than nothing where no run is.
+            counts += np.maximum(np.cumsum(change)[:-1], 0.0) * self.weight[self.order]
+        found = np.empty_like(counts)
+        found[self.order] = counts
+        return found
+
+    @cached_property
+    def _total(self) -> Floats:
+        """Shape (e,): the weight of all values that an entry stands for."""
+        weight = self.weight[self.order]
+        sums = _sums(weight)
+        total = sums[self.stop] - sums[self.start]
+        alone = self.covered == 1
+        total[alone] = weight[self.start[alone]]
+        return total
+
+
+def _sums(weights: Floats) -> Floats:
+    return np.concatenate([[0.0], np.cumsum(weights)])

@@ -1,0 +1,162 @@
+"""The report of one study: all numbers and names of its record, and whole where it lacks some."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+import pytest
+
+from tests.report.pages import Page, drawings, numbers
+from tests.report.records import COLUMNS, attack, distributions, measurement, measures, record, slim
+from voile.report.html import render_study
+from voile.study.record import PRIVATE, Distribution, Skipped, StudyRecord
+
+pytest.importorskip("matplotlib", reason="reports are an extra")
+pytest.importorskip("jinja2", reason="reports are an extra")
+
+
+@cache
+def page() -> Page:
+    return Page(render_study(record()))
+
+
+def test_numbers_of_a_study_stand_in_its_page():
+    """Every rate, value, part and share of the record is in the page, exactly."""
+    made = record()
+    shown = numbers(page())
+    for found in made.attacks:
+        assert {found["baseline"], *found["success"].values()} <= shown
+    for found in made.utility:
+        assert {found["value"], *found["parts"].values()} <= shown
+    for held in made.distributions:
+        assert {*held.before, *held.after} <= shown
+    assert {*made.seconds.values(), 47_901.0, 48_842.0, 941.0} <= shown
+
+
+def test_everything_found_is_named():
+    """Each attack and measure appears, with its goal or meaning, and each that was skipped."""
+    said = " ".join(page().lines)
+    for name in ("Prosecutor", "Background knowledge", "Row tracing", "Differencing"):
+        assert name in said
+    for found in measures():
+        assert found["title"] in said
+        assert found["meaning"] in said
+    for text in (
+        "no column was shuffled",
+        "the release is no ranking",
+        "5-anonymous: every published row agrees with at least 4 others",
+        "nobody is in the table twice",
+        "knows all quasi-identifiers of the target exactly",
+        "measured on a release made like this one of fewer rows",
+        "9a7019f12a1bc2d6dc052243fae08d2c",
+        "voile study INPUT --plan plan.toml --out DIR --targets 1000 --seed 7",
+        *COLUMNS,
+    ):
+        assert text in said
+
+
+def test_the_plan_can_be_read_again():
+    """The plan in the page is TOML that says what the record says."""
+    plan = next(one for one in page().all("pre") if "[method]" in one.text)
+    assert tomllib.loads(plan.all("code")[0].texts[0]) == record().plan
+
+
+def test_summary_of_a_study():
+    """The sentences at the top are made of the record's numbers."""
+    made = slim(attacks=(attack("prosecutor", 0.021, 0.0002),))
+    sections = Page(render_study(made)).all("section")
+    summary = next(one for one in sections if one.attributes.get("class") == "summary")
+    assert (
+        "The attack that finds most, prosecutor, succeeds for 2.1 % of 1,000 people (1 in 48); "
+        "guessing does for 0.02 %, so it is 105 times as good." in summary.text
+    )
+    assert "47,901 of 48,842 rows were published by generalization (k = 5" in summary.text
+
+
+def test_attacks_that_do_not_beat_guessing_are_not_called_best():
+    """Where guessing lies within every interval, the summary says that nothing was found."""
+    weak = (attack("skewness", 0.5001, 0.5), attack("membership", 0.499, 0.5))
+    said = " ".join(Page(render_study(slim(attacks=weak))).lines)
+    assert "None of 2 attacks does better than guessing" in said
+    assert "The attack that finds most" not in said
+
+
+EMPTY: dict[str, dict[str, Any]] = {
+    "no attacks": {"attacks": (), "attacks_skipped": ()},
+    "no measures": {"utility": (), "utility_skipped": ()},
+    "no columns": {
+        "distributions": (),
+        "release": {**record().release, "columns": {}, "rows": 0},
+    },
+    "no guarantee, notices or versions": {
+        "release": {"rows": 1, "publishable": True},
+        "publication": {},
+        "evidence": {},
+        "versions": {},
+        "seconds": {},
+        "plan": {},
+        "seed": None,
+    },
+    "no rows": {
+        "distributions": (
+            Distribution("age", "keep", "number", ("0 to 1",), (0.0, 1.0), (0.0,), (0.0,)),
+            Distribution("sex", "keep", "text", (), None, (), ()),
+        ),
+    },
+    "nothing finite": {
+        "utility": (measurement(value=None), measurement("other", untouched=1.0, useless=1.0)),
+        "attacks": (attack(success=0.0, baseline=0.0, worst=None, typical=None, probability=None),),
+    },
+    "beyond both ends": {
+        "utility": (measurement("worse", 1.4), measurement("better", -0.2), measurement("at", 1.0)),
+        "attacks": (attack(success=1.0, baseline=1.0), attack("b", 1e-9, 1e-12)),
+    },
+    "one part": {"utility": (measurement(parts={"age": 0.0}), measurement("b", parts={"x": -1.0}))},
+    "dates": {
+        "distributions": (
+            Distribution(
+                "when", "keep", "date", ("1990", "1991", "1992"), (0.0, 365.0, 730.0, 1095.0),
+                (0.2, 0.3, 0.5), (0.5, 0.3, 0.2),
+            ),
+            Distribution(
+                "uneven", "keep", "number", ("a", "b"), (0.0, 1.0, 1e9), (0.5, 0.5), (0.4, 0.6)
+            ),
+        ),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", EMPTY)
+def test_records_that_lack_something(case):
+    """Whatever a study did not find, its page is whole."""
+    html = render_study(slim(**EMPTY[case]))
+    assert Page(html).lines[0] == PRIVATE
+    drawings(html)
+
+
+def test_a_record_that_went_through_json():
+    """Lists for tuples, texts for decimals: the page is the same but for the written plan."""
+    made = slim(parameters={"method.beta": "0.7"})
+    document = json.loads(json.dumps(asdict(made)))
+    read = StudyRecord(
+        **{
+            **document,
+            "attacks_skipped": tuple(Skipped(**one) for one in document["attacks_skipped"]),
+            "utility_skipped": tuple(Skipped(**one) for one in document["utility_skipped"]),
+            "distributions": tuple(Distribution(**one) for one in document["distributions"]),
+        }
+    )
+    assert render_study(read) == render_study(made)
+
+
+def test_distributions_show_what_moved():
+    """The share of rows that would have to change stands beside each column."""
+    made = slim(distributions=distributions()[:1])
+    held = made.distributions[0]
+    moved = sum(abs(a - b) for a, b in zip(held.before, held.after, strict=True)) / 2
+    said = " ".join(Page(render_study(made)).lines)
+    assert f"{100 * moved:.1f}\xa0% moved".replace("\xa0", " ") in said.replace("\xa0", " ")

@@ -1,0 +1,83 @@
+"""The frontier of studies: what no other beats in both risk and loss."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voile.errors import InputError
+from voile.study.frontier import frontier, loss_of, most_common_loss, risk_of
+from voile.study.record import StudyRecord
+
+COORDINATES = st.integers(0, 5).map(float)
+
+
+def beaten(name, places):
+    """Whether another has no more of either and less of one."""
+    risk, loss = places[name]
+    return any(
+        other != (risk, loss) and other[0] <= risk and other[1] <= loss for other in places.values()
+    )
+
+
+@given(st.lists(st.tuples(COORDINATES, COORDINATES), max_size=12))
+def test_frontier_is_what_nobody_beats(points):
+    """The frontier is what comparing every pair leaves, by ascending risk; ties stand together."""
+    places = {f"p{i}": place for i, place in enumerate(points)}
+    found = frontier(places)
+    assert set(found) == {name for name in places if not beaten(name, places)}
+    assert [places[name][0] for name in found] == sorted(places[name][0] for name in found)
+
+
+def record(attacks=(), utility=()):
+    """A record of attacks (name, success, baseline) and measures (name, value, better)."""
+    return StudyRecord(
+        name="",
+        parameters={},
+        plan={},
+        seed=None,
+        release={},
+        publication={},
+        attacks=tuple(
+            {"attack": name, "success": {"value": success}, "baseline": baseline}
+            for name, success, baseline in attacks
+        ),
+        attacks_skipped=(),
+        utility=tuple(
+            {"measure": name, "value": value, "better": better} for name, value, better in utility
+        ),
+        utility_skipped=(),
+        distributions=(),
+        evidence={},
+        versions={},
+        seconds={},
+    )
+
+
+def test_measures_of_risk():
+    """Gain puts attacks with different baselines on one scale; worst and a name read success."""
+    found = record([("easy", 0.8, 0.75), ("hard", 0.4, 0.1), ("sure", 1.0, 1.0)])
+    assert risk_of(found, "worst") == 1.0
+    assert risk_of(found, "hard") == 0.4
+    assert risk_of(found, "gain") == pytest.approx((0.4 - 0.1) / 0.9)
+    assert risk_of(record([("unlucky", 0.2, 0.5)]), "gain") == 0
+    assert risk_of(found, "other") is None
+    assert risk_of(record(), "gain") is None
+
+
+def test_measure_of_loss():
+    """The loss is what most studies have, or what is asked for; a wrong name is met with a hint."""
+    records = [
+        record(utility=[("penalty", 0.5, "lower"), ("accuracy", 0.8, "higher")]),
+        record(utility=[("penalty", None, "lower"), ("accuracy", 0.7, "higher")]),
+    ]
+    assert most_common_loss(records) == ("accuracy", "higher")
+    assert most_common_loss(records, "penalty") == ("penalty", "lower")
+    assert most_common_loss([record()]) == ("", "lower")
+    both = [("penalty", 0.5, "lower"), ("pair-total-variation", 0.1, "lower")]
+    assert most_common_loss([record(utility=both)])[0] == "pair-total-variation"
+    assert most_common_loss([record(utility=both), records[0]])[0] == "penalty"
+    assert [loss_of(one, "penalty") for one in records] == [0.5, None]
+    with pytest.raises(InputError, match=r"no study has the measure 'acuracy'; did you mean 'acc"):
+        most_common_loss(records, "acuracy")

@@ -1,0 +1,48 @@
+"""Write docs/reference/*.schema.json: what ``record.json`` and ``comparison.json`` hold.
+
+``python tools/make_schemas.py`` writes the files; with ``--check`` it only compares, and exits with
+status 1 where a file differs from the code.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from voile.study.schema import comparison_schema, record_schema
+
+__all__ = ["SCHEMAS", "drifted"]
+
+_FOLDER = Path(__file__).parents[1] / "docs" / "reference"
+SCHEMAS = {
+    _FOLDER / "study-record.schema.json": record_schema,
+    _FOLDER / "comparison.schema.json": comparison_schema,
+}
+
+
+def drifted() -> dict[Path, str]:
+    """The files that are not as they should be, and what should stand in them."""
+    wanted = {path: json.dumps(schema(), indent=2) + "\n" for path, schema in SCHEMAS.items()}
+    return {
+        path: text
+        for path, text in wanted.items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    }
+
+
+@click.command()
+@click.option("--check", is_flag=True, help="Compare only; status 1 where a schema has drifted.")
+def main(*, check: bool) -> None:
+    """Write the schemas, or check them."""
+    for path, text in drifted().items():
+        if check:
+            click.echo(f"{path} has drifted from the code; run `make docs`", err=True)
+            sys.exit(1)
+        path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
