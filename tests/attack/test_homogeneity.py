@@ -255,6 +255,9 @@ def test_what_makes_no_sense_is_refused_with_a_reason():
     noisy = small_release("clustered-laplace")
     assert "published with noise" in HomogeneityAttack(sensitive="age").refusal(noisy)
     assert "did you mean 'disease'" in HomogeneityAttack(sensitive="diseas").refusal(noisy)
+    for both in ({"columns": ["sex", "disease"]}, {"columns": ["age"], "sensitive": "age"}):
+        knowing = HomogeneityAttack(**both).refusal(small_release("generalization"))
+        assert "is known, so that nobody wants to know it" in knowing
     nobody = release_of({"ill": ["F", "C"]}, known=())
     assert "no quasi-identifier" in EVERYBODY.refusal(nobody)
 
@@ -264,8 +267,6 @@ def test_wrong_calls_say_what_to_do():
     for wrong in ({"targets": 0}, {"within": -1}, {"within": float("nan")}):
         with pytest.raises(InputError, match="at least"):
             HomogeneityAttack(**wrong)
-    with pytest.raises(InputError, match="both known and wanted"):
-        HomogeneityAttack(columns=["age"], sensitive="age")
     release = small_release("generalization")
     with pytest.raises(InputError, match="'disease' is not published as numbers"):
         HomogeneityAttack(within=1).run(release, PEOPLE)

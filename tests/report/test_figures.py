@@ -181,3 +181,12 @@ def test_names_of_points_never_overlap(points, joined):
         for other in boxes[place + 1 :]:
             apart = one[0] >= other[2] or other[0] >= one[2] or one[1] >= other[3]
             assert apart or other[1] >= one[3]
+
+
+def test_of_very_many_parts_the_largest_are_drawn():
+    """A chart stays small; the table has every part."""
+    parts = {f"part {place}": float(place) for place in range(100)}
+    chart = draw_parts("p", "", parts)
+    assert "part 99" in texts(chart)
+    assert "part 59" not in texts(chart)
+    assert len(chart.words.rows) == 100

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from dataclasses import asdict
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from tests.report.pages import Page, drawings, numbers
 from tests.report.records import COLUMNS, attack, distributions, measurement, measures, record, slim
+from voile.report.facts import facts_of
 from voile.report.html import render_study
 from voile.study.record import PRIVATE, Distribution, Skipped, StudyRecord
 
@@ -160,3 +162,31 @@ def test_distributions_show_what_moved():
     moved = sum(abs(a - b) for a, b in zip(held.before, held.after, strict=True)) / 2
     said = " ".join(Page(render_study(made)).lines)
     assert f"{100 * moved:.1f}\xa0% moved".replace("\xa0", " ") in said.replace("\xa0", " ")
+
+
+def test_measures_without_a_scale_are_named():
+    """Where useless is no worse than untouched, a value has no place between them."""
+    useless = {"better": "higher", "untouched": -0.001, "useless": 0.0}
+    made = slim(utility=(measurement("a"), measurement("b", -0.02, **useless)))
+    said = " ".join(Page(render_study(made)).lines)
+    assert "and not in the chart: B ." in said
+    assert "better than untouched" not in said
+
+
+def test_documents_of_any_shape_are_facts():
+    """What a method decided is listed whole: values, tables, and tables deep within."""
+    documents = {
+        "blocks": 17,
+        "permuted": ["age", "race"],
+        "levels": {"age": 2, "sex": 0},
+        "columns": {"age": {"step": Decimal("0.5"), "clusters": [{"low": 1, "at": {"x": 2}}]}},
+        "groups": [{"rows": 3} for _ in range(100)],
+    }
+    found = {fact.name: fact for fact in facts_of(documents)}
+    assert found["blocks"].value == 17
+    assert found["permuted"].value == "age, race"
+    assert found["levels"].rows == (("age", 2), ("sex", 0))
+    assert found["columns: age: step"].value == 0.5
+    assert found["columns: age: clusters"].columns == ("low", "at: x")
+    assert found["columns: age: clusters"].rows == ((1, 2),)
+    assert (len(found["groups"].rows), found["groups"].left) == (60, 40)

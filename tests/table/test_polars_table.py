@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ from voile.table.opening import open_frame
 from voile.table.polars_published import PolarsPublished
 from voile.table.protocol import PrivateTable, PublishedTable
 from voile.table.shuffling import permute_within_runs
+from voile.table.sorting import sort_word_rows, sort_words
 
 
 class TestPolarsTable(EngineContract):
@@ -116,9 +118,32 @@ def test_a_run_longer_than_a_part_is_one_permutation() -> None:
 
 
 def test_many_rows_sort_like_few() -> None:
-    """Rows that are counted, or sorted in halves, come out as if sorted at once."""
+    """Rows that are counted, or sorted digit by digit, come out as if sorted at once."""
     rng = np.random.default_rng(3)
-    for distinct in (1000, 1 << 30):
-        codes = rng.integers(0, distinct, (1 << 20) + 7)
+    for distinct in (1000, 1 << 30, 1 << 40):
+        codes = rng.integers(0, distinct, (1 << 16) + 7)
         (ordered,) = sort_rows([(codes, distinct)])
         assert np.array_equal(ordered, np.sort(codes))
+
+
+@pytest.mark.parametrize("ordered", [0, 17])
+def test_words_sort_from_the_bits_that_ascend_already(ordered: int) -> None:
+    """Words whose lowest bits number them are sorted by their other bits, places ascending."""
+    rng = np.random.default_rng(4)
+    places = np.arange(1 << 17, dtype=np.uint64)
+    words = rng.integers(0, 50, 1 << 17).astype(np.uint64) << np.uint64(17) | places
+    expected = np.sort(words)
+    assert np.array_equal(sort_words(words, 23, ordered), expected)
+
+
+@given(st.data(), st.integers(1, 3))
+def test_rows_of_words_sort_stably(data: st.DataObject, width: int) -> None:
+    """Rows come in the order of the bits that count, and keep their order where these agree."""
+    bits = data.draw(st.lists(st.integers(0, 64), min_size=width, max_size=width))
+    words = [st.integers(0, 2**used - 1) | st.integers(0, 1) for used in bits]
+    rows = data.draw(st.lists(st.tuples(*words), min_size=1, max_size=20))
+    array = np.array([(*row, place) for place, row in enumerate(rows)], dtype=np.uint64)
+    shown = sort_word_rows(array, [*bits, 0]).tolist()
+    counted = [tuple(word % 2**used for word, used in zip(row, bits, strict=True)) for row in rows]
+    order = sorted(range(len(rows)), key=counted.__getitem__)
+    assert shown == [[*rows[place], place] for place in order]

@@ -88,7 +88,7 @@ def test_the_original_is_as_good_as_itself(target, names):
 
 
 def test_a_release_that_shows_nothing_teaches_nothing():
-    """Ages and jobs all suppressed: as good as guessing; a forest draws its rows, so not exactly."""
+    """Ages and jobs all suppressed: as good as guessing, but for rows that a forest draws."""
     comparison = compared(in_decades(80))
     for target in ("rich", "pay"):
         for one in scores(comparison, target=target).values():

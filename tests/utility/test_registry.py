@@ -8,6 +8,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +71,35 @@ def test_every_method_is_measured_or_refused_with_a_reason(name, method):
         assert not one.meaning.endswith(".")
         if one.untouched is not None and one.useless is not None:
             assert (one.useless > one.untouched) == (one.better == "lower")
+
+
+def test_the_page_says_which_measure_makes_sense_for_which_method():
+    """Yes, no, or some where variants of a method differ; roles of columns do not count."""
+    page = (Path(__file__).parents[2] / "docs" / "utility.md").read_text(encoding="utf-8")
+    lines = page.partition("## Which measure makes sense")[2].partition("\n## ")[0].splitlines()
+    header, _, *rows = ([*map(str.strip, li.split("|")[1:-1])] for li in lines if li[:1] == "|")
+    told = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
+    assert list(told) == list(measure_names())
+    variants = {}
+    for method in METHODS:
+        name = comparison_of(method).published.release.method["name"]
+        variants.setdefault(name, []).append(method)
+    for measure in measures():
+        for name, methods in variants.items():
+            reasons = [measure.refusal(comparison_of(method)) for method in methods]
+            works = [reason is None or "no sensitive column" in reason for reason in reasons]
+            found = "yes" if all(works) else "some" if any(works) else "no"
+            assert told[measure.name][name] == found, (measure.name, name)
+    assert set(header[1:]) == set(variants)
+
+
+@EVERY
+def test_every_measure_is_explained(name):
+    """With its definition, its range and how to read it."""
+    page = (Path(__file__).parents[2] / "docs" / "utility.md").read_text(encoding="utf-8")
+    explained = page.partition(f"\n### {name}\n")[2].partition("\n#")[0]
+    for word in ("Definition", "Range", "Read it"):
+        assert f"- **{word}:**" in explained, word
 
 
 @EVERY

@@ -36,7 +36,7 @@ from voile.attack.knowledge import check_targets, checked_columns, nobody_known,
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling, worst_and_typical
 from voile.attack.wanted import Wanted, refusal_to_show, stem_of, with_texts
-from voile.errors import InputError, TableError
+from voile.errors import TableError
 from voile.randomness import Randomness
 from voile.release.reading.sightings import (
     People,
@@ -65,9 +65,6 @@ class AttributeAttack(ABC):
     def __post_init__(self) -> None:
         check_targets(self.targets)
         object.__setattr__(self, "columns", checked_columns(self.columns))
-        if self.columns is not None and self.sensitive in self.columns:
-            msg = f"column {self.sensitive!r} cannot be both known and wanted"
-            raise InputError(msg)
 
     @property
     @abstractmethod
@@ -84,6 +81,8 @@ class AttributeAttack(ABC):
         wanted = self._wanted_in(release)
         if wanted is None:
             return "the release has no sensitive column"
+        if wanted in (self.columns or ()):
+            return f"column {wanted!r} is known, so that nobody wants to know it"
         if reason := refusal_to_show(release, wanted, plan):
             return reason
         return nobody_known(release, self.columns)
@@ -101,24 +100,14 @@ class AttributeAttack(ABC):
         where the release, the original and the plan disagree, or where the attack makes no sense.
         """
         require_sense(self.name, self.refusal(release, plan))
-        name = self._wanted_in(release)
-        assert name is not None
-        frame, _ = from_native(original)
-        people, published = People(frame, plan), with_texts(release, name)
-        if not frame.height:
-            msg = "the private original has no rows at which the attack could be aimed"
-            raise TableError(msg)
-        columns = known_columns(published, people, self.columns, name)
-        # Two who are known alike may differ in what is wanted: that tells them apart here.
-        drawn_by = randomness or Randomness.secure()
-        targets = draw_targets(people, (*columns, name), self.targets, drawn_by)
-        count = len(targets)
-        wanted = Wanted(published, people, name, targets, self.distance)
-        sightings = Sightings.of(published, people, columns, targets)
+        people = People(from_native(original)[0], plan)
+        wanted, columns = self._aimed(release, people, randomness or Randomness.secure())
+        targets, count = wanted.targets, len(wanted.targets)
+        sightings = Sightings.of(wanted.published, people, columns, targets)
         parts = [(self._judged(b), b.fits) for b in _beliefs(wanted, sightings)]
         judged = Judged.joined([judged for judged, _ in parts])
         nowhere = count - sum(int(fits.sum()) for _, fits in parts)
-        described = frame.select(columns)
+        described = people.frame.select(columns)
         worst, typical = (
             Target(described.row(int(targets[i]), named=True), float(judged.probability[i]))
             for i in worst_and_typical(judged.probability)
@@ -133,10 +122,7 @@ class AttributeAttack(ABC):
             baseline=float(judged.baseline.mean()),
             worst=worst,
             typical=typical,
-            assumptions=(
-                *_assumed(columns, wanted, release),
-                *self._assumptions(wanted),
-            ),
+            assumptions=(*_assumed(columns, wanted, release), *self._assumptions(wanted)),
             notes=(
                 *_notes(release, wanted, nowhere),
                 *self._notes(judged, wanted),
@@ -159,6 +145,21 @@ class AttributeAttack(ABC):
     @abstractmethod
     def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
         """What the attack found on the way."""
+
+    def _aimed(
+        self, release: Release, people: People, randomness: Randomness
+    ) -> tuple[Wanted, tuple[str, ...]]:
+        """What is wanted of which targets, and by which columns they are known."""
+        if not people.frame.height:
+            msg = "the private original has no rows at which the attack could be aimed"
+            raise TableError(msg)
+        name = self._wanted_in(release)
+        assert name is not None
+        published = with_texts(release, name)
+        columns = known_columns(published, people, self.columns, name)
+        # Two who are known alike may differ in what is wanted: that tells them apart here.
+        targets = draw_targets(people, (*columns, name), self.targets, randomness)
+        return Wanted(published, people, name, targets, self.distance), columns
 
     def _wanted_in(self, release: Release) -> str | None:
         """The column of the table that the adversary wants to know, if there is one."""

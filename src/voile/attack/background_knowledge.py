@@ -47,7 +47,7 @@ Mask = NDArray[np.bool_]
 class BackgroundKnowledgeAttack(AttributeAttack):
     """An adversary who can rule out sensitive values that a person does not have.
 
-    Raises ``InputError`` where no target, no column or no value to rule out is asked for.
+    Raises ``InputError`` where no target or no value to rule out is asked for.
     """
 
     ruled_out: int = 1

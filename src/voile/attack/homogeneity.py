@@ -37,7 +37,7 @@ __all__ = ["HomogeneityAttack"]
 class HomogeneityAttack(AttributeAttack):
     """An adversary who guesses the most probable sensitive value of a person.
 
-    Raises ``InputError`` where no target or no column is asked for, or ``within`` is not a finite
+    Raises ``InputError`` where no target is asked for, or ``within`` is not a finite
     number of at least 0.
     """
 

@@ -14,7 +14,7 @@ from typing import Any
 from voile.attack.protocol import Attack
 from voile.errors import InputError, nearest
 
-__all__ = ["ATTACKS", "attack_named", "attack_names"]
+__all__ = ["ATTACKS", "attack_named", "attack_names", "knowledge_of"]
 
 ATTACKS: Mapping[str, str] = {
     "identification": "voile.attack.identification:IdentificationAttack",
@@ -36,18 +36,18 @@ def attack_names() -> tuple[str, ...]:
     return tuple(ATTACKS)
 
 
+def knowledge_of(name: str) -> tuple[str, ...]:
+    """What an adversary can be told, by name; raises ``InputError`` for an unknown attack."""
+    return tuple(field.name for field in fields(_class_of(name)) if field.init)
+
+
 def attack_named(name: str, **knowledge: Any) -> Attack:
     """An attack, its adversary knowing what is given and by default what its fields say.
 
     Raises ``InputError`` for an attack that there is not, for knowledge that its adversary cannot
     have, and as the attack itself does.
     """
-    if name not in ATTACKS:
-        msg = f"there is no attack {name!r}{nearest(name, ATTACKS)} (known: {', '.join(ATTACKS)})"
-        raise InputError(msg)
-    module, title = ATTACKS[name].split(":")
-    made = getattr(import_module(module), title)
-    known = [field.name for field in fields(made) if field.init]
+    known = knowledge_of(name)
     for given in knowledge:
         if given not in known:
             msg = (
@@ -55,5 +55,13 @@ def attack_named(name: str, **knowledge: Any) -> Attack:
                 f"(known: {', '.join(known)})"
             )
             raise InputError(msg)
-    attack: Attack = made(**knowledge)
+    attack: Attack = _class_of(name)(**knowledge)
     return attack
+
+
+def _class_of(name: str) -> Any:
+    if name not in ATTACKS:
+        msg = f"there is no attack {name!r}{nearest(name, ATTACKS)} (known: {', '.join(ATTACKS)})"
+        raise InputError(msg)
+    module, title = ATTACKS[name].split(":")
+    return getattr(import_module(module), title)

@@ -54,7 +54,7 @@ Floats = NDArray[np.float64]
 class SkewnessAttack(AttributeAttack):
     """An adversary who bets on values that a release makes more probable than they were.
 
-    Raises ``InputError`` where no target or no column is asked for, or for a ``gain`` below 1.
+    Raises ``InputError`` where no target is asked for, or for a ``gain`` below 1.
     """
 
     gain: float = 2.0

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ from typing import Any
 import click
 
 from voile.attack.differencing import DifferencingAttack
-from voile.attack.outcome import AttackOutcome, Estimate
-from voile.attack.result import AttackResult, Narrowing, Victim
+from voile.attack.outcome import AttackOutcome
+from voile.attack.registry import attack_named, attack_names, knowledge_of
+from voile.attack.result import AttackResult
 from voile.attack.verification import Verification, verify
-from voile.cli.show import as_json, print_json, print_table, progress
+from voile.cli.attack_shown import PRIVATE, show_exposure, show_outcome, show_side_by_side
+from voile.cli.show import as_json, print_json, progress
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.release.folder import read_release
@@ -23,10 +25,6 @@ from voile.schema.plan import Plan, read_plan
 from voile.table.reading import read_frame
 
 __all__ = ["attack"]
-
-_LISTED = 8
-
-_PRIVATE = "PRIVATE: this output was computed with the private original; do not pass it on"
 
 
 def _number(context: click.Context, parameter: click.Parameter, text: str | None) -> Decimal | None:
@@ -53,6 +51,9 @@ class _Call:
     population: bool
     targets: int | None
     seed: int | None
+    attack: tuple[str, ...]
+    absent: Path | None
+    sensitive: str | None
     as_json: bool
 
     def refuse(self, *options: str, reason: str) -> None:
@@ -112,34 +113,93 @@ class _Call:
     help="The adversary also knows how the values of all people are distributed.",
 )
 @click.option("--targets", type=int, help="How many people to look for [default: 1000].")
+@click.option(
+    "--attack",
+    metavar="NAME",
+    multiple=True,
+    help="Run this attack and no others that are not named; may be repeated.",
+)
+@click.option(
+    "--absent",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="People like those of INPUT who are not in it, for the membership attack.",
+)
+@click.option(
+    "--sensitive",
+    metavar="COLUMN",
+    help="The sensitive column that adversaries are after [default: the first].",
+)
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
 def attack(**options: Any) -> None:
     """Find the people whom the release in NEW gives away.
 
-    If NEW permutes sensitive values within groups, (k,e)-anonymity, the adversary has the
+    If NEW permutes sensitive values within groups, (k,e)-anonymity, the first adversary has the
     published files only, knows people by their quasi-identifiers, and compares the groups of NEW
     with those of every OLD: a person has a value that is in all of his or her groups, and one
     that is not accounted for by others.
 
-    If NEW generalizes values or adds noise to them, the adversary knows the exact values of
-    people in INPUT and looks for their rows in NEW.
+    For all other releases he knows the exact values of people in INPUT and looks for their rows in
+    NEW. With --against, all other adversaries follow him in a table: linkage by a prosecutor, a
+    journalist or a marketer, membership, tracing of rows, and those after sensitive values.
+    --attack runs the ones that it names, and no others.
     """
     call = _Call(**options)
     with progress() as stage:
         stage("reading")
         new = read_release(call.release)
-        adversary = _ADVERSARIES.get(new.guarantee.kind, _difference)
-        show = adversary(call, new, stage)
-    show()
+        first = None
+        if not call.attack:
+            first = _difference if new.guarantee.kind == "ke-anonymity" else _identify
+        report = first(call, new, stage) if first else _Report()
+        if call.attack or call.against:
+            report = _with_others(report, call, new, stage)
+    report.show(as_json=call.as_json)
 
 
-def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
-    """Compare releases; how to show what came of it."""
-    call.refuse(
-        *("link", "columns", "population", "targets", "seed"),
-        reason="it is about looking for rows, which this release does not hide",
-    )
+@dataclass(frozen=True)
+class _Report:
+    """What came of the attacks on a release, the first of them in full."""
+
+    document: Mapping[str, Any] = field(default_factory=dict)
+    """The first attack, for JSON."""
+    tell: Callable[[], None] = lambda: None
+    """Tells of the first attack."""
+    outcomes: tuple[AttackOutcome, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Names of attacks that make no sense for the release, and why."""
+    private: bool = True
+
+    def show(self, *, as_json: bool) -> None:
+        """Print all of it."""
+        mark = {"private": PRIVATE} if self.private else {}
+        if as_json:
+            several = {
+                "attacks": [outcome.document() for outcome in self.outcomes],
+                "skipped": [{"name": name, "reason": why} for name, why in self.skipped],
+            }
+            only = self.outcomes or self.skipped
+            print_json({**mark, **self.document, **(several if only else {})})
+            return
+        if self.private:
+            click.echo(PRIVATE)
+        self.tell()
+        if self.document and (self.outcomes or self.skipped):
+            click.echo()
+        if len(self.outcomes) == 1 and not self.document:
+            show_outcome(self.outcomes[0])
+        else:
+            show_side_by_side(self.outcomes, self.skipped)
+
+
+def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
+    """Compare releases."""
+    if not call.against:
+        call.refuse(
+            *("link", "columns", "population", "targets", "seed", "absent"),
+            reason="it is about people in the private original; give that too, with --against",
+        )
     if call.plan and not call.against:
         msg = "--plan describes the private original; give that too, with --against"
         raise InputError(msg)
@@ -149,23 +209,16 @@ def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> Call
     most = 10 if call.most is None else call.most
     result = DifferencingAttack(k=call.k, e=call.e, most=most).run(new, earlier, names)
     checked = _checked(result, call.against, call.plan) if call.against else None
-
-    def show() -> None:
-        if not call.as_json:
-            _show(result, checked)
-            return
-        mark = {"private": _PRIVATE} if checked else {}
-        found = {"verification": checked.document()} if checked else {}
-        print_json({**mark, **result.document(), **found})
-
-    return show
+    verified = {"verification": checked.document()} if checked else {}
+    return _Report(
+        document={**result.document(), **verified},
+        tell=lambda: show_exposure(result, checked),
+        private=checked is not None,
+    )
 
 
-def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
-    """Look for people's rows; how to show what came of it."""
-    # It loads what a comparison of releases does not need.
-    from voile.attack.identification import IdentificationAttack  # noqa: PLC0415
-
+def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
+    """Look for people's rows."""
     call.refuse(
         *("previous", "k", "e", "most"),
         reason="it is about comparing releases whose values are permuted in groups",
@@ -176,153 +229,98 @@ def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> Callab
             "private original, with --against"
         )
         raise InputError(msg)
-    adversary = IdentificationAttack(
-        columns=None if call.columns is None else _names(call.columns),
-        targets=1000 if call.targets is None else call.targets,
-        link=call.link,
-        population=call.population,
-    )
-    plan = read_plan(call.plan) if call.plan else None
-    original = read_frame(
-        call.against, missing=plan.missing if plan else (), texts=_text_columns(plan)
-    )
+    people = _People.of(call)
     stage("looking for people")
-    randomness = None if call.seed is None else Randomness.seeded(call.seed)
-    outcome = adversary.run(new, original.frame, plan, randomness)
-
-    def show() -> None:
-        if call.as_json:
-            print_json({"private": _PRIVATE, **outcome.document()})
-        else:
-            _show_outcome(outcome)
-
-    return show
+    adversary = attack_named(_FIRST, **_knowledge(call, _FIRST, new, people))
+    if reason := adversary.refusal(new, people.plan):
+        return _Report(skipped=((_FIRST, reason),))
+    outcome = adversary.run(new, people.original, people.plan, people.draws)
+    return _Report(document=outcome.document(), tell=lambda: show_outcome(outcome))
 
 
-_ADVERSARIES = {
-    "ke-anonymity": _difference,
-    "k-anonymity": _identify,
-    "differential-privacy-under-sampling": _identify,
-    "differential-privacy": _identify,
-    "indistinguishability-within-clusters": _identify,
-}
-"""Who attacks a release, by the kind of its guarantee."""
+def _with_others(
+    report: _Report, call: _Call, new: Release, stage: Callable[[str], None]
+) -> _Report:
+    """The report with the attacks that were asked for, or with all that it does not have yet."""
+    if call.against is None:
+        msg = "attacks are judged by the private original; give it, with --against"
+        raise InputError(msg)
+    people = _People.of(call)
+    told = "differencing" if new.guarantee.kind == "ke-anonymity" else _FIRST
+    names = call.attack or tuple(name for name in attack_names() if name != told)
+    outcomes, skipped = list(report.outcomes), list(report.skipped)
+    for name in dict.fromkeys(names):
+        stage(name)
+        adversary = attack_named(name, **_knowledge(call, name, new, people))
+        reason = adversary.refusal(new, people.plan)
+        try:
+            if reason is None:
+                outcomes.append(adversary.run(new, people.original, people.plan, people.draws))
+        except InputError as error:
+            if call.attack:
+                raise
+            reason = str(error).rstrip(".")
+        if reason is not None:
+            skipped.append((name, reason))
+    return replace(report, outcomes=tuple(outcomes), skipped=tuple(skipped))
+
+
+_FIRST = "identification"
+
+
+@dataclass(frozen=True, eq=False)
+class _People:
+    """What the private files say of people."""
+
+    original: Any
+    plan: Plan | None
+    absent: Any
+    """People who are not in the original; None where no such file was given."""
+    draws: Randomness | None
+
+    @classmethod
+    def of(cls, call: _Call) -> _People:
+        """Read the files that were named."""
+        assert call.against is not None
+        plan = read_plan(call.plan) if call.plan else None
+        return cls(
+            original=_people_of(call.against, plan),
+            plan=plan,
+            absent=_people_of(call.absent, plan) if call.absent else None,
+            draws=None if call.seed is None else Randomness.seeded(call.seed),
+        )
+
+
+def _people_of(path: Path, plan: Plan | None) -> Any:
+    texts = [name for name, column in plan.columns.items() if column.type == "text"] if plan else []
+    return read_frame(path, missing=plan.missing if plan else (), texts=texts).frame
+
+
+def _knowledge(call: _Call, name: str, new: Release, people: _People) -> dict[str, Any]:
+    """What was said of the adversary, as far as this one has a use for it."""
+    said = {
+        "columns": None if call.columns is None else _names(call.columns),
+        "link": call.link,
+        "targets": call.targets,
+        "absent": people.absent,
+        "sensitive": call.sensitive,
+        "k": call.k,
+        "e": call.e,
+    }
+    if name == _FIRST and call.population:  # to others a population is a list of people
+        said["population"] = True
+    if name == "differencing" and call.previous:
+        said["earlier"] = [read_release(folder) for folder in call.previous]
+        said["names"] = [str(folder) for folder in (call.release, *call.previous)]
+    known = knowledge_of(name)
+    return {key: value for key, value in said.items() if value is not None and key in known}
 
 
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _text_columns(plan: Plan | None) -> tuple[str, ...]:
-    if plan is None:
-        return ()
-    return tuple(name for name, column in plan.columns.items() if column.type == "text")
-
-
 def _checked(result: AttackResult, against: Path, plan: Path | None) -> Verification:
     missing = read_plan(plan).missing if plan else ()
     original = read_frame(against, missing=missing).frame
     return verify(result.victims, original, result.sensitive)
-
-
-def _show_outcome(outcome: AttackOutcome) -> None:
-    click.echo(_PRIVATE)
-    people = "1 target" if outcome.targets == 1 else f"{outcome.targets:,} targets"
-    success = _percent(outcome.success)
-    if outcome.checked:
-        click.echo(f"Of {people}, {success} were found: {outcome.goal}")
-        click.echo(f"A target's own row gets probability {_percent(outcome.probability)}")
-    else:
-        click.echo(f"Of {people}, the adversary believes to have found {success}: {outcome.goal}")
-        click.echo(
-            f"He expects a target's own row to get probability {_percent(outcome.probability)}"
-        )
-    click.echo(
-        f"Guessing without looking finds {_share_of(outcome.baseline)}; "
-        f"this is {outcome.advantage:.3g} times as good"
-    )
-    described = [("worst", outcome.worst), ("typical", outcome.typical)]
-    found = [(which, target) for which, target in described if target]
-    if found:
-        known = list(found[0][1].known)
-        print_table(
-            ["target", *known, "probability"],
-            [
-                [which, *(str(target.known[n]) for n in known), _share_of(target.probability)]
-                for which, target in found
-            ],
-        )
-    _print_remarks(outcome)
-
-
-def _percent(estimate: Estimate) -> str:
-    low, high = _share_of(estimate.low), _share_of(estimate.high)
-    return f"{_share_of(estimate.value)} (between {low} and {high} with 95% confidence)"
-
-
-def _share_of(number: float) -> str:
-    return f"{100 * number:.3g}%"
-
-
-def _print_remarks(found: AttackResult | AttackOutcome) -> None:
-    for note in found.notes:
-        click.echo(f"Note: {note}")
-    for assumption in found.assumptions:
-        click.echo(f"Assumed: {assumption}")
-
-
-def _show(result: AttackResult, checked: Verification | None) -> None:
-    if checked:
-        click.echo(_PRIVATE)
-    verb = "is" if result.exposed == 1 else "are"
-    click.echo(f"{result.exposed:,} of {result.people:,} people {verb} exposed{_share(result)}")
-    click.echo(
-        f"Exposed: fewer than {result.k} values of {result.sensitive} are possible for a person, "
-        f"or they span less than {result.e:,f}"
-    )
-    if len(result.releases) > 1:
-        alone = f"{result.exposed_alone:,}" if result.exposed_alone else "nobody"
-        click.echo(f"{result.releases[0]} alone exposes {alone}")
-        click.echo(f"It was compared with {', '.join(result.releases[1:])}")
-    if result.victims:
-        _print_victims(result)
-    if checked and result.victims:
-        click.echo(
-            f"True for {checked.right:,} of the {checked.victims:,} victims shown"
-            + (f"; {checked.unknown:,} are not in the original" if checked.unknown else "")
-        )
-    _print_remarks(result)
-
-
-def _share(result: AttackResult) -> str:
-    return f" ({result.share:.1%})" if result.exposed else ""
-
-
-def _print_victims(result: AttackResult) -> None:
-    known = list(result.victims[0].quasi_identifiers)
-    several = any(victim.people > 1 for victim in result.victims)
-    headings = [*known, *(["people"] if several else []), result.sensitive, "left", "alone", "how"]
-    rows: list[list[object]] = []
-    for victim in result.victims:
-        cells: list[object] = [str(victim.quasi_identifiers[name]) for name in known]
-        cells += [victim.people] if several else []
-        rows.append(
-            [*cells, _values(victim), _narrow(victim.left), _narrow(victim.alone), victim.reason]
-        )
-    print_table(headings, rows)
-    described = sum(victim.people for victim in result.victims)
-    if described < result.exposed:
-        click.echo(f"and {result.exposed - described:,} more; --most shows more of them")
-
-
-def _values(victim: Victim) -> str:
-    texts = [f"{value:,f}" for value in victim.values]
-    if len(texts) <= _LISTED:
-        return "; ".join(texts)
-    return f"{texts[0]} to {texts[-1]}"
-
-
-def _narrow(narrowing: Narrowing) -> str:
-    if narrowing.distinct == 1:
-        return "1 value"
-    return f"{narrowing.distinct:,} values, range {narrowing.spread:,f}"

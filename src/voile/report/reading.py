@@ -69,11 +69,16 @@ class Measure:
 
     @property
     def lost(self) -> float | None:
-        """The way from untouched (0) to useless (1); None where an end of it is not known."""
+        """The way from untouched (0) to useless (1).
+
+        None where an end of it is not known, or where useless is no worse than untouched: of a
+        value that cannot be predicted from the original either.
+        """
         if self.value is None or self.untouched is None or self.useless is None:
             return None
         scale = self.useless - self.untouched
-        return (self.value - self.untouched) / scale if scale else None
+        sensible = scale > 0 if self.lower_is_better else scale < 0
+        return (self.value - self.untouched) / scale if sensible else None
 
 
 def attacks_of(record: StudyRecord) -> tuple[Attack, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any
 
+from voile.report.facts import facts_of
 from voile.report.figures.canvas import Chart
 from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
@@ -15,14 +15,13 @@ from voile.report.figures.shares import Shares, draw_shares
 from voile.report.reading import Attack, Measure, attacks_of, measures_of, pairs_of
 from voile.report.summary import study_summary
 from voile.report.toml import toml_of
-from voile.report.words import NOTHING, as_number, printable, spoken, value_text
+from voile.report.words import as_number, spoken
 from voile.study.record import Distribution, StudyRecord
 
-__all__ = ["Fact", "facts_of", "promise_of", "repeat_of", "study_page"]
+__all__ = ["promise_of", "repeat_of", "study_page"]
 
 _FEWEST_FOR_A_MAP = 3
 _WIDEST_MAP = 40
-_MOST_ENTRIES = 60
 _EVIDENCE = {
     "targets": "targets of each attack",
     "held_out": "rows held out",
@@ -32,18 +31,6 @@ _ROLES = {
     "quasi_identifiers": "quasi-identifiers",
     "keep": "kept as they are",
 }
-
-
-@dataclass(frozen=True)
-class Fact:
-    """One line of a list of facts: a value, or a table of values."""
-
-    name: str
-    value: Any = None
-    columns: tuple[str, ...] = ()
-    rows: tuple[tuple[Any, ...], ...] = ()
-    left: int = 0
-    """Rows that are not shown, because there are too many."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +65,7 @@ def study_page(record: StudyRecord) -> Mapping[str, Any]:
         "attack_chart": attack_chart(attacks),
         "measures": measures,
         "loss_chart": loss_chart(measures),
+        "unplaced": tuple(measure.title for measure in measures if measure.lost is None),
         "part_charts": tuple(_part_charts(record, measures)),
         "distributions": tuple(_distributions(record)),
         "evidence": facts_of(
@@ -105,11 +93,6 @@ def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
         "versions": tuple(record.versions.items()),
         "seconds": tuple((stage, as_number(spent)) for stage, spent in record.seconds.items()),
     }
-
-
-def facts_of(document: Mapping[str, Any]) -> tuple[Fact, ...]:
-    """A document as facts: plain values, and tables of what holds several."""
-    return tuple(_fact(printable(name), value) for name, value in document.items())
 
 
 def attack_chart(attacks: Sequence[Attack]) -> Chart | None:
@@ -164,45 +147,6 @@ def _roles(record: StudyRecord) -> Iterator[tuple[str, Sequence[str]]]:
 
 def _without(document: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
     return {key: value for key, value in document.items() if key not in keys}
-
-
-def _fact(name: str, value: Any) -> Fact:
-    match value:
-        case Mapping() if value:
-            return _table(name, [{"": key, **_record_of(held)} for key, held in value.items()])
-        case list() | tuple() if value and all(isinstance(held, Mapping) for held in value):
-            return _table(name, list(value))
-        case list() | tuple():
-            shown = ", ".join(map(value_text, value[:_MOST_ENTRIES]))
-            return Fact(name, shown or NOTHING, left=max(0, len(value) - _MOST_ENTRIES))
-        case _:
-            return Fact(name, _plain(value))
-
-
-def _record_of(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {"value": value}
-
-
-def _table(name: str, records: Sequence[Mapping[str, Any]]) -> Fact:
-    columns = tuple(dict.fromkeys(key for held in records for key in held))
-    return Fact(
-        name,
-        columns=tuple(map(printable, columns)),
-        rows=tuple(
-            tuple(_plain(held.get(column)) for column in columns)
-            for held in records[:_MOST_ENTRIES]
-        ),
-        left=max(0, len(records) - _MOST_ENTRIES),
-    )
-
-
-def _plain(value: Any) -> Any:
-    """A number where the value is one, else its text."""
-    if isinstance(value, Decimal):
-        return float(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return value
-    return value_text(value)
 
 
 def _part_charts(record: StudyRecord, measures: Sequence[Measure]) -> Iterator[Chart]:

@@ -11,6 +11,7 @@ from voile.report.reading import Attack, Measure, attacks_of, measures_of
 from voile.report.words import (
     NOTHING,
     as_number,
+    clipped,
     counted,
     listed,
     number,
@@ -85,7 +86,7 @@ def _attacked(attacks: tuple[Attack, ...]) -> Iterator[str]:
     if ratio is not best:
         yield f"The attack that gains most over guessing, {_of(ratio)}."
     if len(beating) < len(attacks):
-        names = [spoken(a.name).lower() for a in attacks if not a.beats_guessing]
+        names = [_named(spoken(a.name).lower()) for a in attacks if not a.beats_guessing]
         does = "does" if len(names) == 1 else "do"
         yield f"{_sentence(listed(names, 4))} {does} no better than guessing."
 
@@ -96,7 +97,7 @@ def _of(attack: Attack) -> str:
     ratio = times(attack.times)
     told = "" if ratio == NOTHING else f", so it is {ratio} as good"
     return (
-        f"{spoken(attack.name).lower()}, {verb} for {percent(attack.success)} of "
+        f"{_named(spoken(attack.name).lower())}, {verb} for {percent(attack.success)} of "
         f"{counted(attack.targets, 'person', 'people')}{f' ({often})' if often else ''}; guessing "
         f"does for {percent(attack.baseline)}{told}"
     )
@@ -121,12 +122,17 @@ def _useful(measures: tuple[Measure, ...]) -> Iterator[str]:
         " %", "\N{NO-BREAK SPACE}%"
     )
     if len(placed) == 1:
-        yield f"{scale}, the release is at {percent(least)} by {first.title}."
+        yield f"{scale}, the release is at {percent(least)} by {_named(first.title)}."
         return
     yield (
         f"{scale}, the release is at {percent(least)} by the kindest of {len(placed)} measures "
-        f"({first.title}), and at {percent(most)} by the harshest ({last.title})."
+        f"({_named(first.title)}), and at {percent(most)} by the harshest ({_named(last.title)})."
     )
+
+
+def _named(name: str) -> str:
+    """A name in a sentence, cut where it is longer than a line."""
+    return clipped(name, 80, 1.5)
 
 
 def _sentence(text: str) -> str:
@@ -173,13 +179,13 @@ def _compared(comparison: Comparison, loss: str, placed: Mapping[int, Placed]) -
     safest, useful = best[0], best[-1]
     if len(best) == 1:
         yield (
-            f"{safest.name} beats every other in both, with a risk of {percent(safest.risk)} and a "
-            f"loss of {number(safest.loss)}."
+            f"{_named(safest.name)} beats every other in both, with a risk of "
+            f"{percent(safest.risk)} and a loss of {number(safest.loss)}."
         )
         return
     yield (
         f"{len(best):,} of {len(placed):,} releases are on the frontier: no other is both safer "
-        f"and more useful. The safest of them, {safest.name}, has a risk of "
+        f"and more useful. The safest of them, {_named(safest.name)}, has a risk of "
         f"{percent(safest.risk)} and {loss} {number(safest.loss)}; the most useful, "
-        f"{useful.name}, {percent(useful.risk)} and {number(useful.loss)}."
+        f"{_named(useful.name)}, {percent(useful.risk)} and {number(useful.loss)}."
     )

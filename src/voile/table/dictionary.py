@@ -3,9 +3,9 @@
 Whatever concerns values (types, bounds, exact numbers, identities) is then settled once for each
 distinct value, and whatever concerns rows is arithmetic on integers.
 
-``sort_rows`` packs the codes of a row into one machine word.  A table without row numbers is a
-multiset of such words: sorting them gives an order of the rows that is a function of their
-contents alone, whatever order they came in.
+``sort_rows`` packs the codes of a row into one machine word, or as few as hold them.  A table
+without row numbers is a multiset of such words: sorting them gives an order of the rows that is a
+function of their contents alone, whatever order they came in.
 
 Cost: one hash look-up a row to encode, a sort of the d distinct values, one to four bytes a row and
 column; packing and unpacking are a few instructions a row and column.
@@ -14,7 +14,6 @@ column; packing and unpacking are a few instructions a row and column.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.randomness import parts
+from voile.table.sorting import sort_word_rows, sort_words
 
 __all__ = [
     "Codes",
@@ -33,15 +33,11 @@ __all__ = [
     "encode",
     "look_up",
     "sort_rows",
-    "sort_words",
 ]
 
 Codes = NDArray[np.integer[Any]]
 
 _WORD_BITS = 64
-_MANY = 1 << 20
-_COUNTED = 1 << 22
-"""Range of words up to which they are sorted by counting them."""
 _COUNTED_AT_ONCE = 1 << 15
 _DICTIONARY_LIMIT = 1 << 16
 _WORD_RANGE = 1 << 63
@@ -125,13 +121,15 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
     Each column comes with the number of its distinct codes.
     """
     words = _words(columns)
-    if len(words) > 1:
-        order = np.lexsort([_packed(word) for word in reversed(words)])
-        return [codes[order] for codes, _ in columns]
-    packed = _packed(columns)
-    widths = [_width(distinct) for _, distinct in columns]
-    sort_words(packed, sum(widths))
-    return _unpacked(packed, widths)
+    widths = [[_width(distinct) for _, distinct in word] for word in words]
+    if len(words) == 1:
+        return _unpacked(sort_words(_packed(columns), sum(widths[0])), widths[0])
+    rows = np.empty((len(columns[0][0]), len(words)), dtype=np.uint64)
+    for place, word in enumerate(words):
+        rows[:, place] = _packed(word)
+    rows = sort_word_rows(rows, [sum(of_word) for of_word in widths])
+    split = (_unpacked(rows[:, place].copy(), it) for place, it in enumerate(widths))
+    return [codes for of_word in split for codes in of_word]
 
 
 def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
@@ -180,21 +178,6 @@ def _packed(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
         packed <<= word(width % _WORD_BITS)
         np.bitwise_or(packed, codes, out=packed, dtype=packed.dtype, casting="unsafe")
     return packed
-
-
-def sort_words(words: NDArray[Any], bits: int) -> None:
-    """Sort machine words of so many bits in place, many of them in two halves at a time."""
-    if 1 << bits <= min(len(words), _COUNTED):
-        distinct = np.arange(1 << bits, dtype=words.dtype)
-        words[:] = np.repeat(distinct, np.bincount(words, minlength=1 << bits))
-        return
-    if len(words) < _MANY:
-        words.sort()
-        return
-    middle = len(words) // 2
-    with ThreadPoolExecutor(2) as pool:  # sorting releases the interpreter's lock
-        list(pool.map(np.ndarray.sort, (words[:middle], words[middle:])))
-    words.sort(kind="stable")  # a merge: this sort goes by the ascending runs that it finds
 
 
 def _unpacked(packed: NDArray[Any], widths: Sequence[int]) -> list[Codes]:

@@ -24,10 +24,10 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError, nearest
 from voile.table.alignment import common_types
-from voile.table.dictionary import sort_words
 from voile.table.frames import from_native
 from voile.table.polars_published import PolarsPublished
 from voile.table.reading import scan_rows
+from voile.table.sorting import sort_words
 
 __all__ = ["Counts", "paired_counts"]
 
@@ -89,8 +89,7 @@ def _counted(rows: pl.LazyFrame, columns: list[str], parts: int) -> Iterator[tup
 
 def _ascending(left: Counts, right: Counts) -> tuple[Counts, Counts]:
     """Pairs of numbers below 2**31, sorted."""
-    words = left << _HALF_WORD | right
-    sort_words(words, 2 * _HALF_WORD)
+    words = sort_words((left << _HALF_WORD | right).view(np.uint64), 2 * _HALF_WORD).view(np.int64)
     return words >> _HALF_WORD, words & (1 << _HALF_WORD) - 1
 
 

@@ -43,14 +43,14 @@ def sort_words(words: NDArray[Any], bits: int, ordered: int = 0) -> NDArray[Any]
 def sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
     """Rows of w machine words, shape (n, w), ascending, the first word first.
 
-    ``bits`` says how many of each word count; rows that agree in these keep their order.  The rows
-    given are used up.
+    ``bits`` says how many bits each word has; a word of which that is 0 is carried along, and rows
+    that agree in the others keep their order.  The rows given are used up.
     """
     return _sorted(rows, [(word, 0, bits[word]) for word in reversed(range(rows.shape[1]))])
 
 
 def _sorted(rows: NDArray[Any], digits: Sequence[tuple[int, int, int]]) -> NDArray[Any]:
-    """Rows sorted by runs of bits, the least significant run first: a word, its bits from and to."""
+    """Rows sorted by runs of bits, the least run first: a word, and its bits from and to."""
     spare = np.empty_like(rows)
     for word, low, high in digits:
         for shift in range(low, high, _DIGIT):

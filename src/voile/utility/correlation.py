@@ -7,14 +7,14 @@ Source: the coefficients are those of ``association``, with their sources; compa
 correlations before and after is usual for masked microdata (Domingo-Ferrer and Torra,
 "Disclosure control methods and information loss for microdata", 2001, section 5.2).
 
-Claim: the coefficients of the release are those of the pairs that a row shows when each of its
-entries is spread over what it stands for, independently of the others (``covering``).  What is
-inside an entry is then lost: with all of the variance of x, Pearson's r shrinks by the root of the
-share of that variance which lies between entries, for both columns, and the other coefficients
-likewise.  (Coefficients of midpoints alone would not shrink, and would rise with the size of
-groups: an average hides what differs.)  A row that shows nothing has no association, so that
-``useless`` is the mean coefficient of the original, without its sign.  A release can be worse than
-that: it may show associations that are not there.
+Claim: the coefficients of the release are those of the values that rows show when each entry is
+spread over what it stands for, independently of the other entries of its row (``covering``).  What
+ties columns inside of entries is lost: Pearson's r is that of the expectations times the root of
+the share of its variance that each column has between its entries, and the other coefficients
+shrink likewise.  (That of midpoints alone would not shrink, and would rise with the size of groups:
+an average hides what differs.)  Rows that show nothing have no association, so that ``useless`` is
+the mean coefficient of the original, without its sign.  A release can be worse than that: it may
+show associations that are not there.
 
 Algorithm: sums over pairs of entries, see ``association``.  Cost: O(n) a pair of columns, and the
 square of the number of texts.

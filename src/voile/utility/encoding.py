@@ -14,9 +14,9 @@ the same for all that is encoded.
 Claim: a published row is given a value with the share that its entry has of it (``covering``),
 independently in each column and row, by a key; a column in which all rows show the same does not
 vary.  Rows of any method then look like exact rows, and a model that learned from them can be asked
-about exact rows.  The obvious alternative, expectations (a label that covers four texts is a quarter
-of each), has models learn from numbers that no exact row has: of Adult at k = 5, generalized by one
-level for all rows, a random forest then found nothing but the more frequent class.
+about exact rows.  The obvious alternative, expectations (a label that covers four texts is a
+quarter of each), has models learn from numbers that no exact row has: of Adult at k = 5, with one
+level a column for all rows, a random forest then found nothing but the more frequent class.
 
 Cost: O(d f) for d distinct values; a search and one look-up a row and number.
 """

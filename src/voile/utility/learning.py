@@ -201,7 +201,7 @@ class _Task:
     def of_rows(self, domains: Mapping[str, Domain], most: int, key: Key) -> Rows:
         """Rows of a table of exact values, drawn from those that have a target."""
         wanted = domains[self.target]
-        rows, target = self._drawn(self._targets(wanted)[wanted.column.codes], most, key)
+        rows, target = self._drawn(self._targets(wanted), wanted.column.codes, most, key)
         return self._encoded(domains, {n: d.column.codes[rows] for n, d in domains.items()}, target)
 
     def of_release(
@@ -209,8 +209,8 @@ class _Task:
     ) -> Rows:
         """Published rows, drawn from those that show one target and not several."""
         wanted = columns[self.target]
-        targets = expectations(wanted.spread, self._targets(wanted.domain))[wanted.entry]
-        rows, target = self._drawn(targets, most, randomness.key("rows"))
+        targets = expectations(wanted.spread, self._targets(wanted.domain))
+        rows, target = self._drawn(targets, wanted.entry, most, randomness.key("rows"))
         values = {
             name: drawn_values(columns[name], rows, randomness.key("values", name))
             for name in self.features
@@ -235,15 +235,15 @@ class _Task:
         return np.column_stack([~np.isnan(points), np.nan_to_num(points)]).astype(np.float64)
 
     def _drawn(
-        self, targets: Floats, most: int, key: Key
+        self, targets: Floats, entry: Codes, most: int, key: Key
     ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Rows with a target, at most so many, and their targets."""
-        chance = targets[:, 0] if self.labels is None else targets.max(axis=1)
-        usable = np.flatnonzero(chance > _CERTAIN)
+        """Rows with a target, at most so many, and their targets, from those of each entry."""
+        numeric = self.labels is None
+        chance = targets[:, 0] if numeric else targets.max(axis=1)
+        usable = np.flatnonzero((chance > _CERTAIN)[entry])
         rows = usable[np.argsort(key.stream(len(usable)))[:most]]
-        if self.labels is None:
-            return rows, targets[rows, 1]
-        return rows, targets[rows].argmax(axis=1)
+        found = targets[:, 1] if numeric else targets.argmax(axis=1)
+        return rows, found[entry[rows]]
 
 
 def _domains(columns: Mapping[str, Covering]) -> dict[str, Domain]:

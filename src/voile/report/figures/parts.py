@@ -24,12 +24,19 @@ _WIDTH = 420.0
 _NAME = 190.0
 _SPOKEN = 12
 """Parts that are named one by one where a chart is put into words."""
+_DRAWN = 40
 _DARKEST = 0.6
 """Opacity of the largest value; text on it can still be read."""
 
 
 def draw_parts(name: str, title: str, parts: Mapping[str, float]) -> Chart:
-    """The chart of at least one part, in the given order from the top."""
+    """The chart of at least one part, in the given order from the top.
+
+    Of very many, only the largest are drawn; the table has them all.
+    """
+    words = Words(name, title, _extremes(parts), ("part", "value"), tuple(parts.items()))
+    if len(parts) > _DRAWN:
+        parts = dict(sorted(parts.items(), key=lambda part: -part[1])[:_DRAWN])
     longest = max(width_of(clipped(part, _NAME, SMALL), SMALL) for part in parts)
     margins = Margins(left=longest + 16, right=64, top=6, bottom=30)
     with drawing():
@@ -50,7 +57,6 @@ def draw_parts(name: str, title: str, parts: Mapping[str, float]) -> Chart:
         number_axis(axes)
         axes.grid(axis="x")
         axes.spines["left"].set_visible(False)
-        words = Words(name, title, _extremes(parts), ("part", "value"), tuple(parts.items()))
         return finished(figure, words)
 
 

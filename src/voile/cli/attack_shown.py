@@ -1,0 +1,145 @@
+"""What ``voile attack`` prints: outcomes of attacks, one by one or side by side, and victims."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from voile.attack.outcome import AttackOutcome, Estimate
+from voile.attack.result import AttackResult, Narrowing, Victim
+from voile.attack.verification import Verification
+from voile.cli.show import print_table
+
+__all__ = ["PRIVATE", "show_exposure", "show_outcome", "show_side_by_side"]
+
+PRIVATE = "PRIVATE: this output was computed with the private original; do not pass it on"
+
+_LISTED = 8
+
+
+def show_outcome(outcome: AttackOutcome) -> None:
+    """One attack, in words."""
+    people = "1 target" if outcome.targets == 1 else f"{outcome.targets:,} targets"
+    success = _percent(outcome.success)
+    if outcome.checked:
+        click.echo(f"Of {people}, {success} were found: {outcome.goal}")
+        click.echo(f"A target's own row gets probability {_percent(outcome.probability)}")
+    else:
+        click.echo(f"Of {people}, the adversary believes to have found {success}: {outcome.goal}")
+        click.echo(
+            f"He expects a target's own row to get probability {_percent(outcome.probability)}"
+        )
+    click.echo(
+        f"Guessing without looking finds {_share_of(outcome.baseline)}; "
+        f"this is {outcome.advantage:.3g} times as good"
+    )
+    described = [("worst", outcome.worst), ("typical", outcome.typical)]
+    found = [(which, target) for which, target in described if target]
+    if found:
+        known = list(found[0][1].known)
+        print_table(
+            ["target", *known, "probability"],
+            [
+                [which, *(str(target.known[n]) for n in known), _share_of(target.probability)]
+                for which, target in found
+            ],
+        )
+    _print_remarks(outcome)
+
+
+def show_side_by_side(
+    outcomes: Sequence[AttackOutcome], skipped: Sequence[tuple[str, str]]
+) -> None:
+    """Several attacks in a table, and which make no sense for the release."""
+    if outcomes:
+        print_table(
+            ["attack", "succeeds", "at least", "at most", "guessing", "counted", "targets"],
+            [
+                [
+                    outcome.attack,
+                    *(
+                        _share_of(getattr(outcome.success, part))
+                        for part in ("value", "low", "high")
+                    ),
+                    _share_of(outcome.baseline),
+                    "yes" if outcome.checked else "believed",
+                    outcome.targets,
+                ]
+                for outcome in outcomes
+            ],
+        )
+    for name, reason in skipped:
+        click.echo(f"Not run: {name}: {reason}")
+
+
+def _percent(estimate: Estimate) -> str:
+    low, high = _share_of(estimate.low), _share_of(estimate.high)
+    return f"{_share_of(estimate.value)} (between {low} and {high} with 95% confidence)"
+
+
+def _share_of(number: float) -> str:
+    return f"{100 * number:.3g}%"
+
+
+def _print_remarks(found: AttackResult | AttackOutcome) -> None:
+    for note in found.notes:
+        click.echo(f"Note: {note}")
+    for assumption in found.assumptions:
+        click.echo(f"Assumed: {assumption}")
+
+
+def show_exposure(result: AttackResult, checked: Verification | None) -> None:
+    """Who is exposed when releases are compared."""
+    verb = "is" if result.exposed == 1 else "are"
+    click.echo(f"{result.exposed:,} of {result.people:,} people {verb} exposed{_share(result)}")
+    click.echo(
+        f"Exposed: fewer than {result.k} values of {result.sensitive} are possible for a person, "
+        f"or they span less than {result.e:,f}"
+    )
+    if len(result.releases) > 1:
+        alone = f"{result.exposed_alone:,}" if result.exposed_alone else "nobody"
+        click.echo(f"{result.releases[0]} alone exposes {alone}")
+        click.echo(f"It was compared with {', '.join(result.releases[1:])}")
+    if result.victims:
+        _print_victims(result)
+    if checked and result.victims:
+        click.echo(
+            f"True for {checked.right:,} of the {checked.victims:,} victims shown"
+            + (f"; {checked.unknown:,} are not in the original" if checked.unknown else "")
+        )
+    _print_remarks(result)
+
+
+def _share(result: AttackResult) -> str:
+    return f" ({result.share:.1%})" if result.exposed else ""
+
+
+def _print_victims(result: AttackResult) -> None:
+    known = list(result.victims[0].quasi_identifiers)
+    several = any(victim.people > 1 for victim in result.victims)
+    headings = [*known, *(["people"] if several else []), result.sensitive, "left", "alone", "how"]
+    rows: list[list[object]] = []
+    for victim in result.victims:
+        cells: list[object] = [str(victim.quasi_identifiers[name]) for name in known]
+        cells += [victim.people] if several else []
+        rows.append(
+            [*cells, _values(victim), _narrow(victim.left), _narrow(victim.alone), victim.reason]
+        )
+    print_table(headings, rows)
+    described = sum(victim.people for victim in result.victims)
+    if described < result.exposed:
+        click.echo(f"and {result.exposed - described:,} more; --most shows more of them")
+
+
+def _values(victim: Victim) -> str:
+    texts = [f"{value:,f}" for value in victim.values]
+    if len(texts) <= _LISTED:
+        return "; ".join(texts)
+    return f"{texts[0]} to {texts[-1]}"
+
+
+def _narrow(narrowing: Narrowing) -> str:
+    if narrowing.distinct == 1:
+        return "1 value"
+    return f"{narrowing.distinct:,} values, range {narrowing.spread:,f}"

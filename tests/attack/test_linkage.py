@@ -1,0 +1,370 @@
+"""Prosecutor, journalist and marketer against the textbook, and against counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import voile
+from tests.attack.by_definition import release_of
+from tests.attack.small_releases import METHODS, SCORES, small_plan, small_release, words
+from voile.attack.linkage import JournalistAttack, MarketerAttack, ProsecutorAttack
+from voile.errors import InputError, TableError
+from voile.publish.clustered_laplace import ClusteredLaplace
+from voile.publish.dp_generalization import DPGeneralization
+from voile.publish.generalization import Generalization
+from voile.publish.m_shuffle import MShuffle
+from voile.randomness import Randomness
+from voile.release.release import Guarantee, Release
+from voile.schema.plan import parse_plan
+from voile.table.opening import open_frame, open_table
+from voile.table.polars_published import PolarsPublished
+from voile.table.reading import read_frame
+
+ATTACKS = (ProsecutorAttack, JournalistAttack, MarketerAttack)
+
+
+def textbook(published, population):
+    """Risks by their definitions, from the combinations of all rows and of all people.
+
+    Largest and mean of 1 / f for the prosecutor; of 1 / F for the journalist, whose mean is that
+    of the marketer.
+    """
+    f, everybody = Counter(published), Counter(population)
+    largest = max(Fraction(1, count) for count in f.values())
+    journalist = [Fraction(1, everybody[shown]) for shown in published]
+    mean = sum(journalist) / len(published)
+    return (largest, Fraction(len(f), len(published))), (max(journalist), mean)
+
+
+# --- generalized rows
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_risks_are_those_of_the_textbook(data):
+    """Any table, any rows left out, a population that is larger still, with a link and without."""
+    town = st.sampled_from("abc")
+    count = data.draw(st.integers(1, 12))
+    towns = data.draw(st.lists(town, min_size=count, max_size=count))
+    others = data.draw(st.lists(town, max_size=6))
+    kept = data.draw(st.lists(st.integers(0, count - 1), min_size=1, unique=True))
+    shown = [towns[i] for i in kept]
+    release = release_of({"town": shown, "id": kept}, known=("town",))
+    original = pl.DataFrame({"town": towns, "id": range(count)})
+    wider = pl.DataFrame({"town": towns + others, "id": range(count + len(others))})
+    for link, blind in (("id", release), (None, release_of({"town": shown}, known=("town",)))):
+        attacked = {"release": blind, "original": original, "randomness": Randomness.seeded(1)}
+        (most, mean), journalist = textbook(shown, towns)
+        found = ProsecutorAttack(targets=None, link=link).run(**attacked)
+        assert found.checked
+        assert found.worst.probability == pytest.approx(float(most))
+        assert found.success.value == found.probability.value == pytest.approx(float(mean))
+        assert found.baseline == 1 / len(shown)
+        for attack in (JournalistAttack, MarketerAttack):
+            for population, people in ((None, towns), (wider, towns + others)):
+                found = attack(targets=None, link=link, population=population).run(**attacked)
+                most, mean = textbook(shown, people)[1]
+                assert found.checked
+                assert found.worst.probability == pytest.approx(float(most))
+                assert found.success.value == pytest.approx(float(mean))
+                assert found.baseline == 1 / len(people)
+        assert journalist == textbook(shown, towns)[1]
+
+
+ADULT = ("sex", "age", "race", "marital-status", "education", "native-country", "workclass")
+
+
+@pytest.fixture(scope="module")
+def adult(shared_data):
+    """The 30,162 complete rows and the plan with their hierarchies."""
+    census = shared_data / "census"
+    files = census / "hierarchies" / "adult-arx"
+    plan = parse_plan(
+        {
+            "roles": {"quasi_identifiers": list(ADULT), "sensitive": ["salary-class"]},
+            "columns": {name: {"hierarchy": str(files / f"{name}.csv")} for name in ADULT},
+        }
+    )
+    return census / "adult-arx.csv", plan
+
+
+@pytest.mark.parametrize(("algorithm", "limit"), [("flash", 0.02), ("mondrian", 0.0)])
+def test_adult_is_as_risky_as_its_groups_are_small(adult, algorithm, limit):
+    """k = 5: largest risk 1 / smallest group, mean risk groups / rows, from the groups directly.
+
+    Both are also what ARX and sdcMicro call the prosecutor's risk: the largest, and the mean over
+    rows, of 1 / f.
+    """
+    path, plan = adult
+    table = open_table(path, plan)
+    release = Generalization(k=5, algorithm=algorithm, suppression_limit=limit).publish(table)
+    shown = release.to_native()
+    known = [name for name in shown.columns if name.rpartition(".")[0] in ADULT or name in ADULT]
+    sizes = np.array(list(Counter(shown.select(known).iter_rows()).values()))
+    original = read_frame(path)
+    found = ProsecutorAttack(targets=None).run(release, original, plan)
+    assert found.checked
+    assert found.targets == release.rows == sizes.sum()
+    assert found.worst.probability == pytest.approx(1 / sizes.min())
+    assert found.success.value == pytest.approx(len(sizes) / sizes.sum(), rel=1e-9)
+    assert found.notes[0].endswith(f"the rarest stands in {sizes.min():,} of the rows")
+    if algorithm == "flash":
+        found = MarketerAttack(targets=None).run(release, original, plan)
+        assert found.checked
+        assert found.success.value == pytest.approx(len(sizes) / sizes.sum(), rel=1e-9)
+    else:
+        found = MarketerAttack(targets=300).run(release, original, plan, Randomness.seeded(1))
+        assert found.success.low < len(sizes) / sizes.sum() < found.success.high
+
+
+def test_whoever_does_not_know_the_sample_finds_fewer():
+    """Sampled rows: the prosecutor 1 / f, the journalist 1 / F, and the marketer the mean of 1 / F."""
+    age = 20 + words("age", 300) % 30
+    plan = parse_plan({"roles": {"quasi_identifiers": ["age"]}})
+    frame = pl.DataFrame({"age": age.astype(int)})
+    release = DPGeneralization(k=2, epsilon=5).publish(
+        open_frame(frame, plan), Randomness.seeded(3)
+    )
+    shown = release.to_native()
+    ends = (
+        list(zip(shown["age.low"], shown["age.high"], strict=True))
+        if "age.low" in shown
+        else [(value, value) for value in shown["age"]]
+    )
+    f = Counter(ends)
+    fits = {pair: int(((age >= pair[0]) & (age <= pair[1])).sum()) for pair in f}
+    assert any(fits[pair] > f[pair] for pair in f)
+    run = {"release": release, "original": frame, "plan": plan}
+    prosecutor, journalist = (a(targets=None).run(**run) for a in ATTACKS[:2])
+    assert prosecutor.success.value == pytest.approx(len(f) / len(ends))
+    assert journalist.success.value == pytest.approx(np.mean([1 / fits[pair] for pair in ends]))
+    assert journalist.worst.probability == pytest.approx(1 / min(fits.values()))
+    assert prosecutor.worst.probability == pytest.approx(1 / min(f.values()))
+
+
+def test_groups_that_overlap_are_counted_with_a_link_only():
+    """A row in [1, 3], one in [3, 5]: for the 3 both fit, and nothing tells which is his."""
+    columns = {"age.low": [1, 3, 3], "age.high": [3, 5, 5], "id": [0, 1, 2]}
+    linked = Release(
+        table=PolarsPublished(pl.DataFrame(columns)),
+        method={"name": "by hand"},
+        guarantee=Guarantee("ranking", {}, "as stated"),
+        roles={"ranking": ("age.low", "age.high")},
+        release_id="0" * 32,
+        publishable=True,
+    )
+    people = pl.DataFrame({"age": [3, 3, 5, 4], "id": [0, 1, 2, 3]})
+    found = ProsecutorAttack(link="id").run(linked, people)
+    assert found.checked
+    assert found.success.value == pytest.approx((1 / 3 + 1 / 3 + 1 / 2) / 3)
+    assert found.notes == ("2 of the targets fit rows of several groups, which overlap",)
+    blind = linked.table.frame.drop("id")
+    found = ProsecutorAttack().run(
+        Release(
+            PolarsPublished(blind), linked.method, linked.guarantee, linked.roles, "0" * 32, True
+        ),
+        people.drop("id"),
+        randomness=Randomness.seeded(1),
+    )
+    assert not found.checked
+    assert "no count of right guesses" in found.assumptions[-1]
+    # The row in [1, 3] fits two people, those in [3, 5] all four.
+    found = JournalistAttack(link="id").run(linked, people)
+    assert found.success.value == pytest.approx((1 / 2 + 1 / 4 + 1 / 4) / 3)
+
+
+# --- weak and ideal releases
+
+
+def test_an_identity_release_gives_everybody_away():
+    """Everybody is different and every value is published: all are found, by all three."""
+    ages = pl.DataFrame({"age": range(200)})
+    release = release_of({"age": list(reversed(range(200)))}, known=("age",))
+    for attack in ATTACKS:
+        found = attack().run(release, ages)
+        assert found.success.value == found.worst.probability == found.typical.probability == 1
+        assert found.success.low > 0.98
+        assert found.advantage == pytest.approx(200)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_ideal_releases_leave_guessing(attack):
+    """One group for all: the baseline, exactly.  Rows of somebody else: within the interval.
+
+    In the second, 400 rows of random ages of 40 are linked to people of other random ages; the
+    interval of 95 % would miss a true rate of guessing in one table of twenty.
+    """
+    everybody = release_of(
+        {"age.low": [0] * 50, "age.high": [99] * 50}, known=("age.low", "age.high")
+    )
+    found = attack().run(everybody, pl.DataFrame({"age": range(50)}))
+    assert found.success.value == found.probability.value == found.baseline == 1 / 50
+
+    shown, own = (words(label, 400).astype(int) % 40 for label in ("shown", "own"))
+    strange = release_of({"age": shown, "id": range(400)}, known=("age",))
+    found = attack(link="id").run(strange, pl.DataFrame({"age": own, "id": range(400)}))
+    assert found.success.low <= found.baseline <= found.success.high
+
+
+def test_noise_is_counted_with_a_link_and_believed_without():
+    """Little noise finds people, much noise leaves guessing; both in counts."""
+    weights = np.round(words("weight", 300) / 2.0**53 * 100, 2)
+    frame = pl.DataFrame({"weight": weights, "id": range(300)})
+    roles = voile.Roles(quasi_identifiers=("weight",), keep=("id",))
+    plan = voile.Plan(roles=roles, columns={"weight": voile.ColumnPlan(bounds=(0, 100))})
+
+    def published(epsilon):
+        method = ClusteredLaplace(epsilon=epsilon, shares=[1.0])
+        return method.publish(open_frame(frame, plan), Randomness.seeded(2))
+
+    quiet, loud = published(20_000), published(0.001)
+    for attack in ATTACKS:
+        found = attack(link="id").run(quiet, frame, plan)
+        assert found.checked
+        assert found.success.low > 0.5
+        found = attack(link="id").run(loud, frame, plan)
+        assert found.success.low <= found.baseline <= found.success.high
+        believed = attack().run(loud, frame.drop("id"), plan, Randomness.seeded(1))
+        assert not believed.checked
+        assert believed.probability.value == pytest.approx(believed.baseline, rel=0.1)
+
+
+# --- permuted columns
+
+_TOWNS = np.array(list("abcdef"))
+
+
+def shuffled(seed, rows=150):
+    """150 people shuffled in clusters of like illness, and their rows with numbers."""
+    frame = pl.DataFrame(
+        {
+            "id": range(rows),
+            "sex": np.array(["f", "m"])[words("sex", rows, seed) % 2],
+            "town": _TOWNS[words("town", rows, seed) % 6],
+            "job": _TOWNS[words("job", rows, seed) % 6],
+            "ill": (words("ill", rows, seed) % 5).astype(int).astype(str),
+        }
+    )
+    roles = voile.Roles(quasi_identifiers=("sex", "town", "job"), sensitive=("ill",), keep=("id",))
+    method = MShuffle(columns=("town", "job"))
+    release = method.publish(open_frame(frame, voile.Plan(roles=roles)), Randomness.seeded(seed))
+    return release, frame
+
+
+@pytest.mark.parametrize("attack", [ProsecutorAttack, JournalistAttack])
+def test_drawn_owners_stand_for_the_true_ones(attack):
+    """Shuffled rows: rates with drawn owners are those that a link counts, on average.
+
+    40 releases of 150 rows.  The difference of the two means is within 4 of its standard
+    deviations, as 40 differences show it; a link to wrong people is told apart by as much.
+    """
+    counted, drawn, wrong = [], [], []
+    for seed in range(40):
+        release, frame = shuffled(seed)
+        run = {"release": release, "randomness": Randomness.seeded(seed)}
+        counted.append(attack(link="id").run(original=frame, **run).success.value)
+        found = attack().run(original=frame.drop("id"), **run)
+        assert found.checked
+        drawn.append(found.success.value)
+        moved = frame.with_columns(pl.col("id").reverse())
+        wrong.append(attack(link="id").run(original=moved, **run).success.value)
+
+    def differ(first, second):
+        apart = np.subtract(first, second)
+        return abs(apart.mean()) / (apart.std(ddof=1) / np.sqrt(len(apart)))
+
+    assert differ(drawn, counted) < 4
+    assert differ(wrong, counted) > 4
+
+
+def test_columns_that_stay_are_named():
+    """Whoever is found by them is found by design; the notes say so, of shuffles and of (k,e)."""
+    for method, bare in (("m-shuffle", "sex"), ("ke-anonymity", "age, sex")):
+        found = ProsecutorAttack().run(small_release(method), SCORES, small_plan(method))
+        assert found.notes[-1].startswith(f"{bare}: published as they are")
+    found = ProsecutorAttack().run(
+        small_release("generalization"), SCORES, small_plan("generalization")
+    )
+    assert not any("as they are" in note for note in found.notes)
+
+
+# --- all methods, results, bad calls
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_every_method_can_be_attacked(attack, method):
+    """Rates are rates, no target is given away more than wholly, and the k of a method holds."""
+    release, plan = small_release(method), small_plan(method)
+    assert attack().refusal(release, plan) is None
+    found = attack(targets=None).run(release, SCORES, plan, Randomness.seeded(1))
+    assert found.targets == release.rows
+    assert 0 < found.typical.probability <= found.worst.probability <= 1
+    assert found.attack == attack().name
+    if method in {"generalization", "dp-generalization", "ranking"}:
+        assert found.worst.probability <= 1 / release.guarantee.parameters["k"] + 1e-12
+
+
+def test_targets_are_drawn_by_what_rows_show():
+    """A seed and the rows decide, not the order of rows or of people."""
+    release, plan = small_release("m-shuffle"), small_plan("m-shuffle")
+    turned = Release(
+        PolarsPublished(release.to_native().reverse()),
+        release.method,
+        release.guarantee,
+        release.roles,
+        release.release_id,
+        release.publishable,
+    )
+    for attack in ATTACKS:
+        one, other = (
+            attack(targets=30).run(which, people, plan, Randomness.seeded(4))
+            for which, people in ((release, SCORES), (turned, SCORES.reverse()))
+        )
+        assert one.targets == 30
+        # Which of several like people owns a row is drawn; who they may be is not.
+        assert one.success.value == pytest.approx(other.success.value, abs=0.1)
+        again = attack(targets=30).run(release, SCORES, plan, Randomness.seeded(4))
+        assert again == one
+
+
+def test_rows_of_nobody_fail_and_are_told():
+    """A row whose person is not in the population; all rows of nobody leave no target to show."""
+    release = release_of({"age": [1, 2, 3], "id": [1, 2, 3]}, known=("age",))
+    people = pl.DataFrame({"age": [1, 2], "id": [1, 2]})
+    for attack in ATTACKS:
+        for link in ("id", None):
+            found = attack(link=link).run(release, people)
+            assert found.success.value == pytest.approx(2 / 3)
+            assert any(note.startswith("1 of the rows belong to nobody") for note in found.notes)
+        found = attack().run(release, pl.DataFrame({"age": [7], "id": [9]}))
+        assert found.success.value == 0
+        assert found.worst is None
+
+
+def test_attacks_are_refused_where_nobody_is_known():
+    """No quasi-identifier: refused, unless columns are named; and bad calls are told."""
+    release = release_of({"age": [1, 2]}, known=())
+    for attack in ATTACKS:
+        assert "no quasi-identifier" in attack().refusal(release)
+        with pytest.raises(InputError, match="makes no sense here"):
+            attack().run(release, pl.DataFrame({"age": [1, 2]}))
+        assert attack(columns=["age"]).refusal(release) is None
+        assert (
+            attack(columns=["age"]).run(release, pl.DataFrame({"age": [1, 2]})).success.value == 1
+        )
+        with pytest.raises(InputError, match="at least 1"):
+            attack(targets=0)
+        with pytest.raises(InputError, match="is the link"):
+            attack(columns=["age"], link="age")
+        with pytest.raises(InputError, match="no column 'id'"):
+            attack(columns=["age"], link="id").run(release, pl.DataFrame({"age": [1, 2]}))
+        with pytest.raises(TableError, match="no column 'age'"):
+            attack(columns=["age"]).run(release, pl.DataFrame({"town": [1, 2]}))
