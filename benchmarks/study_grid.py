@@ -45,6 +45,7 @@ def run() -> Measurement:
             file: _plan(folder / f"{file}.toml", method)
             for file, method in (("full", FULL_DOMAIN), ("regions", REGIONS), ("few", FEW))
         }
+        _compare(folder / "warm", [plans["few"]])
         few, few_points = _compare(folder / "few", [plans["few"]])
         many, points = _compare(folder / "many", [plans["full"], plans["regions"]])
         stages = _stages(folder / "many")
@@ -58,7 +59,8 @@ def run() -> Measurement:
         seeds=f"{SEED}",
         protocol=f"the command `voile compare` with --jobs {JOBS}, start to end, report included: "
         "all attacks at 1,000 targets each and all measures; wall time, user + system time of all "
-        "processes, and the peak resident set of the largest of them",
+        "processes, and the peak resident set of the largest of them; one unrecorded run first, "
+        "to compile",
         answer=f"{len(points)} studies take {many.wall:.0f} s on {JOBS} cores "
         f"({many.wall / len(points):.1f} s each; {counts['done']} done).  The largest process "
         f"takes {many.memory:,.0f} MiB, {growth:.2f} times that of a grid of {len(few_points)}.",

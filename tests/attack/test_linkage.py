@@ -25,7 +25,6 @@ from voile.release.release import Guarantee, Release
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame, open_table
 from voile.table.polars_published import PolarsPublished
-from voile.table.reading import read_frame
 
 ATTACKS = (ProsecutorAttack, JournalistAttack, MarketerAttack)
 
@@ -97,7 +96,7 @@ def adult(shared_data):
 
 @pytest.mark.parametrize(("algorithm", "limit"), [("flash", 0.02), ("mondrian", 0.0)])
 def test_adult_is_as_risky_as_its_groups_are_small(adult, algorithm, limit):
-    """k = 5: largest risk 1 / smallest group, mean risk groups / rows, from the groups directly.
+    """With k = 5: largest risk 1 / smallest group, mean risk groups / rows, by counting groups.
 
     Both are also what ARX and sdcMicro call the prosecutor's risk: the largest, and the mean over
     rows, of 1 / f.
@@ -108,7 +107,7 @@ def test_adult_is_as_risky_as_its_groups_are_small(adult, algorithm, limit):
     shown = release.to_native()
     known = [name for name in shown.columns if name.rpartition(".")[0] in ADULT or name in ADULT]
     sizes = np.array(list(Counter(shown.select(known).iter_rows()).values()))
-    original = read_frame(path)
+    original = pl.read_csv(path, separator=";")
     found = ProsecutorAttack(targets=None).run(release, original, plan)
     assert found.checked
     assert found.targets == release.rows == sizes.sum()
@@ -125,7 +124,7 @@ def test_adult_is_as_risky_as_its_groups_are_small(adult, algorithm, limit):
 
 
 def test_whoever_does_not_know_the_sample_finds_fewer():
-    """Sampled rows: the prosecutor 1 / f, the journalist 1 / F, and the marketer the mean of 1 / F."""
+    """Sampled rows: the prosecutor has 1 / f, who knows of the sample, the journalist 1 / F."""
     age = 20 + words("age", 300) % 30
     plan = parse_plan({"roles": {"quasi_identifiers": ["age"]}})
     frame = pl.DataFrame({"age": age.astype(int)})

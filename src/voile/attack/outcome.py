@@ -96,8 +96,10 @@ class AttackOutcome:
 
     @property
     def advantage(self) -> float:
-        """How many times as often as guessing the attack succeeds."""
-        return self.success.value / self.baseline if self.baseline else math.inf
+        """How many times as often as guessing the attack succeeds; 1 where neither ever does."""
+        if not self.baseline:
+            return math.inf if self.success.value else 1.0
+        return self.success.value / self.baseline
 
     def document(self) -> dict[str, Any]:
         """The outcome for JSON."""

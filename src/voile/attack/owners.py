@@ -3,11 +3,14 @@
 What it does: for some published rows, names the person of the original whose row each is.
 
 Truth: a ``link``, a column that stands in the release and in the original, tells it.  Elsewhere all
-columns are compared that both have, what was permuted by what its group holds; of several people
-who fit alike one is drawn, with the probabilities of ``posterior.owner_posteriors``.  Where rows
+columns are compared that both have, and of several people who fit alike one is drawn.  Where rows
 were generalized into groups that do not overlap, or permuted, that is the law of the true owner
-given all that is published and all that is private; so rates are those that a link would show on
-average.  With noise it is a belief like the adversary's own.
+given all that is published and all that is private, so that rates are those that a link would show
+on average.  Groups within which columns are permuted are made by sensitive values: where these are
+known, a permuted column that is not sensitive says nothing more of whose a row is, and where the
+permuted column is the sensitive one, a person is in each group that holds the value with the share
+of it that the group holds, which is what ``posterior.owner_posteriors`` says.  With noise it is a
+belief like the adversary's own.
 
 Cost: O(d n m) for d different people, n different rows and m columns.
 """
@@ -76,10 +79,8 @@ class Owners:
 
     @classmethod
     def drawn(cls, published: PublishedRows, people: People, rows: Places, key: Key) -> Owners:
-        """By all columns that the release and the people have in common."""
-        shared = [
-            name for name in people.frame.columns if name != GROUP and published.columns_of(name)
-        ]
+        """By the columns that the release and the people have in common."""
+        shared = _telling(published, people)
         crowd = Crowd.of(people, shared)
         every = Sightings.of(published, people, shared, crowd.first)
         wanted, of_row = np.unique(every.place[rows], return_inverse=True)
@@ -94,3 +95,12 @@ class Owners:
                 number[these] = who[np.searchsorted(reached, draws[these], side="right")]
         told = not every.notes and all(published.noise(name) is None for name in shared)
         return cls(np.append(crowd.first, -1)[number], told)
+
+
+def _telling(published: PublishedRows, people: People) -> list[str]:
+    """The columns that tell whose a row is, by a person who knows the original."""
+    shared = [name for name in people.frame.columns if name != GROUP and published.columns_of(name)]
+    sensitive = published.release.roles.get("sensitive", ())
+    if sensitive and set(sensitive) <= set(shared):
+        return [n for n in shared if n in sensitive or n not in published.permuted]
+    return shared

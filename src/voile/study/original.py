@@ -42,7 +42,7 @@ def read_original(source: Any, plan: Plan) -> Original:
         frame, _ = from_native(source)
         return Original(frame)
     read = read_frame(
-        Path(source), missing=plan.missing, columns=_named(plan), texts=texts_of_plan(plan)
+        Path(source), missing=plan.missing, columns=_named(plan), texts=_texts(plan)
     )
     return Original(read.frame, read.notes)
 
@@ -55,7 +55,7 @@ def names_of_columns(source: Any) -> list[str]:
     return list(frame.columns)
 
 
-def texts_of_plan(plan: Plan) -> tuple[str, ...]:
+def _texts(plan: Plan) -> tuple[str, ...]:
     """Columns whose values are texts, whatever they look like."""
     return tuple(name for name, column in plan.columns.items() if column.type == "text")
 

@@ -5,10 +5,10 @@ values in each group.  So these multisets are what is drawn from: sorted, and th
 keyed function of the place.  The columns that stay are sorted on their own.  Neither side knows
 in which order the private rows came, and what is published depends on that order in nothing.
 
-Cost for n rows, s columns that stay and m that are permuted: a sort of n machine words, two for
-each word that the columns which stay need beyond the first; for each permuted column a count of
-its values by group (a sort, where these pairs are many), one exchange a row, and a look-up a row.
-Two columns are permuted at a time.  Memory: the codes once more, and 16 bytes a row on the way.
+Cost for n rows, s columns that stay and m that are permuted: a sort of n rows of as many machine
+words as hold the s columns; for each permuted column a count of its values by group (a sort, where
+these pairs are many) and one exchange a row; a look-up a row and column.  Two columns are permuted
+at a time.  Memory: the codes once more, and two rows of machine words a row on the way.
 """
 
 from __future__ import annotations
