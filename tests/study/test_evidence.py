@@ -39,6 +39,7 @@ METHODS = {
     "ke-anonymity": {"k": 3, "e": 10},
     "clustered-laplace": {"epsilon": 1},
     "dp-generalization": {"k": 2, "epsilon": 20},
+    "m-shuffle": {"clusters": 3, "columns": ["age"]},
 }
 SEED = Randomness.seeded(3)
 

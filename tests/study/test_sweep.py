@@ -63,6 +63,21 @@ def test_parameters_that_take_lists(shares, tried):
     assert [dict(point)["shares"] for point in parameters_of(grid)] == tried
 
 
+@pytest.mark.parametrize(
+    ("columns", "tried"),
+    [
+        (["age", "city"], [["age", "city"]]),
+        ([1, 2], [1, 2]),
+        ([["age"], 2], [["age"], 2]),
+        (2, [2]),
+    ],
+)
+def test_columns_of_a_shuffle(columns, tried):
+    """Names of columns are one value, numbers of columns are tried one by one."""
+    grid = expand([plan("m-shuffle", clusters=2, columns=columns)])
+    assert [point["columns"] for point in parameters_of(grid)] == tried
+
+
 def test_a_pair_of_numbers():
     """So is one that takes a pair."""
     given_one = expand([plan("ranking", k=2, top=9, exchange=[2, 1])])

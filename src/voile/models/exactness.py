@@ -45,7 +45,8 @@ def at_most(
 ) -> NDArray[np.bool_]:
     """Which fractions are at most ``limit``, exactly; whole numbers, denominators above 0."""
     exact = Fraction(limit)
-    product = denominator.astype(np.float64) * float(exact)
+    # No quotient of counts comes near 2^200, so a larger limit is no other limit.
+    product = denominator.astype(np.float64) * float(min(exact, Fraction(2) ** 200))
     difference = numerator.astype(np.float64) - product
     answer = np.asarray(difference <= 0, dtype=np.bool_)
     for near in np.flatnonzero(np.abs(difference) <= _FLOAT_ERROR * (1 + product)).tolist():

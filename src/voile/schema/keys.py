@@ -11,8 +11,8 @@ from voile.schema.numbers import exact_decimal
 
 __all__ = ["known_keys", "number", "number_between", "table_of"]
 
-_LARGEST_EXPONENT = 300
-"""What a 64-bit float can hold; larger numbers are no values of anything."""
+_LARGEST_EXPONENT = 400
+"""Beyond what a 64-bit float can hold; larger numbers are no values of anything."""
 
 
 def table_of(where: str, value: object) -> dict[str, Any]:

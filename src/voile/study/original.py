@@ -41,9 +41,7 @@ def read_original(source: Any, plan: Plan) -> Original:
     if not isinstance(source, str | Path):
         frame, _ = from_native(source)
         return Original(frame)
-    read = read_frame(
-        Path(source), missing=plan.missing, columns=_named(plan), texts=_texts(plan)
-    )
+    read = read_frame(Path(source), missing=plan.missing, columns=_named(plan), texts=_texts(plan))
     return Original(read.frame, read.notes)
 
 
