@@ -23,6 +23,7 @@ __version__ = VERSION
 
 if TYPE_CHECKING:
     from voile.attack import DifferencingAttack, IdentificationAttack
+    from voile.attack.registry import attack_named, attack_names
     from voile.publish.clustered_laplace import ClusteredLaplace
     from voile.publish.dp_generalization import DPGeneralization
     from voile.publish.generalization import Generalization
@@ -36,7 +37,9 @@ if TYPE_CHECKING:
     from voile.schema.budget import BudgetPlan
     from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
     from voile.schema.roles import Roles
+    from voile.study.grid import compare
     from voile.study.run import make_release
+    from voile.study.single import run_study
     from voile.table.opening import open_frame, open_table
 
 _HOMES = {
@@ -57,11 +60,15 @@ _HOMES = {
     "Release": "voile.release.release",
     "Roles": "voile.schema.roles",
     "answer": "voile.query",
+    "attack_named": "voile.attack.registry",
+    "attack_names": "voile.attack.registry",
+    "compare": "voile.study.grid",
     "open_frame": "voile.table.opening",
     "open_table": "voile.table.opening",
     "make_release": "voile.study.run",
     "read_plan": "voile.schema.plan",
     "read_release": "voile.release.folder",
+    "run_study": "voile.study.single",
 }
 
 __all__ = [
@@ -82,11 +89,15 @@ __all__ = [
     "Release",
     "Roles",
     "answer",
+    "attack_named",
+    "attack_names",
+    "compare",
     "make_release",
     "open_frame",
     "open_table",
     "read_plan",
     "read_release",
+    "run_study",
 ]
 
 

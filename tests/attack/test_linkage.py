@@ -282,6 +282,8 @@ def test_drawn_owners_stand_for_the_true_ones(attack, method, known):
 
     def differ(first, second):
         apart = np.subtract(first, second)
+        if np.allclose(apart, 0):  # groups of (k,e) are ranges: whoever is drawn counts the same
+            return 0
         return abs(apart.mean()) / (apart.std(ddof=1) / np.sqrt(len(apart)))
 
     assert differ(drawn, counted) < 4

@@ -253,7 +253,9 @@ def test_bad_calls_are_told():
         MembershipAttack(absent=people.head(1)).run(release, people)
     with pytest.raises(InputError, match="at least two targets"):
         MembershipAttack(absent=people, targets=2).run(release, people)
-    with pytest.raises(InputError, match="absent people has no column 'age'.* did you mean 'ages'"):
+    with pytest.raises(
+        InputError, match=r"absent people has no column 'age'.* did you mean 'ages'"
+    ):
         MembershipAttack(absent=people.rename({"age": "ages"})).run(release, people)
     with pytest.raises(InputError, match="at least 1"):
         MembershipAttack(absent=people, targets=0)

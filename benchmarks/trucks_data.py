@@ -1,0 +1,137 @@
+"""Real drives on a real map: GeoLife's cars and taxis on the roads of Beijing.
+
+A drive is 10 to 20 minutes of a trip, at least 2 km long, on the map throughout, with no more than
+30 s between fixes; positions between fixes are interpolated linearly in time.  Taken are all that
+their drivers labelled as by car or taxi.  These are few, so unlabelled ones are added that move as
+cars do: above 12 m/s for a tenth of the time, as no labelled walk or bicycle does, and within 15 m
+of a road for cars half of the time; one drive of a trip, and at most ``MOST_OF_ONE`` of a person.
+
+The true roads are those of the track of 10 s, matched to the map with a receiver's error.  A drive
+counts where that match is never lost and lies within 20 m of the track on average.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from benchmarks.data import shared_file
+from voile.attack.trajectory.adversaries import RoadAdversary
+from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.laws import GaussianNoise
+from voile.geodesy import Floats
+from voile.roads.driving import DRIVABLE
+from voile.roads.nearest import NearbyRoads
+from voile.roads.network import Places, RoadNetwork
+from voile.roads.reading import read_roads
+
+__all__ = ["TRACKED", "Drive", "beijing", "drives"]
+
+TRACKED = 10.0
+"""Seconds between the positions of a track."""
+LONGEST, SHORTEST, LEAST_METRES = 1_200.0, 600.0, 2_000.0
+GAP = 30.0
+FAST, NEAR, MATCHED = 12.0, 15.0, 20.0
+RECEIVER, PIECE = 15.0, 40.0
+"""Metres: what positions are off by per axis, and pieces of roads for matching exact tracks."""
+MOST_OF_ONE = 8
+LABELS = ("car", "taxi")
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """n positions of a car, every ``TRACKED`` seconds from 0."""
+
+    user: int
+    labelled: bool
+    track: Floats
+    """Shape (n, 2), metres of the map's plane."""
+    road: Places
+    """Shape (n,): the roads of the matched track, as ``RoadStates.road`` numbers them."""
+
+    def every(self, interval: float) -> slice:
+        """Which positions are reported, one every ``interval`` seconds."""
+        return slice(0, None, round(interval / TRACKED))
+
+
+@dataclass(frozen=True, eq=False)
+class _Stretch:
+    user: int
+    trip: str
+    labelled: bool
+    track: Floats
+
+    @property
+    def moves_as_a_car(self) -> bool:
+        speed = np.hypot(*(self.track[3:] - self.track[:-3]).T) / (3 * TRACKED)
+        return bool(np.quantile(speed, 0.9) > FAST)
+
+
+def beijing() -> RoadNetwork:
+    """Beijing's roads for cars within about the fifth ring: the largest connected part."""
+    edges, nodes = (shared_file(f"roads/beijing-{what}.csv") for what in ("edges", "nodes"))
+    return read_roads(edges, nodes).of_classes(DRIVABLE).largest_connected()
+
+
+def drives(roads: RoadNetwork) -> list[Drive]:
+    """All drives, the labelled ones first."""
+    found: list[Drive] = []
+    taken: Counter[int | str] = Counter()
+    nearby, matcher = NearbyRoads(roads), RoadAdversary(roads, Movement(fastest=40), piece=PIECE)
+    for one in sorted(_stretches(roads), key=lambda one: not one.labelled):
+        full = taken[one.trip] or taken[one.user] >= MOST_OF_ONE
+        if not one.labelled and (full or not one.moves_as_a_car):
+            continue
+        near = nearby.nearest_in_plane(one.track).distance
+        if not one.labelled and np.median(near) > NEAR:
+            continue
+        error = np.full(len(one.track), RECEIVER)
+        time = np.arange(len(one.track)) * TRACKED
+        match = matcher.follow(time, GaussianNoise(matcher.states.middle, one.track, error))
+        if match.lost or _off(roads, match.road, one.track).mean() > MATCHED:
+            continue
+        taken.update([one.trip, one.user])
+        found.append(Drive(one.user, one.labelled, one.track, match.road))
+    return found
+
+
+def _off(roads: RoadNetwork, edge: Places, points: Floats) -> Floats:
+    """Metres from each point to an edge of its own."""
+    start, along = roads.plane[roads.source[edge]], roads.plane[roads.target[edge]]
+    along = along - start
+    share = ((points - start) * along).sum(axis=1) / np.maximum((along**2).sum(axis=1), 1e-9)
+    return np.asarray(np.hypot(*(points - start - np.clip(share, 0, 1)[:, np.newaxis] * along).T))
+
+
+def _stretches(roads: RoadNetwork) -> Iterator[_Stretch]:
+    """Tracks of all stretches that are long enough and on the map."""
+    low, high = roads.plane.min(axis=0), roads.plane.max(axis=0)
+    for fixes in _without_gaps():
+        user, trip, label = fixes.row(0)[:3]
+        seconds = fixes["seconds"].to_numpy()
+        plane = roads.to_plane(fixes["lat"].to_numpy(), fixes["lon"].to_numpy())
+        for begin in np.arange(seconds[0], seconds[-1] - SHORTEST, LONGEST):
+            time = np.arange(begin, min(begin + LONGEST, seconds[-1]), TRACKED)
+            track = np.stack([np.interp(time, seconds, plane[:, k]) for k in (0, 1)], axis=1)
+            driven = np.hypot(*np.diff(track[::3], axis=0).T).sum()
+            if driven > LEAST_METRES and ((track > low) & (track < high)).all():
+                yield _Stretch(user, trip, label in LABELS, track)
+
+
+def _without_gaps() -> Iterator[pl.DataFrame]:
+    """Fixes of one trip by car, by taxi or without a label, in the order of time."""
+    trip = ("user_id", "traj_id", "mode")
+    fixes = pl.read_parquet(shared_file("trajectories/geolife-beijing-a.parquet"))
+    fixes = fixes.filter(pl.col("mode").is_null() | pl.col("mode").is_in(LABELS))
+    fixes = fixes.with_columns(seconds=pl.col("time_utc").dt.timestamp("ms") / 1000)
+    fixes = fixes.select(*trip, "lat", "lon", "seconds").sort("user_id", "traj_id", "seconds")
+    fixes = fixes.unique([*trip[:2], "seconds"], keep="first", maintain_order=True)
+    changes = [pl.col(name).ne_missing(pl.col(name).shift()) for name in trip]
+    cut = pl.any_horizontal(*changes, pl.col("seconds").diff() > GAP).fill_null(value=True)
+    for stretch in fixes.with_columns(cut.cum_sum().alias("part")).partition_by("part"):
+        if stretch["seconds"][-1] - stretch["seconds"][0] >= SHORTEST:
+            yield stretch
