@@ -9,6 +9,7 @@ import pytest
 
 from tests.report.pages import Page, drawings, numbers
 from tests.report.records import attacks, grid, measures
+from voile.report.grid import placed_points
 from voile.report.html import render_comparison
 from voile.study.record import PRIVATE
 
@@ -97,3 +98,29 @@ def test_two_hundred_points():
     assert len(made.points) == 200
     rows = next(one for one in page.all("table") if "Status" in one.text).all("tr")
     assert len(rows) == 201
+
+
+def test_marks_are_called_by_what_differs():
+    """A plan and its method are named beside a mark only where other parameters are alike."""
+    made = grid((2, 5), ("flash",), infeasible=0, little=True)
+
+    def of(plan, method, k):
+        return {"plan": plan, "method.name": method, **({"method.k": k} if k else {})}
+
+    settings = [
+        of("old", "generalization", 2),
+        of("new", "generalization", 2),
+        of("old", "generalization", 5),
+        of("new", "m-shuffle", None),
+    ]
+    points = tuple(
+        replace(made.points[0], name=f"study {place}", parameters=parameters)
+        for place, parameters in enumerate(settings)
+    )
+    labels = [placed.label for placed in placed_points(replace(made, points=points)).values()]
+    assert labels == [
+        "k = 2, generalization, old",
+        "k = 2, generalization, new",
+        "k = 5",
+        "m-shuffle",
+    ]

@@ -24,6 +24,8 @@ __all__ = [
     "sweep_of",
 ]
 
+_COMMON = ("method.name", "plan")
+"""Parameters that others mostly imply."""
 _RISKS = {
     "worst": "success of the best attack",
     "gain": "what the best attack finds of what guessing leaves open",
@@ -111,22 +113,43 @@ def loss_title(comparison: Comparison, findings: Sequence[Finding]) -> str:
 def placed_points(comparison: Comparison) -> dict[int, Placed]:
     """Points that have both a risk and a loss, by their place in the comparison."""
     best = set(comparison.frontier)
+    labels = _told_apart([_parts(point) for point in comparison.points])
     placed = {}
     for place, point in enumerate(comparison.points):
         risk, loss = as_number(point.risk), as_number(point.loss)
         if risk is not None and loss is not None:
             name = printable(point.name)
-            placed[place] = Placed(name, _label(point), risk, loss, point.name in best)
+            placed[place] = Placed(name, labels[place] or name, risk, loss, point.name in best)
     return placed
 
 
-def _label(point: Point) -> str:
-    """A short name: numbers with their parameter, "k = 5", other settings as they are."""
-    parts = [
-        value_text(value) if as_number(value) is None else f"{parameter_name(name)} = {value}"
+def _parts(point: Point) -> dict[str, str]:
+    """Each parameter in short: numbers with their name, "k = 5", other settings as they are."""
+    return {
+        name: printable(
+            value_text(value) if as_number(value) is None else f"{parameter_name(name)} = {value}"
+        )
         for name, value in point.parameters.items()
-    ]
-    return printable(", ".join(parts)) or printable(point.name)
+    }
+
+
+def _told_apart(settings: Sequence[Mapping[str, str]]) -> list[str]:
+    """Short names of settings: what a plan and its method are called only where that is needed."""
+    names = [""] * len(settings)
+    for used in ((), _COMMON[:1], _COMMON):
+        shown = [
+            ", ".join(
+                [text for name, text in parts.items() if name not in _COMMON]
+                + [parts[name] for name in used if name in parts]
+            )
+            for parts in settings
+        ]
+        for place, name in enumerate(shown):
+            alike = (settings[i] for i, other in enumerate(shown) if other == name)
+            unique = all(parts == settings[place] for parts in alike)
+            if name and not names[place] and (unique or used == _COMMON):
+                names[place] = name
+    return names
 
 
 def sweep_of(comparison: Comparison) -> Sweep | None:
@@ -154,7 +177,7 @@ def sweep_of(comparison: Comparison) -> Sweep | None:
     values = None if numbers is None else tuple(order)
     parameter = Parameter(parameter_name(chosen), values, labels)
     others = [name for name in swept if name != chosen]
-    place_of, line_of, lines = {}, {}, dict[str, int]()
+    place_of, line_of, lines = {}, {}, dict[tuple[tuple[str, str], ...], int]()
     for place in places:
         parameters = comparison.points[place].parameters
         if chosen not in parameters:
@@ -163,9 +186,11 @@ def sweep_of(comparison: Comparison) -> Sweep | None:
         key: Any = as_number(held) if numbers is not None else value_text(held)
         if key in order:
             place_of[place] = order.index(key)
-            setting = _setting(comparison.points[place], others)
+            setting = tuple(_setting(comparison.points[place], others).items())
             line_of[place] = lines.setdefault(setting, len(lines))
-    return Sweep(parameter, place_of, line_of, tuple(lines)) if place_of else None
+    if not place_of:
+        return None
+    return Sweep(parameter, place_of, line_of, tuple(_told_apart([dict(key) for key in lines])))
 
 
 def panels_of(findings: Sequence[Finding], sweep: Sweep) -> Iterator[tuple[Finding, Panel]]:
@@ -205,10 +230,9 @@ def _numbers(values: Sequence[Any]) -> list[float] | None:
     return found if len(found) == len(numbers) else None
 
 
-def _setting(point: Point, others: Sequence[str]) -> str:
-    parts = [
-        f"{parameter_name(name)} = {clipped(value_text(point.parameters[name]), 240, 13)}"
+def _setting(point: Point, others: Sequence[str]) -> dict[str, str]:
+    return {
+        name: f"{parameter_name(name)} = {clipped(value_text(point.parameters[name]), 240, 13)}"
         for name in others
         if name in point.parameters
-    ]
-    return ", ".join(parts)
+    }
