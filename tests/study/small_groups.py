@@ -34,6 +34,7 @@ class SmallGroups:
     series: ClassVar[str | None] = None
     record_key: ClassVar[str | None] = None
     ranks: ClassVar[bool] = False
+    trip_budget: ClassVar[None] = None
 
     @property
     def carries(self) -> bool:

@@ -260,6 +260,9 @@ def _with_others(
             if call.attack:
                 raise
             reason = str(error).rstrip(".")
+        if reason is not None and call.attack:
+            msg = f"the attack {name!r} makes no sense here: {reason}"
+            raise InputError(msg)
         if reason is not None:
             skipped.append((name, reason))
     return replace(report, outcomes=tuple(outcomes), skipped=tuple(skipped))

@@ -136,7 +136,22 @@ def _of_floats(numbers: NDArray[np.float64]) -> ExactNumbers:
         units = np.rint(numbers * power)
         if np.array_equal(units / power, numbers):
             return ExactNumbers(_narrow(units.astype(np.int64)), scale)
-    return _of_decimals([Decimal(repr(float(number))) for number in numbers])
+    shortest = [_shortest(number) for number in numbers.tolist()]
+    scale = max((decimals for _, decimals in shortest), default=0)
+    powers = [10**more for more in range(scale + 1)]
+    units = np.empty(len(numbers), dtype=object)
+    units[:] = [unit * powers[scale - decimals] for unit, decimals in shortest]
+    return ExactNumbers(_narrow(units), scale)
+
+
+def _shortest(number: float) -> tuple[int, int]:
+    """The shortest decimal that reads back as a double: units, and how many decimals they are."""
+    digits, _, exponent = repr(number).partition("e")
+    whole, _, behind = digits.partition(".")
+    behind = behind.rstrip("0")
+    decimals = len(behind) - int(exponent or 0)
+    unit = int(whole + behind)
+    return (unit, decimals) if decimals > 0 else (unit * 10**-decimals, 0)
 
 
 def _of_decimals(numbers: Sequence[Decimal]) -> ExactNumbers:

@@ -1,7 +1,7 @@
 """The ledger as one release meets it: what was promised and spent before, and what is added now.
 
-A release may belong to a series, be charged to a data set, leave rows in its pool, or none of
-these; whatever it is, all that the ledger must know of it is committed in one transaction.
+A release may belong to a series, be charged to a data set, leave rows in its pool, be charged to
+the trips of a fleet, or none of these; whatever it is, all that the ledger must know of it is committed in one transaction.
 
 A release made with a seed is entered like any other: it spends, and takes rows up.  Experiments
 have ledgers of their own.
@@ -15,8 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from voile.errors import LedgerError, PlanError
-from voile.ledger import BudgetState, CarriedRows, Charge, Ledger
+from voile.ledger import BudgetState, CarriedRows, Charge, FleetCharge, Ledger, TripSums
 from voile.publish.publisher import Publisher
+from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.release import Publication
 from voile.schema.plan import Plan
@@ -27,12 +28,13 @@ __all__ = ["Books"]
 class Books:
     """What a plan asks of a ledger; raises ``PlanError`` where it asks for one and none is given.
 
-    Without a series and a budget, every method does nothing.
+    Without a series, a budget and a fleet, every method does nothing.
     """
 
     def __init__(self, plan: Plan, publisher: Publisher, path: str | Path | None) -> None:
         self._series = publisher.series
         self._limit = plan.budget
+        self._trip_budget = publisher.trip_budget
         self._carries = publisher.carries
         if self._carries and not self._limit:
             msg = (
@@ -44,6 +46,7 @@ class Books:
         self._unused = path is not None and self._ledger is None
         self._history: History | None = None
         self._state: BudgetState | None = None
+        self._trips: FleetCharge | None = None
 
     def refuse_place(self, out: str | Path | None) -> None:
         """Raise ``PlanError`` where a release would stand in the ledger's place."""
@@ -80,8 +83,10 @@ class Books:
         Raises ``RefusedError`` where it would spend more than is left.
         """
         charge = self._charge(publication)
-        if charge:
-            charge.refuse()
+        self._trips = self._trip_charge(publication)
+        for asked in (charge, self._trips):
+            if asked:
+                asked.refuse()
         return _with_notices(publication, *self._account(publication, charge))
 
     def commit(self, publication: Publication, progress: Callable[[str], None]) -> None:
@@ -91,9 +96,9 @@ class Books:
         faster; then nothing is entered.
         """
         charge = self._charge(publication)
-        if self._ledger and (publication.history or charge):
+        if self._ledger and (publication.history or charge or self._trips):
             progress("committing the ledger")
-            self._ledger.commit(self._history, publication.history, charge)
+            self._ledger.commit(self._history, publication.history, charge, self._trips)
 
     def settle(self, publication: Publication) -> Publication:
         """Forget the rows that a release took up, once it stands."""
@@ -117,7 +122,7 @@ class Books:
                 self._ledger.take_back(self._limit.data_set, publication.release.release_id)
 
     def _opened(self, path: str | Path | None) -> Ledger | None:
-        if not self._series and not self._limit:
+        if not self._series and not self._limit and not self._trip_budget:
             return None
         if path is None:
             asking = (
@@ -126,6 +131,9 @@ class Books:
                 else f"[budget] data set {self._limit.data_set!r} needs a ledger that remembers "
                 "what its releases spend"
                 if self._limit
+                else f"[method] fleet {self._trip_budget.name!r} needs a ledger that remembers what "
+                "its trips spend"
+                if self._trip_budget
                 else ""
             )
             msg = (
@@ -148,11 +156,30 @@ class Books:
             left_out=left_out if self._carries else None,
         )
 
+    def _trip_charge(self, publication: Publication) -> FleetCharge | None:
+        """What a release asks of the budgets of its trips, on top of what is spent now."""
+        costs = publication.trip_costs
+        if self._ledger is None or costs is None:
+            return None
+        before = self._ledger.fleet(costs.fleet.name)
+        key = before.key if before else Randomness.secure().key("fleet").secret
+        accounts = costs.accounts
+        return FleetCharge(
+            terms=costs.fleet,
+            before=before,
+            key=key,
+            release_id=publication.release.release_id,
+            costs=TripSums(accounts.marks(key), accounts.epsilon, accounts.squared_mu),
+            first_row=accounts.first_row,
+        )
+
     def _account(self, publication: Publication, charge: Charge | None) -> list[str]:
         """What a custodian is told of the account of a release."""
         told = []
         if self._unused:
             told.append("the ledger was not used: the plan has neither a series nor a [budget]")
+        if self._trips:
+            told.append(f"fleet {self._trips.terms.name!r}: {self._trips.receipt()}")
         if publication.events and charge is None:
             told.append(
                 "what this release spends was not accounted, because the plan has no [budget] "

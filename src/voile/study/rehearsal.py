@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from voile.randomness import Randomness
@@ -55,6 +56,13 @@ class Staged:
 
     def comparison(self, randomness: Randomness) -> Comparison:
         """The release beside its original, as measures see it: without row numbers."""
+        published, people = self._read
+        held_out = None if self.held_out is None else People(self.held_out, people.plan)
+        return Comparison(published, people, randomness, held_out)
+
+    @cached_property
+    def _read(self) -> tuple[PublishedRows, People]:
+        """The same for all measures, which keep what they work out for it."""
         published, plan, original = PublishedRows.of(self.release), self.plan, self.original
         if self.link is not None:
             roles = {
@@ -65,8 +73,7 @@ class Staged:
             published = PublishedRows(release, published.frame.drop(self.link))
             plan = _keeping(plan, (name for name in plan.roles.keep if name != self.link))
             original = original.drop(self.link)
-        held_out = None if self.held_out is None else People(self.held_out, plan)
-        return Comparison(published, People(original, plan), randomness, held_out)
+        return published, People(original, plan)
 
 
 def hold_rows_out(frame: Any, share: float, randomness: Randomness) -> Rows:

@@ -126,21 +126,28 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     law, log_density = laws(states)[name]
     movement = Movement()
     reach = states.reach(750.0)
-    found = infer(np.arange(REPORTS) * GAP, law, reach, movement)
-    weights, moves = movement.weights(GAP, reach.limit), np.zeros((len(states), len(states)))
+    traffic = np.random.default_rng(3).uniform(0.2, 3, len(states))
+    found = infer(np.arange(REPORTS) * GAP, law, reach, movement, traffic)
+    start, moves = movement.first(), movement.moves(GAP, reach.limit, reach.coarseness)
+    # step[v, i, j, w]: from piece i in band v to piece j in band w.
+    step = np.zeros((len(start), len(states), len(states), len(start)))
     for i in range(len(states)):
         part = slice(reach.start[i], reach.start[i + 1])
-        weight = weights[(reach.distance[part] / 10).astype(int)]
-        moves[i, reach.piece[part]] = (1 - movement.standing) * weight / weight.sum()
-        moves[i, i] += movement.standing
+        place, to = (reach.distance[part] / 10).astype(int), reach.piece[part]
+        for v in range(len(start)):
+            weight = moves.weights[v, place] * traffic[to]
+            step[v, i, to, moves.band[place]] = (1 - moves.standing[v]) * weight / weight.sum()
+            step[v, i, i, 0] += moves.standing[v]
     marginal = np.zeros((REPORTS, len(states)))
     paths = [np.array(p) for p in itertools.product(range(len(states)), repeat=REPORTS)]
-    chances = np.array([np.prod(moves[p[:-1], p[1:]]) for p in paths])
     logs = np.array([log_density(p) for p in paths])
-    joint = chances * np.exp(logs - logs.max())
-    for p, weight in zip(paths, joint, strict=True):
-        marginal[np.arange(REPORTS), p] += weight
-    marginal /= joint.sum()
+    likely = np.exp(logs - logs.max())
+    for p, weight in zip(paths, likely, strict=True):
+        band = start * traffic[p[0]]
+        for i, j in itertools.pairwise(p):
+            band = band @ step[:, i, j]
+        marginal[np.arange(REPORTS), p] += band.sum() * weight
+    marginal /= marginal.sum(axis=1, keepdims=True)
     for i in range(REPORTS):
         dense = np.zeros(len(states))
         dense[found.piece[i]] = found.probability[i]

@@ -46,6 +46,7 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.release.reading.matching import Chosen
+from voile.release.reading.noise_loops import weigh
 
 __all__ = ["NoiseLaws", "NoisyEvidence", "Readings"]
 
@@ -233,15 +234,17 @@ class NoisyEvidence:
         known = self.known[targets]
         chance, start = self._population.log_draws(known)
         weights = np.empty((len(known), len(self.value)))
+        cluster, level = self._alone
+        weigh(chance, start, self.scale, cluster, self.value, level, weights)
         for clusters, rows in self._alike:
-            terms = [
-                chance[:, c, np.newaxis]
-                + np.log(self._height(rows, c))
-                - np.abs(self.value[rows] - start[:, c, np.newaxis]) / self.scale[c]
-                for c in clusters
-            ]
-            weights[:, rows] = terms[0] if len(terms) == 1 else np.logaddexp.reduce(terms)
-        weights -= self._log_marginal
+            if len(clusters) > 1:
+                terms = [
+                    chance[:, c, np.newaxis]
+                    + np.log(self._height(rows, c))
+                    - np.abs(self.value[rows] - start[:, c, np.newaxis]) / self.scale[c]
+                    for c in clusters
+                ]
+                weights[:, rows] = np.logaddexp.reduce(terms) - self._log_marginal[rows]
         weights[np.isnan(known)] = -np.inf
         return weights
 
@@ -255,6 +258,16 @@ class NoisyEvidence:
         kinds, kind = np.unique(self.fits, axis=0, return_inverse=True)
         rows = [np.flatnonzero(kind.ravel() == number) for number in range(len(kinds))]
         return [(np.flatnonzero(c).tolist(), r) for c, r in zip(kinds, rows, strict=True)]
+
+    @cached_property
+    def _alone(self) -> tuple[NDArray[np.intp], Floats]:
+        """The cluster of each row that fits no other, else -1, and log (height / m) there; (n,)."""
+        cluster, level = np.full(len(self.value), -1), np.zeros(len(self.value))
+        for clusters, rows in self._alike:
+            if len(clusters) == 1:
+                cluster[rows] = clusters[0]
+                level[rows] = np.log(self._height(rows, clusters[0])) - self._log_marginal[rows]
+        return cluster, level
 
     @cached_property
     def _log_marginal(self) -> Floats:
