@@ -16,7 +16,7 @@ from scipy.stats import entropy
 from tests.utility.releases import METHODS, PEOPLE, as_it_is, published, shown_by_hand
 from voile.errors import InputError
 from voile.utility import table_divergence
-from voile.utility.table_divergence import TableDivergence
+from voile.utility.table_divergence import TableDivergence, divergence_of_tables
 
 KINDS = ("total-variation", "jensen-shannon", "kullback-leibler")
 VALUES = st.tuples(st.sampled_from(["x", "y", None]), st.integers(0, 2))
@@ -141,3 +141,22 @@ def test_releases_without_rows_are_refused():
     """There is no distribution."""
     comparison = shown_by_hand({"a": pl.Series([], dtype=pl.Int64)}, {"a": [1]})
     assert TableDivergence().refusal(comparison) == "the release has no rows"
+
+
+@pytest.mark.parametrize("parts", [1, 4])
+def test_files_are_compared_in_parts(tmp_path, parts):
+    """Two Parquet files give what two frames give, in one part or in several."""
+    rng = np.random.default_rng(3)
+    frames = [
+        pl.DataFrame({"a": rng.integers(0, 9, 400), "b": rng.choice(["x", "y", None], 400)})
+        for _ in range(2)
+    ]
+    paths = [tmp_path / "original.parquet", tmp_path / "released.parquet"]
+    for frame, path in zip(frames, paths, strict=True):
+        frame.write_parquet(path)
+    found = divergence_of_tables(*paths, ["a", "b"], parts=parts)
+    counts = [Counter(frame.rows()) for frame in frames]
+    cells = sorted(set(counts[0]) | set(counts[1]), key=str)
+    shares = [[count[cell] / 400 for cell in cells] for count in counts]
+    assert found.jensen_shannon == pytest.approx(jensenshannon(*shares) ** 2)
+    assert found.total_variation == pytest.approx(np.abs(np.subtract(*shares)).sum() / 2)

@@ -29,7 +29,7 @@ from voile.table.polars_published import PolarsPublished
 from voile.table.reading import scan_rows
 from voile.table.sorting import sort_words
 
-__all__ = ["Counts", "paired_counts"]
+__all__ = ["Counts", "paired_counts", "rows_of"]
 
 Counts = NDArray[np.int64]
 
@@ -70,6 +70,11 @@ def paired_counts(
         for table, own in zip(tables, (_LEFT, _RIGHT), strict=True)
     ]
     return _counted(pl.concat(sides), list(types), parts)
+
+
+def rows_of(table: Any, columns: Sequence[str]) -> int:
+    """How many rows a table has, of any kind that ``paired_counts`` takes."""
+    return int(_lazy(table, columns).select(pl.len()).collect().item())
 
 
 def _counted(rows: pl.LazyFrame, columns: list[str], parts: int) -> Iterator[tuple[Counts, Counts]]:

@@ -29,18 +29,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import polars as pl
 
 from voile.errors import InputError
 from voile.models.divergence import SMOOTHING, DivergenceSums
-from voile.table.pairing import paired_counts
+from voile.table.pairing import paired_counts, rows_of
 from voile.utility.covering import Covering, coverings
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
 
-__all__ = ["TableDivergence"]
+__all__ = ["TableDivergence", "divergence_of_tables"]
 
 _TITLES = {
     "total-variation": "total variation",
@@ -49,6 +49,26 @@ _TITLES = {
 }
 _PART = 1 << 23
 """Rows of both tables that are counted at a time, about."""
+
+
+def divergence_of_tables(
+    original: Any,
+    released: Any,
+    columns: Sequence[str],
+    *,
+    parts: int = 1,
+    alpha: float = SMOOTHING,
+) -> DivergenceSums:
+    """The divergence of tables that need not fit in memory, over some columns; private.
+
+    A table is a data frame, or the path of a file or folder, of which one part at a time is
+    counted: Parquet and Arrow IPC files are read ``parts`` + 1 times and never held whole.  Rows
+    are compared by the values that they show.  Raises ``TableError`` where a column is not there or
+    a file cannot be read.
+    """
+    counts = paired_counts(original, released, columns, parts)
+    rows = rows_of(original, columns), rows_of(released, columns)
+    return DivergenceSums.over(counts, rows, alpha)
 
 
 @dataclass(frozen=True)
