@@ -1,0 +1,48 @@
+"""What phones and trackers send, made into positions; pure, without sockets, disk or clock.
+
+    request -> detect -> decoder -> Decoded(fixes, refused, reply)
+    token   -> token_hash -> (the store) -> admit -> the device
+
+Decoders take bytes and texts and return plain values; the only error that they raise is
+``IngestError``, which has a reason for programs and a sentence for people and never shows a
+position.  The exact positions that they return are private: the publisher of locations perturbs
+them before anything is stored.
+"""
+
+from voile.sharing.ingest.arrivals import Arrival, Decoded, Format, Refusal
+from voile.sharing.ingest.detecting import Request, decode, detect
+from voile.sharing.ingest.errors import REASONS, IngestError
+from voile.sharing.ingest.fixes import BACKFILL, LIVE, Fix, Region, Rules
+from voile.sharing.ingest.owntracks import decode_owntracks_mqtt
+from voile.sharing.ingest.tokens import (
+    DeviceToken,
+    admit,
+    issue,
+    revoked,
+    token_hash,
+    token_in,
+)
+
+__all__ = [
+    "BACKFILL",
+    "LIVE",
+    "REASONS",
+    "Arrival",
+    "Decoded",
+    "DeviceToken",
+    "Fix",
+    "Format",
+    "IngestError",
+    "Refusal",
+    "Region",
+    "Request",
+    "Rules",
+    "admit",
+    "decode",
+    "decode_owntracks_mqtt",
+    "detect",
+    "issue",
+    "revoked",
+    "token_hash",
+    "token_in",
+]
