@@ -26,8 +26,10 @@ NAMES = (
     "ranking",
     "ranking_tables",
     "ranking_process",
+    "shuffle",
     "study_grid",
     "shuffle_process",
+    "sharing_protocol",
 )
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.models.test_dependence import pairs_of
+from voile.models.dependence import entropy
 from voile.models.permutation import (
     chance_per_row,
     constant_clusters,
@@ -65,7 +66,9 @@ def test_the_expected_divergence_is_that_of_the_average_release(rows):
     wanted = sum(p * math.log(p / released[row]) for row, p in original.items())
     kept = np.unique(np.column_stack((cluster, stays)), axis=0, return_counts=True)[1]
     together = np.unique(np.array(rows), axis=0, return_counts=True)[1]
-    assert expected_divergence(pairs, kept, together) == pytest.approx(wanted, abs=1e-12)
+    alone = [column.conditional_entropy for column in pairs]
+    found = expected_divergence(alone, entropy(kept), entropy(together))
+    assert found == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("clusters", [1, 2, 3, 4])

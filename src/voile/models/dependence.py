@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from voile.models.hypergeometric import chance_information
 
-__all__ = ["PairCounts", "entropy"]
+__all__ = ["PairCounts", "adjusted_information", "entropy"]
 
 Counts = NDArray[np.int64]
 _NOTHING = 1e-12
@@ -42,6 +42,20 @@ def entropy(rows: Counts) -> float:
     if len(present) < 2:
         return 0.0
     return max(0.0, float(np.log(total) - present @ np.log(present) / total))
+
+
+def adjusted_information(entropies: tuple[float, float], joint: float, chance: float) -> float:
+    """Normalized mutual information less what chance makes of it; at most 1, and 0 by chance.
+
+    From the entropies of two columns, that of both together, and the mutual information that is
+    expected by chance.
+    """
+    if min(entropies) <= _NOTHING:
+        return 0.0
+    room = sum(entropies) / 2 - chance
+    if room <= _NOTHING:
+        return 0.0
+    return min((max(0.0, sum(entropies) - joint) - chance) / room, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,14 +115,9 @@ class PairCounts:
 
         Slightly below 0 where two columns tell less about each other than chance would.
         """
-        if min(self.first_entropy, self.second_entropy) <= _NOTHING:
-            return 0.0
         present = (rows[rows > 0] for rows in (self.first_rows, self.second_rows))
-        chance = chance_information(*present)
-        room = (self.first_entropy + self.second_entropy) / 2 - chance
-        if room <= _NOTHING:
-            return 0.0
-        return min((self.mutual_information - chance) / room, 1.0)
+        entropies = self.first_entropy, self.second_entropy
+        return adjusted_information(entropies, self.joint_entropy, chance_information(*present))
 
 
 def _rows_of(codes: Counts, rows: Counts) -> Counts:

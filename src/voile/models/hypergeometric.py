@@ -2,7 +2,8 @@
 
 Permute one of two columns uniformly: the rows in which value i of the first meets value j of the
 second are then hypergeometric, X ~ H(n, a_i, b_j).  ``chance_information`` is the exact
-expectation of their mutual information.
+expectation of their mutual information; ``chance_shares`` is what each value of the first column
+adds to it, which depends on nothing of the first column but the value's own rows.
 
 Source: Vinh, Epps and Bailey, "Information theoretic measures for clusterings comparison" (JMLR 11,
 2010), Theorem 1 (eq. 24).
@@ -21,7 +22,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-__all__ = ["chance_information"]
+__all__ = ["chance_information", "chance_shares"]
 
 _NEGLIGIBLE = 1e-18
 
@@ -32,24 +33,28 @@ def chance_information(first: NDArray[np.int64], second: NDArray[np.int64]) -> f
     ``first`` and ``second`` are the rows of each value of either column, all above 0; their sums
     are the same n, below 2**31.
     """
-    laws = [np.unique(rows, return_counts=True) for rows in (first, second)]
-    (a, a_times), (b, b_times) = laws
-    return float(_summed(a, a_times, b, b_times, int(first.sum())))
+    sizes, times = np.unique(first, return_counts=True)
+    return float(times @ chance_shares(sizes, second))
+
+
+def chance_shares(sizes: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What values with so many rows, shape (s,), each add to the chance information, in nats.
+
+    ``second`` are the rows of each value of the other column, as for ``chance_information``.
+    """
+    b, b_times = np.unique(second, return_counts=True)
+    return np.asarray(_summed(sizes, b, b_times, int(second.sum())))
 
 
 @njit(cache=True, nogil=True)
 def _summed(
-    a: NDArray[np.int64],
-    a_times: NDArray[np.int64],
-    b: NDArray[np.int64],
-    b_times: NDArray[np.int64],
-    rows: int,
-) -> float:
-    total = 0.0
-    for i in range(len(a)):
+    sizes: NDArray[np.int64], b: NDArray[np.int64], b_times: NDArray[np.int64], rows: int
+) -> NDArray[np.float64]:
+    shares = np.zeros(len(sizes))
+    for i in range(len(sizes)):
         for j in range(len(b)):
-            total += a_times[i] * b_times[j] * _information(a[i], b[j], rows)
-    return total / rows
+            shares[i] += b_times[j] * _information(sizes[i], b[j], rows)
+    return shares / rows
 
 
 @njit(cache=True, nogil=True)

@@ -31,19 +31,20 @@ Cost: O(p log p) for p distinct pairs of cluster and value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from math import lgamma
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.dependence import PairCounts, entropy
+from voile.models.dependence import PairCounts
 
 __all__ = [
     "chance_per_row",
     "constant_clusters",
     "expected_divergence",
     "log_arrangements",
+    "log_factorials",
     "whole_column_log_probability",
 ]
 
@@ -55,7 +56,7 @@ def log_arrangements(pairs: PairCounts) -> float:
     """
     if len(pairs.rows) == np.count_nonzero(pairs.first_rows):
         return 0.0  # exactly: every cluster holds one value
-    return max(0.0, _log_factorials(pairs.first_rows) - _log_factorials(pairs.rows))
+    return max(0.0, log_factorials(pairs.first_rows) - log_factorials(pairs.rows))
 
 
 def chance_per_row(pairs: PairCounts) -> float:
@@ -79,20 +80,16 @@ def whole_column_log_probability(rows: int) -> float:
     return -rows * float(np.log(rows)) if rows else 0.0
 
 
-def expected_divergence(
-    permuted: Sequence[PairCounts], kept: NDArray[np.int64], together: NDArray[np.int64]
-) -> float:
+def expected_divergence(permuted: Iterable[float], kept: float, together: float) -> float:
     """Divergence of the expected permuted table from the original, in nats; at least 0.
 
-    ``permuted`` are the pairs of cluster and value of each permuted column; ``kept`` the rows of
-    each combination of all columns that stay, among them those that decide the cluster;
-    ``together`` the rows of each combination of all columns.
+    From entropies: of each permuted column where the cluster is known; of all columns that stay
+    together, among them those that decide the cluster; of all columns together.
     """
-    alone = sum(pairs.conditional_entropy for pairs in permuted)
-    return max(0.0, alone + entropy(kept) - entropy(together))
+    return max(0.0, sum(permuted) + kept - together)
 
 
-def _log_factorials(counts: NDArray[np.int64]) -> float:
+def log_factorials(counts: NDArray[np.int64]) -> float:
     """Sum of ln(count!)."""
     # Of n rows, at most sqrt(2n) counts differ.
     distinct, times = np.unique(counts, return_counts=True)

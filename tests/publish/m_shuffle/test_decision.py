@@ -23,7 +23,7 @@ def columns_of(frame, sensitive, labels):
     values = table.count_combinations([sensitive])
     names = [name for name in frame.columns if name != sensitive]
     counted = table.count_in_groups(values, np.arange(len(labels)), names)
-    return [ClusteredColumn.merged(counts, labels, labels.max() + 1) for counts in counted]
+    return [ClusteredColumn.merged(counts, labels) for counts in counted]
 
 
 def test_columns_are_counted_within_clusters():

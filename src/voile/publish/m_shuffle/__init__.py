@@ -15,7 +15,8 @@ privacy.  Columns that stay identify people as well as they did before.
 
 Algorithm: the engine counts combinations of sensitive values, alone and with each quasi-identifier;
 ``clustering`` divides them (k-means, in one dimension exactly optimal); ``columns`` ranks
-quasi-identifiers by their tie to the clusters; ``decision`` chooses; the engine permutes.
+quasi-identifiers by their tie to the clusters; ``decision`` chooses, among many divisions with what
+``measured`` says of them; the engine permutes.
 
 Cost: a count of n rows for each quasi-identifier and one for the sensitive columns; the decision
 depends on n only through distinct values; permuting is O(n) for each column.  The automatic choice

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,8 +36,8 @@ __all__ = ["ClusteredColumn", "Kind", "Rule", "RuleName", "weakest"]
 
 RuleName = Literal["mutual-information", "entropy"]
 Kind = Literal["QIA", "QIB", "QIC"]
-_DENSE = 4
-"""A table of clusters by values may have so many entries for each pair that is counted."""
+_DIGITS = 12
+"""Decimals in which ties and entropies are ranked."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,19 +54,12 @@ class ClusteredColumn:
         return cls(counts.column, PairCounts(counts.group, counts.value, counts.rows))
 
     @classmethod
-    def merged(
-        cls, counts: GroupCounts, labels: NDArray[np.int64], clusters: int
-    ) -> ClusteredColumn:
+    def merged(cls, counts: GroupCounts, labels: NDArray[np.int64]) -> ClusteredColumn:
         """From counts by combination of sensitive values; ``labels`` has the cluster of each."""
         values = int(counts.value.max(initial=-1)) + 1
         key = labels[counts.group] * values + counts.value
-        if clusters * values <= _DENSE * len(key):
-            table = np.bincount(key, weights=counts.rows, minlength=clusters * values)
-            found = np.flatnonzero(table)
-            rows = table[found].astype(np.int64)
-        else:
-            found, place = np.unique(key, return_inverse=True)
-            rows = np.bincount(place, weights=counts.rows).astype(np.int64)
+        found, place = np.unique(key, return_inverse=True)
+        rows = np.bincount(place, weights=counts.rows).astype(np.int64)
         return cls(counts.column, PairCounts(found // values, found % values, rows))
 
     @cached_property
@@ -113,6 +106,25 @@ class ClusteredColumn:
         return said
 
 
+class Tied(Protocol):
+    """What a rule looks at."""
+
+    @property
+    def distinct(self) -> int:
+        """How many values the column holds."""
+
+    @property
+    def entropy(self) -> float:
+        """How spread it is, in nats."""
+
+    @property
+    def tie(self) -> float:
+        """How strongly it is tied to the clusters, 0 to 1."""
+
+
+AnyTied = TypeVar("AnyTied", bound=Tied)
+
+
 @dataclass(frozen=True)
 class Rule:
     """What divides quasi-identifiers into three groups."""
@@ -121,7 +133,7 @@ class Rule:
     threshold: float
     """A tie above it is strong; an entropy above it, in nats, makes a column QIC."""
 
-    def kind(self, column: ClusteredColumn) -> Kind:
+    def kind(self, column: Tied) -> Kind:
         """The group of a column."""
         if column.distinct <= 2:
             return "QIB"
@@ -129,12 +141,17 @@ class Rule:
             return "QIC" if column.entropy > self.threshold else "QIA"
         return "QIA" if column.tie > self.threshold else "QIC"
 
-    def ranked(self, columns: Sequence[ClusteredColumn]) -> list[ClusteredColumn]:
-        """The QIC columns, what to permute first in front; equals by entropy, then as given."""
+    def ranked(self, columns: Sequence[AnyTied]) -> list[AnyTied]:
+        """The QIC columns, what to permute first in front; equals by entropy, then as given.
+
+        Equal is what differs by rounding alone.
+        """
         weak = [column for column in columns if self.kind(column) == "QIC"]
         if self.name == "entropy":
-            return sorted(weak, key=lambda column: -column.entropy)
-        return sorted(weak, key=lambda column: (column.tie, -column.entropy))
+            return sorted(weak, key=lambda column: -round(column.entropy, _DIGITS))
+        return sorted(
+            weak, key=lambda column: (round(column.tie, _DIGITS), -round(column.entropy, _DIGITS))
+        )
 
     @property
     def parameter(self) -> str:

@@ -6,14 +6,21 @@ guessing the permuted columns at most ``max_log_probability``.  For each M and K
 first M of the rank that the rule gives among these K clusters.  The divergence is that of the
 expected release (``voile.models.permutation``), so nothing needs to be drawn.
 
+Algorithm: for one K, the sets of columns are nested.  With each further column there are at least
+as many arrangements, and the divergence is no less: it grows by H(column | cluster) less
+H(column | all that stays), and what stays decides the cluster.  So of one K only the least M with
+enough arrangements can do; the divergence is computed of that set alone.
+
 Cost: the clusters of all K come from one dynamic programme; each K then costs O(p) a column for p
-pairs of sensitive and other values, each set of columns O(g log g) for g combinations of all
-columns.  All of it is private.
+pairs of sensitive and other values (``measured``), and one set of columns, O(g log g) for g
+combinations of all columns unless the set was met before.  To say what each limit would need, it
+takes O(log m) further sets a K, of m columns.  All of it is private.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -21,9 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InfeasibleError
+from voile.models.dependence import entropy
 from voile.models.permutation import expected_divergence, whole_column_log_probability
 from voile.publish.m_shuffle.clustering import Clustering, Labels
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
+from voile.publish.m_shuffle.measured import MeasuredColumn, measured_columns
 from voile.table.protocol import CombinationCounts, GroupCounts
 
 __all__ = ["Choice", "Division", "Limits", "Probability", "choose", "log_probability"]
@@ -67,7 +76,9 @@ class Limits:
 
 
 def log_probability(
-    permuted: Sequence[ClusteredColumn], rows: int, probability: Probability
+    permuted: Sequence[ClusteredColumn] | Sequence[MeasuredColumn],
+    rows: int,
+    probability: Probability,
 ) -> float:
     """Log of the probability of guessing all permuted columns of a table of so many rows."""
     if probability == "paper":
@@ -87,78 +98,123 @@ def choose(
     ``columns`` are counted by combination of sensitive values; ``together`` counts all columns.
     Raises ``InfeasibleError`` where none keeps to both limits; it names what each would need.
     """
-    search = _Search(columns, together, clustering, rule, limits)
-    for choice in search.promising():
-        if search.keeps(choice):
-            return choice
-    raise _infeasible(list(search.all()), limits, clustering.most)
+    search = _Search.of(columns, together, clustering, rule, limits)
+    hidden = search.hidden()
+    for candidate in hidden:
+        if search.divergence(candidate) <= limits.divergence:
+            return search.choice(candidate)
+    raise _infeasible(search, hidden, clustering.most)
+
+
+@dataclass(frozen=True, eq=False)
+class _Division:
+    """QIC columns within the clusters of one division."""
+
+    labels: Labels
+    clusters: int
+    ranked: Sequence[MeasuredColumn]
+    log_probabilities: Sequence[float]
+    """Of the first column, the first two and so on; none is above the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """The first so many columns of the rank in a division."""
+
+    division: _Division
+    number: int
+
+    @property
+    def columns(self) -> Sequence[MeasuredColumn]:
+        return self.division.ranked[: self.number]
+
+    @property
+    def log_probability(self) -> float:
+        return self.division.log_probabilities[self.number - 1]
+
+    @property
+    def names(self) -> frozenset[str]:
+        return frozenset(column.name for column in self.columns)
 
 
 @dataclass(frozen=True, eq=False)
 class _Search:
-    """All numbers of columns and of clusters, measured when they are asked for."""
+    """All divisions, and the divergence of those candidates that are asked for."""
 
     columns: Sequence[GroupCounts]
     together: CombinationCounts
-    clustering: Clustering
-    rule: Rule
     limits: Limits
-    _divisions: dict[int, tuple[Division, list[ClusteredColumn]]] = field(default_factory=dict)
-    _kept: dict[frozenset[str], NDArray[np.int64]] = field(default_factory=dict)
+    divisions: Sequence[_Division]
+    """Fewest clusters first; those in which some column is weakly tied."""
+    _kept: dict[frozenset[str], float] = field(default_factory=dict)
 
-    def keeps(self, choice: Choice) -> bool:
-        """Whether a choice keeps to both limits."""
-        assert choice.divergence is not None
-        return (
-            choice.divergence <= self.limits.divergence
-            and choice.log_probability <= self.limits.log_probability
-        )
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[GroupCounts],
+        together: CombinationCounts,
+        clustering: Clustering,
+        rule: Rule,
+        limits: Limits,
+    ) -> _Search:
+        """Measure all divisions."""
+        labels = [clustering.labels(k) for k in range(clustering.fewest, clustering.most + 1)]
+        rows = np.bincount(columns[0].group, weights=columns[0].rows).astype(np.int64)
+        divisions = []
+        for label, measured in zip(labels, measured_columns(columns, rows, labels), strict=True):
+            ranked = rule.ranked(measured)
+            least = [
+                log_probability(ranked[:number], int(rows.sum()), limits.probability)
+                for number in range(1, len(ranked) + 1)
+            ]
+            # k-means in several dimensions may make fewer clusters than it was asked for.
+            divisions.append(_Division(label, int(label.max()) + 1, ranked, least))
+        return cls(columns, together, limits, [each for each in divisions if each.ranked])
 
-    def promising(self) -> Iterator[Choice]:
-        """Choices, fewest columns first, but for those numbers of columns that cannot do.
+    def hidden(self) -> list[_Candidate]:
+        """Of each division the fewest columns that are hidden enough; fewest columns first."""
+        found = []
+        for division in self.divisions:
+            enough = [p <= self.limits.log_probability for p in division.log_probabilities]
+            if any(enough):
+                found.append(_Candidate(division, enough.index(True) + 1))
+        return sorted(found, key=lambda candidate: candidate.number)
 
-        All divisions refine that of the fewest clusters, which has the most arrangements.
-        """
-        division, _ = self._division(self.clustering.fewest)
-        rows = int(self.together.rows.sum())
-        largest = sorted(division.columns, key=lambda column: -column.log_arrangements)
-        for number in range(1, len(largest) + 1):
-            least = log_probability(largest[:number], rows, self.limits.probability)
-            if least <= self.limits.log_probability:
-                yield from self._with(number)
+    def near(self) -> list[_Candidate]:
+        """Of each division the most columns that do not diverge too far; fewest columns first."""
+        most = ((division, self._most(division)) for division in self.divisions)
+        found = [_Candidate(division, number) for division, number in most if number]
+        return sorted(found, key=lambda candidate: candidate.number)
 
-    def all(self) -> Iterator[Choice]:
-        """All choices."""
-        for number in range(1, len(self.columns) + 1):
-            yield from self._with(number)
+    def _most(self, division: _Division) -> int:
+        """How many columns do not diverge too far."""
 
-    def _with(self, number: int) -> Iterator[Choice]:
-        """Choices of so many columns, fewest clusters first."""
-        for clusters in range(self.clustering.fewest, self.clustering.most + 1):
-            division, ranked = self._division(clusters)
-            if number <= len(ranked):
-                yield self._measured(division, ranked[:number])
+        def divergence(number: int) -> float:
+            return self.divergence(_Candidate(division, number))
 
-    def _division(self, clusters: int) -> tuple[Division, list[ClusteredColumn]]:
-        if clusters not in self._divisions:
-            labels = self.clustering.labels(clusters)
-            made = int(labels.max(initial=-1)) + 1  # k-means in several dimensions may make fewer
-            merged = (ClusteredColumn.merged(counts, labels, made) for counts in self.columns)
-            division = Division(labels, made, tuple(merged))
-            self._divisions[clusters] = division, self.rule.ranked(division.columns)
-        return self._divisions[clusters]
+        numbers = range(1, len(division.ranked) + 1)
+        return bisect_right(numbers, self.limits.divergence, key=divergence)
 
-    def _measured(self, division: Division, permuted: Sequence[ClusteredColumn]) -> Choice:
-        names = frozenset(column.name for column in permuted)
+    def divergence(self, candidate: _Candidate) -> float:
+        """Of the expected release, in nats."""
+        alone = (column.conditional_entropy for column in candidate.columns)
+        kept, together = (self._entropy_without(names) for names in (candidate.names, frozenset()))
+        return expected_divergence(alone, kept, together)
+
+    def _entropy_without(self, names: frozenset[str]) -> float:
         if names not in self._kept:
-            self._kept[names] = _rows_without(self.together, names)
-        pairs = [column.pairs for column in permuted]
-        rows = int(self.together.rows.sum())
+            self._kept[names] = entropy(_rows_without(self.together, names))
+        return self._kept[names]
+
+    def choice(self, candidate: _Candidate) -> Choice:
+        """What is chosen, with all quasi-identifiers as they are counted in its clusters."""
+        division, names = candidate.division, candidate.names
+        merged = (ClusteredColumn.merged(counts, division.labels) for counts in self.columns)
         return Choice(
-            division=division,
-            permuted=tuple(column.name for column in division.columns if column.name in names),
-            log_probability=log_probability(permuted, rows, self.limits.probability),
-            divergence=expected_divergence(pairs, self._kept[names], self.together.rows),
+            division=Division(division.labels, division.clusters, tuple(merged)),
+            permuted=tuple(counts.column for counts in self.columns if counts.column in names),
+            log_probability=candidate.log_probability,
+            divergence=self.divergence(candidate),
         )
 
 
@@ -179,34 +235,39 @@ def _rows_without(together: CombinationCounts, names: frozenset[str]) -> NDArray
     return np.bincount(place_of, weights=together.rows).astype(np.int64)
 
 
-def _infeasible(choices: Sequence[Choice], limits: Limits, most: int) -> InfeasibleError:
+def _infeasible(search: _Search, hidden: Sequence[_Candidate], most: int) -> InfeasibleError:
     """Says what each limit would have to be, the other one kept."""
+    limits = search.limits
     asked = (
         f"max_divergence = {limits.divergence:g} and max_log_probability = "
         f"{limits.log_probability:g}"
     )
-    if not choices:
+    if not search.divisions:
         return InfeasibleError(
             f"no choice keeps to {asked}: with no number of clusters up to {most} is any "
             "quasi-identifier weakly tied to the sensitive columns (QIC)"
         )
-    hidden = [c for c in choices if c.log_probability <= limits.log_probability]
-    near = [c for c in choices if c.divergence is not None and c.divergence <= limits.divergence]
-    least = min(hidden, key=lambda c: c.divergence or 0.0, default=None)
-    lowest = min(near, key=lambda c: c.log_probability, default=None)
-    if least is not None:
-        assert least.divergence is not None
-        first = f"this max_log_probability needs max_divergence = {_above(least.divergence):.4g}"
-        first += f" or more ({_named(least)})"
+    if hidden:
+        least = min(hidden, key=search.divergence)
+        needed = _above(search.divergence(least))
+        first = f"this max_log_probability needs max_divergence = {needed:.4g} or more "
+        first += f"({_named(least)})"
     else:
-        best = min(choices, key=lambda c: c.log_probability)
+        every = (_Candidate(division, len(division.ranked)) for division in search.divisions)
+        best = min(every, key=lambda candidate: candidate.log_probability)
         first = f"no choice has a log probability below {best.log_probability:.6g} ({_named(best)})"
-    if lowest is not None:
-        second = "this max_divergence needs max_log_probability = "
-        second += f"{_above(lowest.log_probability):.6g} or more ({_named(lowest)})"
+    near = search.near()
+    if near:
+        lowest = min(near, key=lambda candidate: candidate.log_probability)
+        needed = _above(lowest.log_probability)
+        second = f"this max_divergence needs max_log_probability = {needed:.6g} or more "
+        second += f"({_named(lowest)})"
     else:
-        best = min(choices, key=lambda c: c.divergence or 0.0)
-        second = f"no choice has a divergence below {best.divergence:.4g} ({_named(best)})"
+        best = min(
+            (_Candidate(division, 1) for division in search.divisions), key=search.divergence
+        )
+        needed = search.divergence(best)
+        second = f"no choice has a divergence below {needed:.4g} ({_named(best)})"
     return InfeasibleError(
         f"no choice of columns and of up to {most} clusters keeps to both {asked}: {first}; "
         f"{second}"
@@ -218,6 +279,6 @@ def _above(number: float) -> float:
     return number + abs(number) * 1e-3
 
 
-def _named(choice: Choice) -> str:
-    columns, clusters = len(choice.permuted), choice.division.clusters
+def _named(candidate: _Candidate) -> str:
+    columns, clusters = candidate.number, candidate.division.clusters
     return f"{columns} column{'s' * (columns != 1)}, {clusters} cluster{'s' * (clusters != 1)}"

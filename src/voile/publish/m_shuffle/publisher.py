@@ -37,7 +37,7 @@ from voile.release.history import History
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.numbers import json_number
 from voile.schema.plan import one_of
-from voile.table.protocol import CombinationCounts, PrivateTable, Shuffle
+from voile.table.protocol import CombinationCounts, GroupCounts, PrivateTable, Shuffle
 
 __all__ = ["MShuffle", "Scale"]
 
@@ -101,11 +101,14 @@ class MShuffle(SingleRelease):
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
+        from voile.publish.m_shuffle.measured import measured_columns  # noqa: PLC0415 - compiled
         from voile.publish.m_shuffle.segments import optimal_segments  # noqa: PLC0415 - compiled
 
         whole = np.arange(2, dtype=np.int64)
         optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
         chance_information(whole + 1, whole + 1)
+        if self._chosen:
+            measured_columns([GroupCounts("", whole, whole, whole + 1)], whole + 1, [whole])
 
     def prepare(
         self, table: PrivateTable, randomness: Randomness, history: History | None = None
