@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from voile.publish.clustered_laplace import ClusteredLaplace
     from voile.publish.dp_generalization import DPGeneralization
     from voile.publish.generalization import Generalization
+    from voile.publish.geo_indistinguishability import GeoIndistinguishability
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.publish.m_shuffle import MShuffle
     from voile.publish.ranking.publisher import Ranking
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from voile.schema.budget import BudgetPlan
     from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
     from voile.schema.roles import Roles
+    from voile.schema.trajectory import TrajectoryColumns
     from voile.study.grid import compare
     from voile.study.run import make_release
     from voile.study.single import run_study
@@ -49,6 +51,7 @@ _HOMES = {
     "DPGeneralization": "voile.publish.dp_generalization",
     "DifferencingAttack": "voile.attack",
     "Generalization": "voile.publish.generalization",
+    "GeoIndistinguishability": "voile.publish.geo_indistinguishability",
     "IdentificationAttack": "voile.attack",
     "Guarantee": "voile.release.release",
     "KEAnonymity": "voile.publish.ke_anonymity",
@@ -59,6 +62,7 @@ _HOMES = {
     "Ranking": "voile.publish.ranking.publisher",
     "Release": "voile.release.release",
     "Roles": "voile.schema.roles",
+    "TrajectoryColumns": "voile.schema.trajectory",
     "answer": "voile.query",
     "attack_named": "voile.attack.registry",
     "attack_names": "voile.attack.registry",
@@ -78,6 +82,7 @@ __all__ = [
     "DPGeneralization",
     "DifferencingAttack",
     "Generalization",
+    "GeoIndistinguishability",
     "Guarantee",
     "IdentificationAttack",
     "KEAnonymity",
@@ -88,6 +93,7 @@ __all__ = [
     "Ranking",
     "Release",
     "Roles",
+    "TrajectoryColumns",
     "answer",
     "attack_named",
     "attack_names",

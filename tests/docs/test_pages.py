@@ -18,6 +18,7 @@ from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.plan import Method, parse_plan
 from voile.schema.roles import Roles
+from voile.schema.trajectory import TrajectoryColumns
 
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -98,6 +99,7 @@ def test_every_key_of_a_plan_is_explained():
     assert {"bounds", "outside", "nulls", "type", *HIERARCHY_KEYS} <= set(columns)
     wanted = ["nulls", "missing", "[method] name"]
     wanted += [f"[roles] {field.name}" for field in fields(Roles)]
+    wanted += [f"[roles] {field.name}" for field in fields(TrajectoryColumns)]
     wanted += [f"[columns.X] {key}" for key in columns]
     wanted += [f"[budget] {field.name}" for field in fields(BudgetPlan)]
     assert sorted(keys_in(DOCS / "custodian.md")) == sorted(wanted)

@@ -1,7 +1,8 @@
 """A publisher in a process of its own: ``python publisher.py LEDGER WHAT``, driven over its pipes.
 
-``WHAT`` is "series", to commit versions of a series, or "budget", to spend 1 of a data set.  Each
-line ``load`` is answered by ``loaded``, and each ``commit`` by ``won ID``, ``lost`` or ``refused``.
+``WHAT`` is "series", to commit versions of a series, "budget", to spend 1 of a data set, or "trips"
+to spend 1 of the budgets of two trips.  Each line ``load`` is answered by ``loaded``, and each
+``commit`` by ``won ID``, ``lost`` or ``refused``.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import charged, grown
+from fleets import charge_trips
 
 from voile.errors import LedgerError, RefusedError
 from voile.ledger import Ledger
@@ -22,6 +24,8 @@ def answer(text: str) -> None:
 
 
 def load(ledger: Ledger, what: str) -> Any:
+    if what == "trips":
+        return ledger.fleet("vans")
     return ledger.load("salaries") if what == "series" else ledger.budget("parcels")
 
 
@@ -31,6 +35,10 @@ def commit(ledger: Ledger, what: str, before: Any) -> str:
         after = grown(before)
         ledger.commit(before, after)
         return after.latest.release_id
+    if what == "trips":
+        trips = charge_trips(before, {1: (1.0, 0.0), 2: (1.0, 0.0)})
+        ledger.commit(None, None, trips=trips)
+        return trips.release_id
     charge = charged(before, "1")
     ledger.commit(None, None, charge)
     return charge.release_id
@@ -49,7 +57,8 @@ def main() -> None:
         except LedgerError as error:
             answer("lost" if "committed meanwhile" in str(error) else str(error))
         except RefusedError as error:
-            answer("refused" if "0 is left" in str(error) else str(error))
+            spent = "0 is left" in str(error) or "2 of 2 trips would spend more" in str(error)
+            answer("refused" if spent else str(error))
 
 
 if __name__ == "__main__":

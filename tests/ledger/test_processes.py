@@ -73,6 +73,22 @@ def test_the_last_of_a_budget_is_spent_by_one_process(tmp_path):
     assert Ledger(path).verify() == []
 
 
+def test_the_last_of_a_trip_is_spent_by_one_process(tmp_path):
+    """Three processes charge two trips from one state: one wins each time, until both are spent."""
+    path = tmp_path / "ledger.db"
+    with ExitStack() as stack:
+        processes = [stack.enter_context(publisher(path, "trips")) for _ in range(3)]
+        for _ in range(3):
+            assert ask(processes, "load") == ["loaded"] * 3
+            answers = ask(processes, "commit")
+            assert sorted(answer[:4] for answer in answers) == ["lost", "lost", "won "]
+        assert ask(processes, "load") == ["loaded"] * 3
+        assert ask(processes, "commit") == ["refused"] * 3
+    state = Ledger(path).fleet("vans")
+    assert state.spent.epsilon.tolist() == [3.0, 3.0]
+    assert Ledger(path).verify() == []
+
+
 def test_a_kill_at_any_instant_loses_no_reported_release(tmp_path):
     """After SIGKILL the ledger is sound and holds all that was reported, plus at most one.
 

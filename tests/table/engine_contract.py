@@ -15,6 +15,7 @@ from tests.table.engine import ROLES, ROWS, frame_of
 from tests.table.generalization_contract import GeneralizationContract
 from tests.table.perturbation_contract import PerturbationContract
 from tests.table.ranking_contract import RankingContract
+from tests.table.relocation_contract import RelocationContract
 from tests.table.shuffle_contract import (
     FALSE_ALARM,
     ShuffleContract,
@@ -42,7 +43,11 @@ def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> Kno
 
 
 class EngineContract(
-    GeneralizationContract, PerturbationContract, RankingContract, ShuffleContract
+    GeneralizationContract,
+    PerturbationContract,
+    RankingContract,
+    RelocationContract,
+    ShuffleContract,
 ):
     """Promises of ``PrivateTable`` and of the ``PublishedTable`` that it makes."""
 

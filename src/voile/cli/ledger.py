@@ -15,9 +15,10 @@ from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, print_table
 from voile.dp.events import PrivacyEvent
 from voile.errors import LedgerError
-from voile.ledger import BudgetState, Finding, Ledger, SeriesSummary, VersionSummary
+from voile.ledger import BudgetState, Finding, FleetState, Ledger, SeriesSummary, VersionSummary
 from voile.ledger.audit import release_document
 from voile.ledger.budget import Entry, shown
+from voile.ledger.trips import FleetEntry
 from voile.schema.numbers import json_number
 
 __all__ = ["ledger"]
@@ -36,6 +37,7 @@ _COLUMNS = (
 
 
 _ACCOUNT = ("entry", "date", "what", "release", "spent")
+_FLEET = ("entry", "date", "release", "trips")
 
 
 _path_option = click.option(
@@ -64,14 +66,15 @@ def ledger() -> None:
 @ledger.command()
 @_common_options
 def show(path: Path, *, as_json: bool) -> None:
-    """Show every series, and every data set with what is spent, left and waiting in its pool."""
+    """Show every series, every data set with its budget and pool, and every fleet."""
     opened = Ledger(path)
-    summaries, data_sets = opened.series(), opened.data_sets()
+    summaries, data_sets, fleets = opened.series(), opened.data_sets(), opened.fleets()
     if as_json:
         print_json(
             {
                 "series": [_series_json(summary) for summary in summaries],
                 "data_sets": [_data_set_json(state) for state in data_sets],
+                "fleets": [_fleet_json(state) for state in fleets],
             }
         )
         return
@@ -81,7 +84,10 @@ def show(path: Path, *, as_json: bool) -> None:
     for state in data_sets:
         click.echo(_account(state))
         print_table(_ACCOUNT, [_line(entry) for entry in state.entries])
-    if not summaries and not data_sets:
+    for fleet in fleets:
+        click.echo(_fleet(fleet))
+        print_table(_FLEET, [_fleet_line(entry) for entry in fleet.entries])
+    if not summaries and not data_sets and not fleets:
         click.echo(f"{path}: no release has been committed to this ledger", err=True)
 
 
@@ -103,14 +109,14 @@ def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
         print_json({"sound": not findings, "findings": details})
     if findings:
         raise LedgerError(_unsound(path, findings))
-    summaries, data_sets = opened.series(), opened.data_sets()
+    summaries, data_sets, fleets = opened.series(), opened.data_sets(), opened.fleets()
     versions = [version for summary in summaries for version in summary.versions]
     entries = sum(len(state.entries) for state in data_sets)
     click.echo(
         f"{path}: sound. Checked: {len(summaries)} series, {len(versions)} versions with "
         f"{sum(version.blocks for version in versions)} blocks and "
         f"{sum(version.new_rows for version in versions)} published rows, "
-        f"{len(data_sets)} data sets with {entries} entries, "
+        f"{_counted(fleets)}{len(data_sets)} data sets with {entries} entries, "
         f"{len(releases)} release folders",
         err=True,
     )
@@ -214,6 +220,47 @@ def _account(state: BudgetState) -> str:
     if state.unsettled:
         lines.append(f"release {state.unsettled} waits to be settled: see `voile ledger settle`")
     return "\n".join(lines)
+
+
+def _counted(fleets: list[FleetState]) -> str:
+    trips = sum(len(state.spent) for state in fleets)
+    return f"{len(fleets)} fleets with {trips} trips, " if fleets else ""
+
+
+def _fleet(state: FleetState) -> str:
+    median, most = state.quantiles
+    return (
+        f"fleet {state.terms.name!r} (private): {state.terms}\n"
+        f"trips: {len(state.spent):,}; a trip has spent {median:.6g} in the median, {most:.6g} at "
+        "most"
+    )
+
+
+def _fleet_line(entry: FleetEntry) -> list[object]:
+    return [entry.number, entry.created[:10], entry.release_id, entry.trips]
+
+
+def _fleet_json(state: FleetState) -> dict[str, Any]:
+    median, most = state.quantiles
+    return {
+        "name": state.terms.name,
+        "budget": state.terms.budget,
+        "distance": state.terms.distance,
+        "delta": state.terms.delta,
+        "differences": state.terms.differences,
+        "trips": len(state.spent),
+        "median_spent": float(f"{median:.9g}"),
+        "largest_spent": float(f"{most:.9g}"),
+        "entries": [
+            {
+                "entry": entry.number,
+                "release_id": entry.release_id,
+                "created": entry.created,
+                "trips": entry.trips,
+            }
+            for entry in state.entries
+        ],
+    }
 
 
 def _line(entry: Entry) -> list[object]:

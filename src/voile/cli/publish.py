@@ -57,7 +57,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> None:
     """Make one release of the table INPUT and write it to a new folder.
 
-    INPUT is CSV, Parquet, Arrow IPC, or a folder of Parquet files.
+    INPUT is CSV, Parquet, Arrow IPC, GPX, or a folder of Parquet files.
     """
     started = time.monotonic()
     with progress() as stage:

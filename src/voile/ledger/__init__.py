@@ -1,16 +1,20 @@
-"""Where the history of each series, and what each data set spent, live on disk."""
+"""Where the history of each series, and what each data set and each trip spent, live on disk."""
 
 from voile.ledger.audit import Finding
 from voile.ledger.budget import BudgetState, CarriedRows, Charge
 from voile.ledger.store import Ledger
 from voile.ledger.summary import SeriesSummary, VersionSummary
+from voile.ledger.trips import FleetCharge, FleetState, TripSums
 
 __all__ = [
     "BudgetState",
     "CarriedRows",
     "Charge",
     "Finding",
+    "FleetCharge",
+    "FleetState",
     "Ledger",
     "SeriesSummary",
+    "TripSums",
     "VersionSummary",
 ]

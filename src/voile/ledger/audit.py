@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import InputError, PlanError
-from voile.ledger import records, spending
+from voile.ledger import fleets, records, spending
 from voile.ledger.budget import BudgetState, shown
 from voile.ledger.promises import broken_promises
 
@@ -47,6 +47,9 @@ def audit_ledger(connection: sqlite3.Connection) -> list[Finding]:
         for name in spending.data_set_names(connection):
             where = f"data set {name!r}"
             findings += [Finding(where, what) for what in _audit_data_set(connection, name)]
+        for name in fleets.fleet_names(connection):
+            where = f"fleet {name!r}"
+            findings += [Finding(where, what) for what in _audit_fleet(connection, name)]
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorname", "").startswith(("SQLITE_BUSY", "SQLITE_IOERR")):
             raise  # says nothing about what the file holds
@@ -71,10 +74,10 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
             Finding(where, what)
             for what in _audit_version(connection, release_id, claimed, document.get("rows"))
         ]
-    elif not entries:
+    elif not entries and fleets.find_fleet_entry(connection, release_id) is None:
         what = (
-            "it was published without a series, and no data set was charged for it, so no ledger "
-            "vouches for it"
+            "it was published without a series, and no data set was charged for it, nor a "
+            "fleet, so no ledger vouches for it"
         )
         findings.append(Finding(where, what))
     return findings
@@ -138,6 +141,22 @@ def _audit_data_set(connection: sqlite3.Connection, name: str) -> list[str]:
         return [*broken, str(error)]
     assert state is not None, "names and records are read in one transaction"
     return [*broken, *_broken_account(state)]
+
+
+def _audit_fleet(connection: sqlite3.Connection, name: str) -> list[str]:
+    """What the records of a fleet contradict: their seals, their numbering, its budget."""
+    broken: list[str] = []
+    try:
+        state = fleets.read_fleet(connection, name, broken.append)
+    except ValueError as error:
+        return [*broken, str(error)]
+    assert state is not None, "names and records are read in one transaction"
+    if [entry.number for entry in state.entries] != list(range(1, len(state.entries) + 1)):
+        broken.append("entries are missing between the others")
+    over = state.overspent
+    if over:
+        broken.append(f"{over:,} of its trips spent more than their budget")
+    return broken
 
 
 def _broken_account(state: BudgetState) -> list[str]:

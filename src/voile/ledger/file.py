@@ -116,7 +116,33 @@ _SCHEMA_2 = (
     )""",
 )
 
-_MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2)
+_SCHEMA_3 = (
+    """CREATE TABLE fleet (
+        id INTEGER PRIMARY KEY,
+        name TEXT NOT NULL UNIQUE CHECK (typeof(name) = 'text'),
+        terms TEXT NOT NULL CHECK (typeof(terms) = 'text'),
+        key BLOB NOT NULL CHECK (typeof(key) = 'blob'),
+        head BLOB NOT NULL CHECK (typeof(head) = 'blob')
+    )""",
+    """CREATE TABLE trip_entry (
+        id INTEGER PRIMARY KEY,
+        fleet INTEGER NOT NULL REFERENCES fleet (id),
+        number INTEGER NOT NULL CHECK (typeof(number) = 'integer' AND number >= 1),
+        release_id TEXT NOT NULL UNIQUE CHECK (typeof(release_id) = 'text'),
+        created TEXT NOT NULL CHECK (typeof(created) = 'text'),
+        trips INTEGER NOT NULL CHECK (typeof(trips) = 'integer' AND trips >= 0),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
+        UNIQUE (fleet, number)
+    )""",
+    """CREATE TABLE trip_chunk (
+        entry INTEGER NOT NULL REFERENCES trip_entry (id) ON DELETE CASCADE,
+        position INTEGER NOT NULL CHECK (typeof(position) = 'integer' AND position >= 0),
+        bytes BLOB NOT NULL CHECK (typeof(bytes) = 'blob'),
+        PRIMARY KEY (entry, position)
+    )""",
+)
+
+_MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3)
 """Statements that lead from ``user_version`` i to i + 1.  Append; never change an old entry."""
 
 _REMEDIES = {

@@ -11,7 +11,8 @@ release needs it.  With the key he can compute the mark of a row that he guesses
 he learns whether the row is in the table, in which release it first appeared, whether it is held
 back, and, where a record key identifies rows, whether his guess of the rest of the row is right.
 He learns no value that he does not guess; the borders of the blocks stand in every release.  The
-rows that wait in a pool he reads in full.  Keep the ledger as you keep the table.
+rows that wait in a pool he reads in full.  Of a trip whose id he guesses he learns how much of its
+budget is spent.  Keep the ledger as you keep the table.
 """
 
 from __future__ import annotations
@@ -23,11 +24,12 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from voile.errors import LedgerError
-from voile.ledger import records, spending
+from voile.ledger import fleets, records, spending
 from voile.ledger.audit import Finding, audit_ledger, audit_release
 from voile.ledger.budget import BudgetState, Charge
 from voile.ledger.file import LedgerFile
 from voile.ledger.summary import SeriesSummary, VersionSummary
+from voile.ledger.trips import FleetCharge, FleetState
 from voile.release.history import History, SeriesTerms
 
 __all__ = ["Ledger"]
@@ -77,34 +79,54 @@ class Ledger:
         with self._file.reading() as connection:
             return self._state(connection, data_set)
 
+    def fleet(self, name: str) -> FleetState | None:
+        """The account of a fleet in one consistent state; None where it has none.
+
+        A missing file is an empty ledger.  Raises ``LedgerError`` as ``load`` does.
+        """
+        if not self._file.exists():
+            return None
+        with self._file.reading() as connection:
+            return self._fleet(connection, name)
+
     def commit(
-        self, before: History | None, after: History | None, charge: Charge | None = None
+        self,
+        before: History | None,
+        after: History | None,
+        charge: Charge | None = None,
+        trips: FleetCharge | None = None,
     ) -> None:
         """Append a release, durably, if the ledger still holds what its publisher loaded.
 
         ``before`` is what ``load`` returned and ``after`` is one version longer; both are None
-        outside a series.  ``charge`` is what the release asks of its data set, if anything; both
-        are committed together or not at all.  Raises ``LedgerError``, with the ledger as it was,
-        where another publisher was faster, and as ``Charge.refuse`` does.  A disk that fails while
-        the commit is confirmed may keep it all the same; the ledger then knows of a release that
-        was never written, which is safe.
+        outside a series.  ``charge`` is what the release asks of its data set, ``trips`` what it
+        asks of the budgets of its trips, if anything; all are committed together or not at all.
+        Raises ``LedgerError``, with the ledger as it was, where another publisher was faster, and
+        as the ``refuse`` of both charges does.  A disk that fails while the commit is confirmed may
+        keep it all the same; the ledger then knows of a release that was never written, which is
+        safe.
         """
         expected = _expected(before, after) if after else None
-        release_id = _release_id(after, charge)
-        if charge:
-            charge.refuse()
-        if expected is None and not (charge and charge.before):
+        release_id = _release_id(after, charge, trips)
+        for asked in (charge, trips):
+            if asked:
+                asked.refuse()
+        if expected is None and not any(asked and asked.before for asked in (charge, trips)):
             self._file.create()
         with self._file.writing() as connection:
             if after and self._stored_identity(connection, after.terms.name) != expected:
                 raise self._overtaken(f"series {after.terms.name!r}")
             if charge and spending.newest_seal(connection, charge.limit.data_set) != charge.seal:
                 raise self._overtaken(f"data set {charge.limit.data_set!r}")
+            if trips and fleets.newest_seal(connection, trips.terms.name) != trips.seal:
+                raise self._overtaken(f"fleet {trips.terms.name!r}")
             self._refuse_known(connection, release_id)
             if after:
                 records.append(connection, after)
             if charge:
                 spending.charge(connection, charge, _now())
+            if trips:
+                fleets.charge(connection, trips, _now())
 
     def settle(self, data_set: str, release_id: str) -> None:
         """Forget the rows that a release took up from the pool of its data set, for it stands.
@@ -137,12 +159,18 @@ class Ledger:
             states = [self._state(connection, name) for name in spending.data_set_names(connection)]
         return [state for state in states if state]
 
+    def fleets(self) -> list[FleetState]:
+        """What the ledger knows of each fleet, by name."""
+        with self._file.reading() as connection:
+            states = [self._fleet(connection, name) for name in fleets.fleet_names(connection)]
+        return [state for state in states if state]
+
     def verify(self) -> list[Finding]:
         """Everything that is wrong with the ledger; an empty list means that it is sound.
 
-        Checked are SQLite's own structures, the seals of all records (modules ``records`` and
-        ``spending``), the promises that the stored versions can show (module ``promises``), and
-        that no data set spent more than its limit.
+        Checked are SQLite's own structures, the seals of all records (modules ``records``,
+        ``spending`` and ``fleets``), the promises that the stored versions can show (module
+        ``promises``), and that no data set and no trip spent more than its limit.
         """
         with self._file.reading() as connection:
             return audit_ledger(connection)
@@ -163,6 +191,14 @@ class Ledger:
                 raise ValueError("; ".join(broken))
         return state
 
+    def _fleet(self, connection: Connection, name: str) -> FleetState | None:
+        broken: list[str] = []
+        with self._vouching(f"fleet {name!r}"):
+            state = fleets.read_fleet(connection, name, broken.append)
+            if broken:
+                raise ValueError("; ".join(broken))
+        return state
+
     def _overtaken(self, whose: str) -> LedgerError:
         return LedgerError(
             f"{self.path}: another release of {whose} was committed meanwhile; nothing was "
@@ -171,8 +207,12 @@ class Ledger:
 
     def _refuse_known(self, connection: Connection, release_id: str) -> None:
         """Ids are random unless a seed repeats them."""
-        known = records.find_release(connection, release_id)
-        if known or spending.find_entries(connection, release_id):
+        known = (
+            records.find_release(connection, release_id)
+            or spending.find_entries(connection, release_id)
+            or fleets.find_fleet_entry(connection, release_id)
+        )
+        if known:
             msg = (
                 f"{self.path}: the ledger already knows a release with this id; nothing was "
                 "published; publish with another seed, or without one"
@@ -232,10 +272,9 @@ def _expected(before: History | None, after: History) -> _Identity | None:
     return expected
 
 
-def _release_id(after: History | None, charge: Charge | None) -> str:
+def _release_id(after: History | None, charge: Charge | None, trips: FleetCharge | None) -> str:
     ids = {after.versions[-1].release_id} if after else set()
-    if charge:
-        ids.add(charge.release_id)
+    ids |= {asked.release_id for asked in (charge, trips) if asked}
     if len(ids) != 1:
         msg = "a commit is about one release"
         raise ValueError(msg)

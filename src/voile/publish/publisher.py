@@ -8,6 +8,7 @@ from voile.errors import PlanError
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.release import Publication, Release
+from voile.release.trips import FleetTerms
 from voile.table.protocol import PrivateTable
 
 __all__ = ["Publisher", "SingleRelease", "Suppressed", "refuse_ranking"]
@@ -34,6 +35,10 @@ class Publisher(Protocol):
     @property
     def ranks(self) -> bool:
         """Whether the method asks a table for its best rows first, and for none of the others."""
+
+    @property
+    def trip_budget(self) -> FleetTerms | None:
+        """What each trip of a fleet may spend over all releases, if trips have budgets."""
 
     def get_ready(self) -> None:
         """Do what needs no table, such as loading compiled code, while the table is read."""
@@ -73,6 +78,11 @@ class SingleRelease:
     def ranks(self) -> bool:
         """All rows are asked for, unless a method is about the best of them."""
         return False
+
+    @property
+    def trip_budget(self) -> FleetTerms | None:
+        """Trips have no budgets, unless a method publishes trips."""
+        return None
 
     def get_ready(self) -> None:
         """Do what needs no table while a table is read."""

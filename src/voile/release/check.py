@@ -15,7 +15,9 @@ What each kind of guarantee lets one see in an output:
 - ``differential-privacy-under-sampling``: that all published columns together are shared by k rows.
   Its other half, like the next two kinds, cannot be seen in an output: it is priced from the
   events that happened.  Here its parameters must be numbers that can be true;
-- ``differential-privacy`` and ``indistinguishability-within-clusters``: the parameters alone.
+- ``differential-privacy`` and ``indistinguishability-within-clusters``: the parameters alone;
+- ``geo-indistinguishability``: that positions lie on the grid whose price was paid, or that there
+  are none, and that nothing but a single report is promised where angles were selected.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.release.history import Blocks, History
+from voile.release.moved import moved_breaches
 from voile.release.permutation import permutation_breaches
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers, decimals_of, exact_decimal, units_of
@@ -151,6 +154,12 @@ def _check_permutation(release: Release) -> None:
         raise GuaranteeBrokenError(breach)
 
 
+def _check_moved(release: Release) -> None:
+    _check_epsilon(release)
+    for breach in moved_breaches(release):
+        raise GuaranteeBrokenError(breach)
+
+
 _CHECKS: Mapping[str, Callable[[Release], None]] = {
     "ke-anonymity": _check_ke_anonymity,
     "k-anonymity": _check_k_anonymity,
@@ -159,6 +168,8 @@ _CHECKS: Mapping[str, Callable[[Release], None]] = {
     "differential-privacy-under-sampling": _check_sampled_generalization,
     "indistinguishability-within-clusters": _check_epsilon,
     "permutation-within-clusters": _check_permutation,
+    "geo-indistinguishability": _check_moved,
+    "geo-indistinguishability-within-zones": _check_moved,
 }
 """What measures each kind of guarantee."""
 

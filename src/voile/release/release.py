@@ -14,6 +14,7 @@ from typing import Any
 
 from voile.dp.events import PrivacyEvent
 from voile.release.history import History
+from voile.release.trips import TripCosts
 from voile.table.protocol import Format, PublishedTable
 from voile.version import VERSION
 
@@ -161,6 +162,8 @@ class Publication:
 
     Only where the method's parameter ``suppressed = "carry"`` says so; None where there are none.
     """
+    trip_costs: TripCosts | None = None
+    """What each trip spends, to be committed before the release appears; None without a fleet."""
 
     def __post_init__(self) -> None:
         if (self.carried is None) != (self.private.carried == 0):

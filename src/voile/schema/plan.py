@@ -40,6 +40,7 @@ from voile.schema.hierarchy.declared import HIERARCHY_KEYS, Hierarchy, plain, re
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.keys import known_keys, number, table_of
 from voile.schema.roles import Roles
+from voile.schema.trajectory import TRAJECTORY_METHODS, TrajectoryColumns
 
 __all__ = [
     "ColumnPlan",
@@ -129,11 +130,41 @@ class Plan:
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
     budget: BudgetPlan | None = None
     """None: what releases spend is not accounted."""
+    trajectory: TrajectoryColumns | None = None
+    """None: the rows are not reports of trips."""
+
+    def __post_init__(self) -> None:
+        if self.trajectory is None:
+            return
+        taken = {
+            name: field.name
+            for field in fields(self.roles)
+            for name in getattr(self.roles, field.name)
+        }
+        for what, name in self.trajectory.named.items():
+            if name in taken:
+                msg = (
+                    f"[roles] column {name!r} is named in {taken[name]} and is the {what} of a "
+                    "trajectory; give it one role"
+                )
+                raise PlanError(msg)
+
+    @property
+    def used(self) -> tuple[str, ...]:
+        """Columns that a table is read with: those that may be published, and trajectories."""
+        return (*self.roles.published, *(self.trajectory.names if self.trajectory else ()))
 
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
         known = list(columns)
         self.roles.bind(known)
+        for what, name in (self.trajectory.named if self.trajectory else {}).items():
+            if name not in known:
+                msg = (
+                    f"[roles] {what} is the column {name!r}, which the table does not have"
+                    f"{nearest(name, known)}"
+                )
+                raise PlanError(msg)
         for name in self.columns:
             if name not in known:
                 msg = (
@@ -175,17 +206,25 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
     """
     known_keys("the plan", document, _TOP_LEVEL)
     roles = table_of("[roles]", document.get("roles", {}))
-    known_keys("[roles]", roles, [f.name for f in fields(Roles)])
+    of_trajectory = [f.name for f in fields(TrajectoryColumns)]
+    known_keys("[roles]", roles, [*(f.name for f in fields(Roles)), *of_trajectory])
     columns = table_of("[columns]", document.get("columns", {}))
+    method = _method(document["method"]) if "method" in document else None
+    named = {name: roles[name] for name in of_trajectory if name in roles}
     return Plan(
-        roles=Roles(**roles),
-        method=_method(document["method"]) if "method" in document else None,
+        roles=Roles(**{name: roles[name] for name in roles if name not in named}),
+        method=method,
         nulls=one_of("nulls", document.get("nulls", "refuse"), Nulls),
         missing=_texts("missing", document.get("missing", [])),
         columns={name: _column(name, column, Path(folder)) for name, column in columns.items()},
         budget=(
             BudgetPlan.of_table(table_of("[budget]", document["budget"]))
             if "budget" in document
+            else None
+        ),
+        trajectory=(
+            TrajectoryColumns(**named)
+            if named or (method and method.name in TRAJECTORY_METHODS)
             else None
         ),
     )

@@ -1,7 +1,8 @@
 """The ledger as one release meets it: what was promised and spent before, and what is added now.
 
-A release may belong to a series, be charged to a data set, leave rows in its pool, be charged to
-the trips of a fleet, or none of these; whatever it is, all that the ledger must know of it is committed in one transaction.
+A release may belong to a series, be charged to a data set or to the trips of a fleet, leave rows in
+a pool, or none of these; whatever it is, all that the ledger must know of it is committed in one
+transaction.
 
 A release made with a seed is entered like any other: it spends, and takes rows up.  Experiments
 have ledgers of their own.
@@ -125,23 +126,28 @@ class Books:
         if not self._series and not self._limit and not self._trip_budget:
             return None
         if path is None:
-            asking = (
-                f"[method] series {self._series!r} needs a ledger that remembers its releases"
-                if self._series
-                else f"[budget] data set {self._limit.data_set!r} needs a ledger that remembers "
-                "what its releases spend"
-                if self._limit
-                else f"[method] fleet {self._trip_budget.name!r} needs a ledger that remembers what "
-                "its trips spend"
-                if self._trip_budget
-                else ""
-            )
+            asking = self._asking()
             msg = (
                 f"{asking}: pass --ledger FILE (in Python, ledger=...); the file is made if it is "
                 "not there"
             )
             raise PlanError(msg)
         return Ledger(Path(path))
+
+    def _asking(self) -> str:
+        """What asks for a ledger."""
+        if self._series:
+            return f"[method] series {self._series!r} needs a ledger that remembers its releases"
+        if self._limit:
+            return (
+                f"[budget] data set {self._limit.data_set!r} needs a ledger that remembers what "
+                "its releases spend"
+            )
+        assert self._trip_budget is not None, "nothing else does"
+        return (
+            f"[method] fleet {self._trip_budget.name!r} needs a ledger that remembers what its "
+            "trips spend"
+        )
 
     def _charge(self, publication: Publication) -> Charge | None:
         if not self._limit or not (publication.events or self._carries):
@@ -177,7 +183,7 @@ class Books:
         """What a custodian is told of the account of a release."""
         told = []
         if self._unused:
-            told.append("the ledger was not used: the plan has neither a series nor a [budget]")
+            told.append("the ledger was not used: the plan has no series, no [budget] and no fleet")
         if self._trips:
             told.append(f"fleet {self._trips.terms.name!r}: {self._trips.receipt()}")
         if publication.events and charge is None:
@@ -193,6 +199,13 @@ class Books:
             told.append(f"this method spends no budget, so data set {name} was charged nothing")
         elif charge:
             told.append(f"data set {name}: {charge.receipt()}")
+        return [*told, *self._told_of_pool(publication, name, waiting)]
+
+    def _told_of_pool(
+        self, publication: Publication, name: str, waiting: CarriedRows | None
+    ) -> list[str]:
+        """What a custodian is told of the rows that wait for the next release."""
+        told = []
         if self._carries:
             if waiting and waiting.rows:
                 told.append(

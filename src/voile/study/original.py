@@ -95,4 +95,4 @@ def _named(plan: Plan) -> Sequence[str]:
     """All columns that the plan speaks of, so that it can be bound to what was read."""
     key = plan.method.parameters.get("record_key") if plan.method else None
     extra = [key] if isinstance(key, str) else []
-    return [*plan.roles.identifiers, *plan.roles.published, *plan.columns, *extra]
+    return [*plan.roles.identifiers, *plan.used, *plan.columns, *extra]

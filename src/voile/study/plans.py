@@ -29,7 +29,7 @@ from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
 
 __all__ = ["StatedPlan", "json_value", "needs_ledger", "single_release", "state_plan"]
 
-_SERIES_PARAMETERS = ("series", "record_key")
+_SERIES_PARAMETERS = ("series", "record_key", "fleet", "budget")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def state_plan(plan: Plan | str | Path) -> StatedPlan:
 
 
 def single_release(plan: Plan) -> Plan:
-    """The plan of a release that belongs to no series, charges no budget and leaves no rows over.
+    """The plan of a release that belongs to no series, charges nobody and leaves no rows over.
 
     It publishes as the first release of a series would.
     """
@@ -103,7 +103,8 @@ def single_release(plan: Plan) -> Plan:
 def needs_ledger(plan: Plan) -> bool:
     """Whether releases of the plan are entered in a ledger; raises ``PlanError``."""
     publisher = publisher_of(plan.method)
-    return plan.budget is not None or publisher.series is not None or publisher.carries
+    accounts = (plan.budget, publisher.series, publisher.trip_budget)
+    return publisher.carries or any(account is not None for account in accounts)
 
 
 def json_value(value: Any) -> Any:
@@ -131,7 +132,10 @@ def _document(plan: Plan) -> dict[str, Any]:
     stated = {
         "nulls": plan.nulls,
         "missing": list(plan.missing),
-        "roles": {role: names for role, names in roles.items() if names},
+        "roles": {
+            **{role: names for role, names in roles.items() if names},
+            **json_value(plan.trajectory.document() if plan.trajectory else {}),
+        },
         "columns": {name: column for name, column in columns.items() if column},
         "method": _method_document(plan.method) if plan.method else {},
         "budget": _budget(plan.budget) if plan.budget else {},

@@ -90,7 +90,7 @@ def bind(
     break what the plan declares.
     """
     plan.bind(source.names)
-    used = [*plan.roles.published, *(name for name in extra if name not in plan.roles.published)]
+    used = [*plan.used, *(name for name in extra if name not in plan.used)]
     if not used:
         msg = "[roles] names no column to publish"
         raise PlanError(msg)

@@ -92,7 +92,7 @@ def _source_of(
     read = read_frame(
         path,
         missing=plan.missing,
-        columns=[*plan.roles.published, *([record_key] if record_key else [])],
+        columns=[*plan.used, *([record_key] if record_key else [])],
         texts=[name for name, column in plan.columns.items() if column.type == "text"],
     )
     return _FrameColumns(read.frame, tuple(listed), "csv", read.notes)

@@ -46,6 +46,8 @@ from voile.table.protocol import (
     KnownRows,
     Perturbation,
     Recoding,
+    Relocated,
+    Relocation,
     RowMarks,
     RowMatch,
     RowSample,
@@ -223,6 +225,13 @@ class PolarsTable:
         """The published columns with noise in some of them, in an order that tells nothing."""
         published = self._plan.roles.published
         return self._release(perturb(self._bound, published, perturbations, randomness))
+
+    def relocate(self, relocation: Relocation, randomness: Randomness) -> Relocated:
+        """The reports of the plan's trajectories, moved by noise; see ``PrivateTable``."""
+        from voile.table.relocating import relocate  # noqa: PLC0415 - compiled code of its own
+
+        made = relocate(self._bound, self._plan, relocation, randomness)
+        return Relocated(self._release(made.rows), made.trips, made.left_out, made.notices)
 
     def _release(self, rows: pl.DataFrame) -> PolarsPublished:
         return PolarsPublished(rows, self._to_native)

@@ -26,6 +26,8 @@ from voile.schema.plan import Plan
 if TYPE_CHECKING:  # reading a release needs no mechanism
     from voile.dp.categorical import Categorical
     from voile.dp.discrete_laplace import DiscreteLaplace
+    from voile.dp.planar.noise import LocationNoise
+    from voile.dp.planar.pricing import TripPrice
 
 __all__ = [
     "BlockAssignment",
@@ -41,12 +43,15 @@ __all__ = [
     "PublishedTable",
     "RecodedColumn",
     "Recoding",
+    "Relocated",
+    "Relocation",
     "RowMarks",
     "RowMatch",
     "RowSample",
     "RowScore",
     "Shuffle",
     "TopRows",
+    "TripAccounts",
     "ValueCounts",
     "Worth",
 ]
@@ -324,6 +329,61 @@ class Shuffle:
     """Published columns to permute; none of those that ``counts`` has."""
 
 
+@dataclass(frozen=True, eq=False)
+class Relocation:
+    """A decision on how the reports of every trip are moved, or on what takes their place."""
+
+    noise: LocationNoise
+    """Its zones have the epsilons that are drawn with."""
+    price: TripPrice
+    """What reports cost; epsilons are those drawn with."""
+    destination: tuple[float, float] | None = None
+    """Where all trips are bound for; None: where the plan's columns say, if it names any."""
+    remaining: bool = False
+    """Whether positions stay away and the noisy distance to the destination takes their place."""
+    decimals: int = 6
+    """Of published degrees."""
+    one_at_a_time: bool = False
+    """Whether of several reports of a trip at one time only the first of the table is published."""
+    numbered: bool = False
+    """Whether trips are published by number, in the order in which they begin."""
+
+
+class TripAccounts(Protocol):
+    """What the published reports of each of t trips cost; private.  All arrays have shape (t,)."""
+
+    @property
+    def epsilon(self) -> NDArray[np.float64]:
+        """Of independent noise."""
+
+    @property
+    def squared_mu(self) -> NDArray[np.float64]:
+        """Of Gaussian noise."""
+
+    @property
+    def reports(self) -> NDArray[np.int64]:
+        """How many are published."""
+
+    @property
+    def first_row(self) -> NDArray[np.int64]:
+        """Where a trip first stands in the input, from 1."""
+
+    def marks(self, key: bytes) -> NDArray[np.uint64]:
+        """64 bits of a keyed pseudorandom function of each trip's id, shape (t,)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Relocated:
+    """The reports as they are published, and what is private about them."""
+
+    table: PublishedTable
+    trips: TripAccounts
+    left_out: int
+    """Reports that are not published."""
+    notices: tuple[str, ...]
+    """What was done with reports that are out of the ordinary, for the custodian."""
+
+
 class PublishedTable(Protocol):
     """The rows of a release, wherever they are; nothing in it is private."""
 
@@ -497,6 +557,16 @@ class PrivateTable(Protocol):
 
         A perturbed column is published as ``NAME``, ``NAME.low`` and ``NAME.high``.  The draws
         of a row are a function of the key and of the row's identity.
+        """
+
+    def relocate(self, relocation: Relocation, randomness: Randomness) -> Relocated:
+        """The reports of the plan's trajectories, moved by noise, with the published columns.
+
+        Trip and time stay as they are; in place of a position there is a noisy one, or the column
+        ``remaining`` with the noisy distance in metres.  Rows stand by trip, by time, and then by
+        what they show.  The draws of a report are a function of the key, of its trip's id and of
+        its number in the trip.  Raises ``TableError`` where a report has no time or place, or one
+        that cannot be; ``PlanError`` where the plan names no trajectories.
         """
 
     def mark_rows(

@@ -1,8 +1,9 @@
 """The door in: files of any supported format become one data frame.
 
 CSV (plain, or compressed with gzip, Zstandard or bzip2), Parquet, Arrow IPC (file or stream, so
-Feather too), and folders of Parquet files.  The first bytes of a file decide its format, not its
-name; the name only has to make sense for files that begin like none of these.
+Feather too), folders of Parquet files, and GPX (module ``gpx``).  The first bytes of a file decide
+its format, not its name; the name only has to make sense for files that begin like none of these,
+and tells GPX from CSV.
 
 No message holds a value of the table.  Polars and Arrow quote values in theirs, so their
 exceptions are neither shown nor chained.
@@ -27,6 +28,7 @@ import pyarrow.parquet as pq
 
 from voile.errors import TableError
 from voile.table.delimited import csv_names, read_csv
+from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.value_types import kind_of_type, with_missing
 
 __all__ = [
@@ -39,7 +41,7 @@ __all__ = [
     "scan_rows",
 ]
 
-SourceFormat = Literal["csv", "parquet", "arrow"]
+SourceFormat = Literal["csv", "parquet", "arrow", "gpx"]
 Result = TypeVar("Result")
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -68,7 +70,7 @@ _BINARY_SUFFIXES = {
     **dict.fromkeys(_PARQUET_SUFFIXES, "Parquet"),
     **dict.fromkeys((".arrow", ".arrows", ".ipc", ".feather"), "Arrow IPC"),
 }
-_SUPPORTED = "CSV, Parquet, Arrow IPC, or a folder of Parquet files"
+_SUPPORTED = "CSV, Parquet, Arrow IPC, GPX, or a folder of Parquet files"
 _READER_ERRORS = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,  # what Polars raises on some corrupt files
@@ -99,12 +101,14 @@ class _Source:
     path: Path
     files: tuple[Path, ...]
     encoding: str
-    """A name of ``_MAGIC``, or "csv"."""
+    """A name of ``_MAGIC``, "csv" or "gpx"."""
 
     @property
     def format(self) -> SourceFormat:
         if self.encoding == "parquet":
             return "parquet"
+        if self.encoding == "gpx":
+            return "gpx"
         return "arrow" if self.encoding.startswith("ipc") else "csv"
 
     @property
@@ -119,7 +123,7 @@ def read_frame(
     columns: Sequence[str] | None = None,
     texts: Collection[str] = (),
 ) -> SourceFrame:
-    """Read a table: CSV, Parquet, Arrow IPC, or a folder of Parquet files.
+    """Read a table: CSV, Parquet, Arrow IPC, GPX, or a folder of Parquet files.
 
     ``missing`` holds texts that mean "no value"; they become null in the text columns of every
     format, and in CSV before types are inferred.  ``columns`` limits what is read to these
@@ -144,6 +148,10 @@ def read_frame(
                 missing=missing,
                 texts=texts,
             )
+    elif source.format == "gpx":
+        with _readable(path):
+            frame = read_gpx(path)
+        frame = frame.select(name for name in frame.columns if columns is None or name in columns)
     else:
         schema = _common_schema(source)
         wanted = [name for name in schema if columns is None or name in set(columns)]
@@ -207,12 +215,14 @@ def scan_rows(path: Path, columns: Sequence[str]) -> pl.LazyFrame:
 def list_columns(path: Path) -> Mapping[str, pl.DataType | None]:
     """The names of the columns and, where the format tells without reading rows, their types.
 
-    CSV tells no types: they are None.  Raises TableError as ``read_frame`` does.
+    CSV and GPX tell no types: they are None.  Raises TableError as ``read_frame`` does.
     """
     source = _locate(path)
     if source.format == "csv":
         with _readable(path):
             return dict.fromkeys(csv_names(path, compression=source.compression))
+    if source.format == "gpx":
+        return dict.fromkeys(GPX_COLUMNS)
     return _common_schema(source)
 
 
@@ -256,6 +266,8 @@ def _sniff(path: Path, head: bytes) -> str:
             f"{path}: the file is empty; it needs the names of the columns and at least one row"
         )
     suffix = path.suffix.lower()
+    if suffix == ".gpx":
+        return "gpx"
     if suffix in _BINARY_SUFFIXES:
         raise _corrupt(path, _BINARY_SUFFIXES[suffix])
     if suffix in _COMPRESSED:

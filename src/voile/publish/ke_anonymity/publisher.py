@@ -114,6 +114,11 @@ class KEAnonymity:
         """All rows are asked for."""
         return False
 
+    @property
+    def trip_budget(self) -> None:
+        """Trips have no budgets."""
+        return None
+
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
         """Make a single release; see ``prepare``.
 

@@ -1,0 +1,110 @@
+"""What a trip's reports cost, whatever the mechanism: one number of each kind, which add up.
+
+Two trajectories of a trip are neighbours where they are nowhere more than ``distance`` metres
+apart.  What tells them apart is an epsilon (planar Laplace noise, angle selection, the remaining
+distance) and the square of the mu of Gaussian differential privacy (correlated noise); see
+``costs`` for both.  Each adds up over the releases of a trip, also of several mechanisms, and
+
+    total = epsilon + gaussian_epsilon(sqrt(mu squared), delta)
+
+bounds all of them together at that delta (basic composition of a pure and a Gaussian part).
+
+Cost: O(n) for a trip of n reports.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy import special
+
+from voile.dp.planar.angles import turn_constant
+from voile.dp.planar.costs import (
+    Differences,
+    angle_selection_cost,
+    independent_cost,
+    squared_mu,
+)
+from voile.geodesy import Floats
+
+__all__ = ["TripCost", "TripPrice", "total_epsilons"]
+
+_HALVINGS = 60
+
+
+class TripCost(NamedTuple):
+    """What the reports of one trip cost."""
+
+    epsilon: float
+    squared_mu: float
+
+
+@dataclass(frozen=True)
+class TripPrice:
+    """How the reports of a trip are priced; with neither tau nor a deviation, each by itself."""
+
+    distance: float
+    """Metres between neighbours, above 0."""
+    tau: float | None = None
+    """Seconds, of correlated noise."""
+    deviation: float | None = None
+    """Radians, of a turn under angle selection."""
+    first_turn: bool = False
+    """Whether the first direction, too, is a turn, from a direction that is known."""
+    differences: Differences = "any"
+    """How neighbours may differ; only correlated noise tells the two apart."""
+
+    def cost(self, epsilons: Floats, time: Floats) -> TripCost:
+        """The cost of a trip's reports; ``epsilons`` per metre and ``time`` in seconds, (n,)."""
+        if not len(epsilons):
+            return TripCost(0.0, 0.0)
+        if self.tau is not None:
+            gaussian = squared_mu(epsilons, time, self.distance, self.tau, self.differences)
+            return TripCost(0.0, float(gaussian[-1]))
+        if self.deviation is not None:
+            spent = angle_selection_cost(epsilons, self.distance, self.deviation)
+            if self.first_turn:
+                spent = spent + turn_constant(self.deviation)
+        else:
+            spent = independent_cost(epsilons, self.distance)
+        return TripCost(float(spent[-1]), 0.0)
+
+
+def total_epsilons(epsilon: Floats, mu_squared: Floats, delta: float) -> Floats:
+    """The epsilon of all reports of each of t trips together, shape (t,), rounded up.
+
+    Infinite where noise was Gaussian and ``delta`` is 0, or no epsilon will do.
+    """
+    total = np.array(epsilon, dtype=np.float64)
+    gaussian = np.asarray(mu_squared) > 0
+    if not gaussian.any():
+        return total
+    if delta == 0:
+        total[gaussian] = math.inf
+        return total
+    total[gaussian] += _gaussian_epsilons(np.sqrt(mu_squared[gaussian]), delta)
+    return total
+
+
+def _gaussian_epsilons(mu: Floats, delta: float) -> Floats:
+    """``costs.gaussian_epsilon`` for many mu at once, by bisection."""
+    finite = np.isfinite(mu)
+    low = np.zeros(len(mu))
+    # Where the bound of a normal tail already is below delta.
+    high = mu * (mu / 2 + math.sqrt(2 * math.log(1 / delta))) + 1
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        enough = _gaussian_deltas(middle, mu) <= delta
+        low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+    free = _gaussian_deltas(np.zeros(len(mu)), mu) <= delta
+    return np.where(finite, np.where(free, 0.0, high), math.inf)
+
+
+def _gaussian_deltas(epsilon: Floats, mu: Floats) -> Floats:
+    """``costs.gaussian_delta`` for many at once."""
+    with np.errstate(invalid="ignore"):
+        first = special.ndtr(-epsilon / mu + mu / 2)
+        return np.asarray(first - np.exp(epsilon + special.log_ndtr(-epsilon / mu - mu / 2)))

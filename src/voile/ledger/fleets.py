@@ -1,0 +1,157 @@
+"""Accounts of fleets as records of the ledger, sealed like series.
+
+An entry holds what a release costs each of its trips: mark, epsilon and squared mu, 24 bytes a
+trip, little-endian, in chunks (module ``chunks``).
+
+Seals (SHA-256).  The seal of an entry covers its number, release, date, bytes and the seal of the
+entry before it; that of the first entry continues the seal of the fleet's name, terms and key.  The
+fleet's head is the seal of its newest entry.  What seals find, and what they do not, is said in
+``records``.
+
+Ledgers of formats 1 and 2 know no fleets; they are read as they are.
+
+Cost: all entries of a fleet are read for each of its releases.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable
+from dataclasses import asdict
+
+import numpy as np
+
+from voile.ledger.chunks import TRIP_CHUNKS, framed
+from voile.ledger.trips import FleetCharge, FleetEntry, FleetState, TripSums
+from voile.release.trips import FleetTerms
+
+__all__ = ["charge", "find_fleet_entry", "fleet_names", "newest_seal", "read_fleet"]
+
+_FIRST_FORMAT = 3
+"""The format of ledgers that first knew fleets."""
+_RECORD = np.dtype([("mark", "<u8"), ("epsilon", "<f8"), ("squared_mu", "<f8")])
+
+
+def fleet_names(connection: sqlite3.Connection) -> list[str]:
+    """The names of all fleets, in order."""
+    if not _knows_fleets(connection):
+        return []
+    return [name for (name,) in connection.execute("SELECT name FROM fleet ORDER BY name")]
+
+
+def find_fleet_entry(connection: sqlite3.Connection, release_id: str) -> str | None:
+    """The fleet that a release was charged to; None where there is none."""
+    if not _knows_fleets(connection):
+        return None
+    query = """
+        SELECT fleet.name FROM trip_entry JOIN fleet ON fleet.id = fleet WHERE release_id = ?"""
+    (name,) = connection.execute(query, (release_id,)).fetchone() or (None,)
+    return name
+
+
+def newest_seal(connection: sqlite3.Connection, name: str) -> bytes | None:
+    """The seal of a fleet's newest entry as it is stored; None where there is no such fleet."""
+    if not _knows_fleets(connection):
+        return None
+    (head,) = connection.execute("SELECT head FROM fleet WHERE name = ?", (name,)).fetchone() or (
+        None,
+    )
+    return head
+
+
+def read_fleet(
+    connection: sqlite3.Connection, name: str, broken: Callable[[str], None]
+) -> FleetState | None:
+    """The state of a fleet, None where there is none; ``broken`` hears of seals that fail.
+
+    Raises ``ValueError`` where a record cannot be read at all.
+    """
+    if not _knows_fleets(connection):
+        return None
+    row = connection.execute(
+        "SELECT id, terms, key, head FROM fleet WHERE name = ?", (name,)
+    ).fetchone()
+    if row is None:
+        return None
+    id_, terms, key, head = row
+    seal = _seal_of_origin(name, terms, key)
+    entries: list[FleetEntry] = []
+    found: list[np.ndarray] = []
+    query = """
+        SELECT id, number, release_id, created, trips, seal FROM trip_entry
+        WHERE fleet = ? ORDER BY number"""
+    for entry, number, release_id, created, trips, stored in connection.execute(query, (id_,)):
+        data = b"".join(TRIP_CHUNKS.read(connection, entry))
+        seal = _seal_of_entry(seal, number, release_id, created, data)
+        if seal != stored:
+            broken(f"entry {number}: its seal does not match it and the entries before it")
+        if len(data) != trips * _RECORD.itemsize:
+            msg = f"entry {number}: what its trips cost is incomplete"
+            raise ValueError(msg)
+        entries.append(FleetEntry(number, release_id, created, trips))
+        found.append(np.frombuffer(data, _RECORD))
+    if seal != head:
+        broken("its head does not match its newest entry: one was changed or lost")
+    return FleetState(_terms_of(name, terms), key, tuple(entries), _sums(found), seal)
+
+
+def charge(connection: sqlite3.Connection, asked: FleetCharge, created: str) -> None:
+    """Store what a release costs its trips."""
+    name, terms = asked.terms.name, _terms_text(asked.terms)
+    if asked.before is None:
+        connection.execute(
+            "INSERT INTO fleet (name, terms, key, head) VALUES (?, ?, ?, ?)",
+            (name, terms, asked.key, _seal_of_origin(name, terms, asked.key)),
+        )
+    id_, head = connection.execute("SELECT id, head FROM fleet WHERE name = ?", (name,)).fetchone()
+    (number,) = connection.execute(
+        "SELECT count(*) FROM trip_entry WHERE fleet = ?", (id_,)
+    ).fetchone()
+    records = np.empty(len(asked.costs), _RECORD)
+    records["mark"], records["epsilon"] = asked.costs.marks, asked.costs.epsilon
+    records["squared_mu"] = asked.costs.squared_mu
+    data = records.tobytes()
+    seal = _seal_of_entry(head, number + 1, asked.release_id, created, data)
+    cursor = connection.execute(
+        "INSERT INTO trip_entry (fleet, number, release_id, created, trips, seal) "
+        "VALUES (?, ?, ?, ?, ?, ?)",
+        (id_, number + 1, asked.release_id, created, len(records), seal),
+    )
+    TRIP_CHUNKS.write(connection, cursor.lastrowid, memoryview(data))
+    connection.execute("UPDATE fleet SET head = ? WHERE id = ?", (seal, id_))
+
+
+def _knows_fleets(connection: sqlite3.Connection) -> bool:
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    return bool(version >= _FIRST_FORMAT)
+
+
+def _sums(found: list[np.ndarray]) -> TripSums:
+    records = np.concatenate(found) if found else np.empty(0, _RECORD)
+    all_of_them = TripSums(records["mark"], records["epsilon"], records["squared_mu"])
+    return TripSums.none().plus(all_of_them)
+
+
+def _terms_text(terms: FleetTerms) -> str:
+    return json.dumps({name: value for name, value in asdict(terms).items() if name != "name"})
+
+
+def _terms_of(name: str, text: str) -> FleetTerms:
+    try:
+        return FleetTerms(name=name, **json.loads(text))
+    except (TypeError, ValueError) as error:
+        msg = "its terms cannot be read"
+        raise ValueError(msg) from error
+
+
+def _seal_of_origin(name: str, terms: str, key: bytes) -> bytes:
+    return hashlib.sha256(framed("fleet", name, terms, key.hex())).digest()
+
+
+def _seal_of_entry(
+    previous: bytes, number: int, release_id: str, created: str, data: bytes
+) -> bytes:
+    fields = framed("trips", number, release_id, created, len(data))
+    return hashlib.sha256(fields + previous + data).digest()

@@ -1,0 +1,333 @@
+"""The publisher of moved trajectories; see the package's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from voile.dp.planar.angles import turn_deviation
+from voile.dp.planar.costs import Differences
+from voile.dp.planar.pricing import TripPrice, total_epsilons
+from voile.dp.planar.radius import MEAN_RADIUS
+from voile.dp.planar.zones import Zones
+from voile.errors import PlanError
+from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn, drawn_with
+from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
+from voile.publish.geo_indistinguishability.terms import (
+    Mechanism,
+    check_together,
+    numbers,
+    place,
+    positive,
+    share,
+)
+from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.shown import shown_roles
+from voile.randomness import Randomness
+from voile.release.history import History
+from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.trips import FleetTerms, TripCosts
+from voile.schema.plan import one_of
+from voile.table.protocol import PrivateTable, Relocated, Relocation, TripAccounts
+
+__all__ = ["GeoIndistinguishability"]
+
+_NAME = "geo-indistinguishability"
+_TAU, _DELTA = 120.0, 1e-5
+_CENTIMETRE = 0.01
+
+Start = Literal["uniform", "zero"]
+ZonesBy = Literal["published", "true"]
+TripIds = Literal["kept", "numbered"]
+
+
+@dataclass(frozen=True)
+class GeoIndistinguishability(SingleRelease):
+    """Publish the reports of trips with noise in their positions.
+
+    Either ``epsilon``, or ``levels`` and ``radii``.  Raises ``PlanError`` for parameters that
+    cannot be, or contradict each other.
+    """
+
+    mechanism: Mechanism = "correlated-gaussian"
+    """How positions are moved, or that distances are published in their place."""
+    epsilon: float | None = None
+    """Per metre, above 0: noise moves a position by 2 / epsilon metres on average."""
+    levels: Sequence[float] | float | None = None
+    """Instead of epsilon: how well places within a radius may be told apart; near to far."""
+    radii: Sequence[float] | float | None = None
+    """Metres; epsilon is level / radius.  From near the centre to far away."""
+    level_limits: Sequence[float] | float | None = None
+    """Metres from the destination at which the next level begins, one fewer than levels."""
+    radius_limits: Sequence[float] | float | None = None
+    """Metres from the centre at which the next radius begins, one fewer than radii."""
+    centre: Sequence[float] | None = None
+    """Latitude and longitude from which radii are measured."""
+    destination: Sequence[float] | None = None
+    """Latitude and longitude of the place that all trips are bound for."""
+    zones_by: ZonesBy | None = None
+    """Whose zone counts: that of the last published position, or (the seed's) of the true one."""
+    tau: float | None = None
+    """Seconds in which the correlation of Gaussian noise falls to 1 / e; None: 120."""
+    epsilon_angle: float | None = None
+    """Of angle selection: the deviation of a turn is 2 pi sqrt(2 ln(1.25 / delta)) / epsilon."""
+    delta_angle: float | None = None
+    """Of angle selection, between 0 and 1; None: 1e-5."""
+    start: Start | None = None
+    """The first direction of angle selection: uniform (None), or (the seed's) zero."""
+    distance: float = 100.0
+    """Metres: the cost of a trip is about trajectories nowhere further apart."""
+    delta: float = _DELTA
+    """At which Gaussian noise is priced."""
+    differences: Differences | None = None
+    """Whether such trajectories differ anyhow (None: "any") or are moved as a whole."""
+    fleet: str | None = None
+    """The name under which a ledger adds up what each trip spends."""
+    budget: float | None = None
+    """The epsilon that a trip may spend over all releases."""
+    trips: TripIds = "kept"
+    """Whether ids of trips are published, or numbers in the order in which trips begin."""
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if name in _ALWAYS or getattr(self, name) is not None:
+                one_of(name, getattr(self, name), choices)
+        for name, checked in _CHECKED.items():
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, checked(name, getattr(self, name)))
+        if self.fleet is not None and (not isinstance(self.fleet, str) or not self.fleet):
+            msg = 'fleet must be a text, the name of the fleet, for example "vans-2026"'
+            raise PlanError(msg)
+        check_together({name: value for name, value in self._given() if value is not None})
+        self._drawn  # noqa: B018 - zones are checked, and whether the grid allows for them
+
+    @property
+    def trip_budget(self) -> FleetTerms | None:
+        """What each trip of the fleet may spend over all releases."""
+        if self.fleet is None or self.budget is None:
+            return None
+        return FleetTerms(
+            self.fleet, self.budget, self.distance, self.delta, self.differences or "any"
+        )
+
+    def get_ready(self) -> None:
+        """Load compiled code while a table is read."""
+        from voile.dp.planar.noise import perturb  # noqa: PLC0415 - compiled
+        from voile.dp.planar.trips import Trips  # noqa: PLC0415
+
+        one, start = np.zeros(1), np.array([0, 1])
+        trips = Trips(one, one, one, start, np.zeros(1, np.uint64), np.zeros((1, 2)))
+        perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
+
+    def prepare(
+        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+    ) -> Publication:
+        """Make a release, and with it what each trip spends.
+
+        Raises ``PlanError`` where the plan's roles do not fit, ``TableError`` for bad input.
+        """
+        refuse_ranking(table, _NAME)
+        _refuse_row_budget(table)
+        moved = table.relocate(self._relocation, randomness)
+        promise = self._promise
+        shown = moved.table
+        release = Release(
+            table=shown,
+            method=self._method(),
+            guarantee=guarantee(promise, _costliest(moved.trips, self.delta)),
+            roles=_roles(table, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        terms = self.trip_budget
+        return Publication(
+            release,
+            self._private(table, moved),
+            trip_costs=TripCosts(terms, moved.trips) if terms else None,
+        )
+
+    @cached_property
+    def _zones(self) -> Zones:
+        """Zones with the epsilons that are promised."""
+        if self.epsilon is not None:
+            return Zones(levels=(self.epsilon,))
+        assert self.levels is not None
+        assert self.radii is not None
+        return Zones(
+            levels=_listed(self.levels),
+            radii=_listed(self.radii),
+            level_limits=_listed(self.level_limits),
+            radius_limits=_listed(self.radius_limits),
+            centre=None if self.centre is None else (self.centre[0], self.centre[1]),
+            by=self.zones_by or "published",
+        )
+
+    @property
+    def _deviation(self) -> float:
+        """Of a turn, in radians; 0 where angles are not selected."""
+        if self.mechanism != "angle-selection":
+            return 0.0
+        assert self.epsilon_angle is not None
+        return turn_deviation(self.epsilon_angle, self.delta_angle or _DELTA)
+
+    @cached_property
+    def _drawn(self) -> Drawn:
+        return drawn_with(
+            self.mechanism, self._zones, self.tau or _TAU, self._deviation, self.start or "uniform"
+        )
+
+    @property
+    def _relocation(self) -> Relocation:
+        drawn, correlated = self._drawn, self.mechanism == "correlated-gaussian"
+        price = TripPrice(
+            # In proportion: what is drawn with a smaller epsilon is charged as promised.
+            distance=self.distance / drawn.factor,
+            tau=(self.tau or _TAU) if correlated else None,
+            deviation=self._deviation or None,
+            first_turn=self.start == "zero",
+            differences=self.differences or "any",
+        )
+        destination = self.destination
+        return Relocation(
+            noise=drawn.noise,
+            price=price,
+            destination=None if destination is None else (destination[0], destination[1]),
+            remaining=self.mechanism == "remaining-distance",
+            decimals=DECIMALS,
+            one_at_a_time=correlated,
+            numbered=self.trips == "numbered",
+        )
+
+    @property
+    def _promise(self) -> Promise:
+        return Promise(
+            mechanism=self.mechanism,
+            zones=self._zones,
+            distance=self.distance,
+            delta=self.delta,
+            tau=self.tau or _TAU,
+            deviation=self._deviation,
+            differences=self.differences or "any",
+            uniform_start=self.start != "zero",
+        )
+
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        return ((field.name, getattr(self, field.name)) for field in fields(self))
+
+    def _method(self) -> dict[str, Any]:
+        """The method as it was asked for, and what follows for the noise; all of it is public."""
+        given = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self._given()
+            if value is not None
+        }
+        if self.mechanism == "correlated-gaussian":
+            given["tau"] = self.tau or _TAU
+        decision: dict[str, Any] = {"epsilon_factor": self._drawn.factor}
+        if self.mechanism == "angle-selection":
+            decision["deviation"] = self._deviation
+        if self.mechanism != "remaining-distance":
+            decision["decimals"] = DECIMALS
+        return {"name": _NAME, **given, "decision": decision}
+
+    def _private(self, table: PrivateTable, moved: Relocated) -> PrivateRecord:
+        trips = len(moved.trips.reports)
+        costliest = _costliest(moved.trips, self.delta)
+        return PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=moved.table.rows,
+            suppressed=table.dropped + moved.left_out,
+            held=0,
+            objective=f"{costliest.epsilon:.12g}",
+            decision={"trips": trips, "costliest_trip": costliest.epsilon},
+            notices=(*table.notes, *moved.notices, *self._notices()),
+            summary=f"in {trips:,} trip{'s' * (trips != 1)}, {self._displacement()}",
+        )
+
+    def _displacement(self) -> str:
+        epsilons = self._zones.epsilons()
+        if self.mechanism == "remaining-distance":
+            return f"as distances with a mean error of {1 / epsilons.min():,.0f} m"
+        near, far = MEAN_RADIUS / epsilons.max(), MEAN_RADIUS / epsilons.min()
+        metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
+        return f"moved by {metres} m on average"
+
+    def _notices(self) -> Iterator[str]:
+        if self._promise.unprotected:
+            yield (
+                'zones_by = "true" chooses the noise by the true position, as in the source: '
+                "nothing is promised at the borders of zones"
+            )
+        if self.mechanism == "angle-selection":
+            yield (
+                "angle-selection protects single reports, not trajectories: an adversary who "
+                "knows the mechanism follows a truck better than under the other mechanisms"
+            )
+        if self.fleet is None:
+            yield (
+                "what trips spend was not accounted, because [method] names no fleet with a "
+                "budget: it adds to what all other releases of the same trips spend"
+            )
+
+
+_ALWAYS = ("mechanism", "trips")
+_CHOICES = {
+    "mechanism": Mechanism,
+    "trips": TripIds,
+    "zones_by": ZonesBy,
+    "start": Start,
+    "differences": Differences,
+}
+_CHECKED = {
+    "epsilon": positive,
+    "levels": numbers,
+    "radii": numbers,
+    "level_limits": numbers,
+    "radius_limits": numbers,
+    "centre": place,
+    "destination": place,
+    "tau": positive,
+    "epsilon_angle": positive,
+    "delta_angle": share,
+    "distance": positive,
+    "delta": share,
+    "budget": positive,
+}
+"""What numbers must be."""
+
+
+def _listed(value: object) -> tuple[float, ...]:
+    return tuple(value) if isinstance(value, tuple) else ()
+
+
+def _costliest(trips: TripAccounts, delta: float) -> Costliest:
+    """The trip of the largest epsilon; private until the release appears, public afterwards."""
+    epsilon = total_epsilons(trips.epsilon, trips.squared_mu, delta)
+    most = int(np.argmax(epsilon))
+    return Costliest(int(trips.reports[most]), float(epsilon[most]))
+
+
+def _roles(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Columns of the release by role, those of trajectories included."""
+    roles = dict(shown_roles(table.plan.roles, columns))
+    named = table.plan.trajectory
+    assert named is not None, "the table was relocated by it"
+    for name in ("trip", "time", "latitude", "longitude"):
+        if getattr(named, name) in columns:
+            roles[name] = (getattr(named, name),)
+    if "latitude" not in roles:
+        roles["remaining"] = ("remaining",)
+    return roles
+
+
+def _refuse_row_budget(table: PrivateTable) -> None:
+    if table.plan.budget is not None:
+        msg = (
+            "[budget] is about rows, and this method spends the budgets of trips; leave it out, "
+            "and name a fleet and a budget in [method]"
+        )
+        raise PlanError(msg)

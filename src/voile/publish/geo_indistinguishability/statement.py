@@ -1,0 +1,198 @@
+"""The guarantee in words, for each mechanism."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from voile.dp.planar.angles import turn_constant
+from voile.dp.planar.costs import Differences
+from voile.dp.planar.steps import gaussian_scale
+from voile.dp.planar.zones import Zones
+from voile.publish.geo_indistinguishability.decision import DECIMALS, FARTHEST_LATITUDE
+from voile.publish.geo_indistinguishability.terms import Mechanism
+from voile.release.release import Guarantee
+
+__all__ = ["Costliest", "Promise", "guarantee"]
+
+_COMMON = (
+    "trips, times and the number of reports are public, and tell nothing about places; reports of "
+    "one trip are tied together by its id",
+    "columns published as they are tell nothing about positions",
+    "nothing else is published about the same trips, or it is accounted for in the same fleet",
+)
+_GRID = (
+    f"positions lie within {FARTHEST_LATITUDE} degrees of the equator, and are published on a grid "
+    f"of 10^-{DECIMALS} degrees, for which the noise was made larger (eq. 3 of the source)"
+)
+_ROUNDED = "noise is drawn in double precision and rounded afterwards"
+
+
+@dataclass(frozen=True)
+class Costliest:
+    """The published trip that cost most; everybody can compute it from the release."""
+
+    reports: int
+    epsilon: float
+    """At the distance and the delta of the promise."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a guarantee is about."""
+
+    mechanism: Mechanism
+    zones: Zones
+    """With the epsilons that are promised."""
+    distance: float
+    delta: float
+    tau: float
+    deviation: float
+    differences: Differences
+    uniform_start: bool
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether the noise depends on the true position in a way that no epsilon bounds."""
+        return self.zones.by == "true" and self.zones.epsilons().size > 1
+
+
+def guarantee(promise: Promise, costliest: Costliest) -> Guarantee:
+    """The guarantee of a release."""
+    parameters = _parameters(promise)
+    if promise.unprotected:
+        statement = (
+            f"within one zone {_report(promise)}. This is NOT geo-indistinguishability: the zone "
+            "is that of the true position, as in the source, and the amount of noise shows on "
+            "which side of a zone's border the truck is, which no epsilon bounds"
+        )
+        kind = "geo-indistinguishability-within-zones"
+        return Guarantee(kind, {**parameters, "trajectory": False}, statement, _assumes(promise))
+    trip = {"reports": costliest.reports, "epsilon": float(f"{costliest.epsilon:.6g}")}
+    statement = f"{_report(promise)}. {_trip(promise, costliest)}"
+    parameters = {
+        **parameters,
+        "trajectory": promise.mechanism != "angle-selection",
+        "costliest_trip": trip,
+    }
+    return Guarantee("geo-indistinguishability", parameters, statement, _assumes(promise))
+
+
+def _parameters(promise: Promise) -> dict[str, Any]:
+    zones = promise.zones
+    stated: dict[str, Any] = {"mechanism": promise.mechanism, "per": "metre"}
+    if zones.epsilons().size == 1:
+        stated["epsilon"] = _plain(zones.epsilons()[0, 0])
+    else:
+        stated["epsilon"] = _plain(zones.epsilons().max())
+        stated["zones"] = {
+            "epsilons": [[_plain(epsilon) for epsilon in row] for row in zones.epsilons()],
+            "by": zones.by,
+        }
+    stated["distance"] = promise.distance
+    return {**stated, **_of_mechanism(promise)}
+
+
+def _of_mechanism(promise: Promise) -> Mapping[str, Any]:
+    if promise.mechanism == "correlated-gaussian":
+        return {
+            "tau": promise.tau,
+            "delta": promise.delta,
+            "differences": promise.differences,
+            "mu_per_metre": _plain(1 / gaussian_scale(float(promise.zones.epsilons().max()))),
+        }
+    if promise.mechanism == "angle-selection":
+        return {
+            "deviation": _plain(promise.deviation),
+            "kappa": _plain(turn_constant(promise.deviation)),
+        }
+    return {}
+
+
+def _epsilon(promise: Promise) -> str:
+    epsilons = promise.zones.epsilons()
+    least, most = _plain(epsilons.min()), _plain(epsilons.max())
+    return f"{most:g}" if least == most else f"the epsilon of its zone, at most {most:g},"
+
+
+def _report(promise: Promise) -> str:
+    """What holds for one report."""
+    epsilon = _epsilon(promise)
+    if promise.mechanism == "correlated-gaussian":
+        return (
+            "the positions of a trip have Gaussian noise with the mean displacement 2 / epsilon, "
+            f"epsilon being {epsilon} per metre, and a correlation that falls to 1/e in "
+            f"{promise.tau:g} s: one report of two places d metres apart is (d epsilon "
+            f"{math.sqrt(math.pi / 8):.4f})-Gaussian-differentially private"
+        )
+    if not promise.uniform_start:
+        return (
+            f"positions have the radii of planar Laplace noise with epsilon = {epsilon} per metre, "
+            "and the first one is moved nearly due north, as in the source: not even a single "
+            "report is geo-indistinguishable"
+        )
+    what = {
+        "planar-laplace": "each position",
+        "remaining-distance": "each remaining distance",
+        "angle-selection": "a single position",
+    }[promise.mechanism]
+    return (
+        f"{what} is epsilon-geo-indistinguishable with epsilon = {epsilon} per metre: for two "
+        "places r metres apart the probabilities of whatever is published differ by a factor of at "
+        "most e^(epsilon r)"
+    )
+
+
+def _trip(promise: Promise, costliest: Costliest) -> str:
+    """What holds for all reports of a trip."""
+    many = f"{costliest.reports:,} report{'s' * (costliest.reports != 1)}"
+    spent = f"{costliest.epsilon:.4g}"
+    apart = f"nowhere more than {promise.distance:g} m apart"
+    if promise.mechanism == "correlated-gaussian":
+        moved = (
+            "that differ by one and the same step"
+            if promise.differences == "shifted"
+            else "whatever their differences"
+        )
+        return (
+            f"All reports of a trip together tell two trajectories {apart}, {moved}, apart with "
+            f"epsilon = {spent} at delta = {promise.delta:g} at most (the costliest trip here has "
+            f"{many})"
+        )
+    if promise.mechanism == "angle-selection":
+        return (
+            "A TRAJECTORY IS NOT PROTECTED: the directions of the noise tie the reports of a trip "
+            "together, and with each further report two trajectories, however near, may come apart "
+            f"by kappa = {turn_constant(promise.deviation):.4g} (here by epsilon = {spent} in all "
+            f"for {many} {apart})"
+        )
+    return (
+        f"The losses of a trip add up: two trajectories {apart} come apart with epsilon = "
+        f"{spent} at most (the costliest trip here has {many})"
+    )
+
+
+def _assumes(promise: Promise) -> tuple[str, ...]:
+    own: tuple[str, ...] = (
+        _GRID if promise.mechanism in {"planar-laplace", "angle-selection"} else _ROUNDED,
+    )
+    if promise.mechanism == "remaining-distance":
+        own = (
+            *own,
+            "the destination is public, and distances to other places are not published, or "
+            "accounted for as further reports: recipients who pool them locate the truck",
+        )
+    if promise.zones.epsilons().size > 1 and not promise.unprotected:
+        own = (
+            *own,
+            "the first report of a trip has the smallest epsilon; each later one that of "
+            "the zone of the last published position",
+        )
+    return (*_COMMON, *own)
+
+
+def _plain(value: float) -> float:
+    """Six digits."""
+    return float(f"{float(value):.6g}")

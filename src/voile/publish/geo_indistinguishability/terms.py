@@ -1,0 +1,107 @@
+"""The parameters of geo-indistinguishability, checked one by one and against each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from voile.errors import PlanError
+from voile.schema.keys import number, number_between
+
+__all__ = ["Mechanism", "check_together", "numbers", "place", "positive", "share"]
+
+Mechanism = Literal[
+    "correlated-gaussian", "planar-laplace", "angle-selection", "remaining-distance"
+]
+
+_ONLY_FOR: Mapping[str, tuple[str, ...]] = {
+    "tau": ("correlated-gaussian",),
+    "differences": ("correlated-gaussian",),
+    "epsilon_angle": ("angle-selection",),
+    "delta_angle": ("angle-selection",),
+    "start": ("angle-selection",),
+    "levels": ("correlated-gaussian", "planar-laplace", "angle-selection"),
+}
+"""Parameters that mean nothing to other mechanisms."""
+_ONLY_WITH: Mapping[str, str] = {
+    "radii": "levels",
+    "level_limits": "levels",
+    "radius_limits": "levels",
+    "zones_by": "levels",
+    "centre": "levels",
+    "budget": "fleet",
+}
+"""Parameters that mean nothing without another one."""
+
+
+def check_together(given: Mapping[str, Any]) -> None:
+    """Refuse parameters that contradict each other; ``given`` are those that are not None."""
+    mechanism = given["mechanism"]
+    for name, mechanisms in _ONLY_FOR.items():
+        if name in given and mechanism not in mechanisms:
+            of_use = " and ".join(f'"{other}"' for other in mechanisms)
+            msg = (
+                f'{name} is of use for mechanism {of_use} only, not for "{mechanism}"; leave it out'
+            )
+            raise PlanError(msg)
+    if ("epsilon" in given) == ("levels" in given):
+        msg = (
+            "either epsilon (per metre) is needed, or levels and radii (metres), whose quotient it "
+            "is; not both"
+        )
+        raise PlanError(msg)
+    for name, other in _ONLY_WITH.items():
+        if name in given and other not in given:
+            msg = f"{name} is of use with {other} only; give {other} too, or leave {name} out"
+            raise PlanError(msg)
+    if "levels" in given and "radii" not in given:
+        msg = "levels need radii: epsilon is level / radius, with the radius in metres"
+        raise PlanError(msg)
+    if "fleet" in given and "budget" not in given:
+        msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
+        raise PlanError(msg)
+    if mechanism == "angle-selection" and "epsilon_angle" not in given:
+        msg = "angle-selection needs epsilon_angle, from which the deviation of a turn follows"
+        raise PlanError(msg)
+    zones = max(len(given.get(name, ())) for name in ("levels", "radii"))
+    if given.get("zones_by") == "true" and "budget" in given and zones > 1:
+        msg = (
+            'zones_by = "true" chooses the noise by the true position, and what that costs at the '
+            "border of two zones has no bound; leave out budget and fleet, or zones_by"
+        )
+        raise PlanError(msg)
+
+
+def positive(name: str, value: object) -> float:
+    """A number above 0; raises ``PlanError``."""
+    return float(number_between(name, value, 0))
+
+
+def share(name: str, value: object) -> float:
+    """A number between 0 and 1; raises ``PlanError``."""
+    return float(number_between(name, value, 0, 1))
+
+
+def numbers(name: str, value: object) -> tuple[float, ...]:
+    """One number above 0 or a list of them; raises ``PlanError``."""
+    listed: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
+    return tuple(positive(name, item) for item in listed)
+
+
+def place(name: str, value: object) -> tuple[float, float]:
+    """A latitude and a longitude in degrees; raises ``PlanError``."""
+    listed = [number(item) for item in value] if isinstance(value, list | tuple) else []
+    degrees = [float(item) for item in listed if item is not None]
+    if len(degrees) != 2 or len(listed) != 2:
+        msg = f"{name} must be a latitude and a longitude in degrees, for example [48.86, 2.29]"
+        raise PlanError(msg)
+    latitude, longitude = degrees
+    if abs(latitude) > 90 and abs(latitude) <= 180 and abs(longitude) <= 90:
+        msg = f"{name}: the latitude comes first; latitude and longitude seem to be swapped"
+        raise PlanError(msg)
+    if abs(latitude) > 90 or abs(longitude) > 180:
+        msg = (
+            f"{name}: a latitude lies between -90 and 90, a longitude between -180 and 180 degrees"
+        )
+        raise PlanError(msg)
+    return latitude, longitude

@@ -1,0 +1,50 @@
+"""Prices of trips are those of ``costs``, and totals those of its scalar laws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voile.dp.planar.angles import turn_constant
+from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
+from voile.dp.planar.pricing import TripCost, TripPrice, total_epsilons
+
+EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
+
+
+def test_each_mechanism_has_its_price():
+    """Independent reports add up, turns add kappa, correlated noise has a mu."""
+    assert TripPrice(100).cost(EPSILONS, TIME) == pytest.approx((2.0, 0.0))
+    turned = angle_selection_cost(EPSILONS, 100, 0.97)[-1]
+    assert TripPrice(100, deviation=0.97).cost(EPSILONS, TIME) == pytest.approx((turned, 0.0))
+    known = TripPrice(100, deviation=0.97, first_turn=True).cost(EPSILONS, TIME)
+    assert known == pytest.approx((turned + turn_constant(0.97), 0.0))
+    for differences in ("any", "shifted"):
+        price = TripPrice(100, tau=120, differences=differences)
+        mu = squared_mu(EPSILONS, TIME, 100, 120, differences)[-1]
+        assert price.cost(EPSILONS, TIME) == pytest.approx((0.0, mu))
+    assert TripPrice(100).cost(np.empty(0), np.empty(0)) == TripCost(0.0, 0.0)
+
+
+@given(
+    trips=st.lists(st.tuples(st.floats(0, 20), st.floats(0, 60)), min_size=1, max_size=5),
+    delta=st.sampled_from([1e-9, 1e-5, 0.01, 0.4]),
+)
+def test_totals_are_those_of_the_scalar_law(trips, delta):
+    """Bisection for many trips at once finds what root finding finds for one, rounded up."""
+    epsilon, mu = np.array(trips).T
+    totals = total_epsilons(epsilon, mu**2, delta)
+    for found, pure, one in zip(totals, epsilon, mu, strict=True):
+        expected = pure + (gaussian_epsilon(one, delta) if one else 0.0)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_totals_without_end():
+    """No epsilon bounds Gaussian noise at delta 0, nor two positions under the same noise."""
+    zero, one = np.zeros(2), np.array([0.0, 1.0])
+    assert total_epsilons(zero, one, 0.0).tolist() == [0.0, math.inf]
+    assert total_epsilons(zero, np.array([0.0, math.inf]), 1e-5).tolist() == [0.0, math.inf]

@@ -1,0 +1,221 @@
+"""Releases of moved trajectories: what they show, promise and charge."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.publish.geo_indistinguishability.trucks import PARIS, PLAN, table_of, trucks
+from voile.dp.planar.angles import turn_constant
+from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
+from voile.dp.planar.radius import corrected_epsilon
+from voile.errors import PlanError
+from voile.geodesy import separation
+from voile.publish.geo_indistinguishability import GeoIndistinguishability
+from voile.publish.geo_indistinguishability.decision import GRID
+from voile.randomness import Randomness
+from voile.release.check import GuaranteeBrokenError, check_release
+from voile.release.folder import read_release, write_release
+from voile.release.release import Publication
+from voile.schema.budget import BudgetPlan
+from voile.schema.roles import Roles
+
+EVERY = {
+    "correlated-gaussian": {},
+    "planar-laplace": {},
+    "angle-selection": {"epsilon_angle": 31.38},
+    "remaining-distance": {"destination": (48.9, 2.4)},
+}
+
+
+def published(
+    mechanism: str = "planar-laplace", frame: pl.DataFrame | None = None, **given
+) -> Publication:
+    """A publication of small trucks."""
+    given = {"epsilon": 0.005, **EVERY[mechanism], **given}
+    given = {name: value for name, value in given.items() if value is not None}
+    table = table_of(trucks() if frame is None else frame)
+    return GeoIndistinguishability(mechanism=mechanism, **given).prepare(
+        table, Randomness.seeded(1)
+    )
+
+
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_every_mechanism_makes_a_sound_release(mechanism, tmp_path):
+    """Checked, written and read again, its guarantee in words and numbers."""
+    release = published(mechanism).release
+    check_release(release)
+    write_release(release, tmp_path / "out", "csv")
+    again = read_release(tmp_path / "out")
+    assert again.guarantee == replace(release.guarantee, parameters=again.guarantee.parameters)
+    assert again.guarantee.kind == "geo-indistinguishability"
+    assert again.guarantee.parameters["trajectory"] == (mechanism != "angle-selection")
+    assert again.method["mechanism"] == mechanism
+    shows = "remaining" if mechanism == "remaining-distance" else "latitude"
+    assert again.roles[shows] == (shows,)
+    json.dumps(release.guarantee.document(), allow_nan=False)
+
+
+def test_what_a_trip_costs_is_stated():
+    """The costliest trip's epsilon is that of its reports, under each mechanism."""
+    frame = pl.concat([trucks(1, 5), trucks(1, 2).with_columns(trip=pl.lit(7, pl.Int64))])
+    times, epsilons = np.arange(5) * 30.0, np.full(5, 0.005)
+
+    def stated(mechanism: str, **given) -> dict[str, float]:
+        return published(mechanism, frame, **given).release.guarantee.parameters["costliest_trip"]
+
+    assert stated("planar-laplace") == {"reports": 5, "epsilon": 2.5}
+    assert stated("planar-laplace", distance=10) == {"reports": 5, "epsilon": 0.25}
+    assert stated("remaining-distance") == {"reports": 5, "epsilon": 2.5}
+    deviation = published("angle-selection").release.method["decision"]["deviation"]
+    assert deviation == pytest.approx(0.97, abs=1e-3)
+    turned = angle_selection_cost(epsilons, 100, deviation)[-1]
+    assert stated("angle-selection")["epsilon"] == pytest.approx(turned, rel=1e-5)
+    for differences in ("any", "shifted"):
+        mu = squared_mu(epsilons, times, 100, 120, differences)[-1] ** 0.5
+        found = stated("correlated-gaussian", differences=differences)["epsilon"]
+        assert found == pytest.approx(gaussian_epsilon(mu, 1e-5), rel=1e-5)
+
+
+def test_what_is_said_of_angle_selection():
+    """No trajectory is promised anything, in words, in numbers and in a notice."""
+    made = published("angle-selection")
+    guarantee = made.release.guarantee
+    assert "A TRAJECTORY IS NOT PROTECTED" in guarantee.statement
+    kappa = turn_constant(made.release.method["decision"]["deviation"])
+    assert guarantee.parameters["kappa"] == pytest.approx(kappa, rel=1e-5)
+    assert any("not trajectories" in notice for notice in made.private.notices)
+
+
+def test_radii_pay_for_the_grid():
+    """Planar Laplace noise is drawn with eq. 3's epsilon; trips are charged what is promised."""
+    made = published("planar-laplace", epsilon=0.0002)
+    factor = made.release.method["decision"]["epsilon_factor"]
+    assert factor == pytest.approx(
+        corrected_epsilon(0.0002, GRID, 1.2 * 52 / 0.0002) / 0.0002, rel=1e-12
+    )
+    assert 0.9 < factor < 1
+    assert made.release.guarantee.parameters["costliest_trip"]["epsilon"] == 0.08
+    assert published("correlated-gaussian").release.method["decision"]["epsilon_factor"] == 1
+
+
+def test_zones_by_published_positions_are_promised():
+    """Epsilons of zones are stated, and a later report is charged that of its zone."""
+    zones = {"epsilon": None, "levels": [2, 1], "radii": [200], "level_limits": [3000.0]}
+    far = published("planar-laplace", destination=(60.0, 2.35), **zones)
+    parameters = far.release.guarantee.parameters
+    assert parameters["zones"] == {"epsilons": [[0.01], [0.005]], "by": "published"}
+    assert parameters["costliest_trip"]["epsilon"] == 2.0
+    near = published("planar-laplace", destination=PARIS, **zones)
+    # The first report has the smallest epsilon, each later one that near the destination.
+    assert near.release.guarantee.parameters["costliest_trip"]["epsilon"] == 3.5
+
+
+def test_zones_by_true_positions_are_not():
+    """The seed's choice of zones is marked in the kind, the statement and a notice."""
+    zones = {"epsilon": None, "levels": [2, 1], "radii": [200], "level_limits": [3000.0]}
+    made = published("planar-laplace", destination=PARIS, zones_by="true", **zones)
+    guarantee = made.release.guarantee
+    assert guarantee.kind == "geo-indistinguishability-within-zones"
+    assert "This is NOT geo-indistinguishability" in guarantee.statement
+    assert "costliest_trip" not in guarantee.parameters
+    assert any("nothing is promised at the borders" in it for it in made.private.notices)
+    check_release(made.release)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "latitude", "mean"),
+    [
+        ("planar-laplace", 0.0, 2),
+        ("planar-laplace", 60.0, 2),
+        ("correlated-gaussian", -45.0, 2),
+        ("angle-selection", 60.0, 2),
+    ],
+)
+def test_the_mean_displacement_is_two_over_epsilon(mechanism, latitude, mean):
+    """In metres, at every latitude and in both directions; 20,000 trips of one report, 5 sigma."""
+    frame = trucks(20_000, 1).with_columns(latitude=pl.lit(latitude))
+    rows = published(mechanism, frame).release.to_native()
+    shown = rows["latitude"].to_numpy(), rows["longitude"].to_numpy()
+    home = np.full(len(rows), latitude), np.full(len(rows), PARIS[1])
+    moved = separation(*home, *shown) * 0.005
+    assert abs(moved.mean() - mean) < 5 * moved.std() / len(rows) ** 0.5
+    # A toolkit that adds noise on earth-centred axes shrinks the north by sin(latitude).
+    north = separation(*home, shown[0], home[1]) * 0.005
+    east = separation(*home, home[0], shown[1]) * 0.005
+    assert north.mean() == pytest.approx(east.mean(), rel=0.05)
+
+
+def test_the_first_direction_of_the_seed():
+    """With start = "zero" the first report is moved due north or hardly aside, as in the source."""
+    frame = trucks(400, 1)
+    shown = published("angle-selection", frame, start="zero", epsilon_angle=300.0)
+    rows = shown.release.to_native()
+    north = rows["latitude"].to_numpy() - PARIS[0]
+    east = (rows["longitude"].to_numpy() - PARIS[1]) * np.cos(np.radians(PARIS[0]))
+    turned = np.arctan2(east, north)
+    assert np.abs(turned).mean() < 0.2
+    assert "not even a single report" in shown.release.guarantee.statement
+    kappa = turn_constant(shown.release.method["decision"]["deviation"])
+    stated = shown.release.guarantee.parameters["costliest_trip"]["epsilon"]
+    assert stated == pytest.approx(0.5 + kappa, rel=1e-5)
+
+
+def test_charges_need_a_fleet():
+    """Without one nothing is charged, which a notice says; with one each trip has its cost."""
+    made = published()
+    assert made.trip_costs is None
+    assert any("names no fleet" in notice for notice in made.private.notices)
+    made = published(fleet="vans", budget=3)
+    assert made.trip_costs.fleet.name == "vans"
+    assert made.trip_costs.accounts.epsilon == pytest.approx([2.0, 2.0, 2.0])
+    assert not any("names no fleet" in notice for notice in made.private.notices)
+
+
+def test_roles_that_do_not_fit():
+    """A table without trajectories, ranking columns, and budgets of rows are refused."""
+    publisher = GeoIndistinguishability(epsilon=0.005)
+    with pytest.raises(PlanError, match="names no trajectories"):
+        publisher.publish(
+            table_of(trucks(), replace(PLAN, roles=Roles(keep=("trip",)), trajectory=None))
+        )
+    budget = replace(PLAN, budget=BudgetPlan("vans", 3))
+    with pytest.raises(PlanError, match="name a fleet and a budget"):
+        publisher.publish(table_of(trucks(), budget))
+    with pytest.raises(PlanError, match="ranking is of use"):
+        publisher.publish(
+            table_of(trucks().with_columns(x=1), replace(PLAN, roles=Roles(ranking=("x",))))
+        )
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "change"),
+    [
+        ("planar-laplace", lambda rows: rows.with_columns(pl.col("latitude") + 1e-8)),
+        ("planar-laplace", lambda rows: rows.with_columns(latitude=pl.lit(99.0))),
+        ("planar-laplace", lambda rows: rows.filter(pl.col("time") > 0)),
+        ("remaining-distance", lambda rows: rows.with_columns(remaining=pl.lit(-1))),
+        ("remaining-distance", lambda rows: rows.with_columns(remaining=pl.lit(1.5))),
+    ],
+)
+def test_a_release_that_breaks_its_promise_is_found(mechanism, change):
+    """A finer grid, what is no position or distance, and missing reports of the costliest trip."""
+    release = published(mechanism).release
+    check_release(release)
+    broken = type(release.table)(change(release.table.frame))
+    with pytest.raises(GuaranteeBrokenError):
+        check_release(replace(release, table=broken))
+
+
+def test_too_much_is_not_promised():
+    """A release of selected angles that promises something for trajectories is found."""
+    release = published("angle-selection").release
+    claimed = replace(
+        release.guarantee, parameters={**release.guarantee.parameters, "trajectory": True}
+    )
+    with pytest.raises(GuaranteeBrokenError, match="for trajectories"):
+        check_release(replace(release, guarantee=claimed))
