@@ -77,6 +77,14 @@ def test_left_out_reordered_doubled_and_foreign_records_are_rejected():
     assert rejected(start, record_of(foreign)) == Reason.FOREIGN
 
 
+def test_a_record_of_another_history_is_rejected():
+    """Its number is next and its signature good: what it follows is not what was seen."""
+    first, _ = records(2)
+    state, _ = publisher().publish(NOON, content(VOILE, level=2), RANDOMNESS)
+    other = state.publish(NOON + SLOT_SECONDS, content(VOILE), RANDOMNESS)[1]
+    assert rejected(Auditor(truck().card()).follow(first), record_of(other)) == Reason.CHAIN
+
+
 def test_a_truck_cannot_go_back_in_time():
     """A truck that signs an earlier slot next is found out."""
     state, message = publisher().publish(NOON, content(VOILE), RANDOMNESS)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.sharing.protocol.scenes import BOTH, PAPER, RANDOMNESS, VOILE, run
 from voile.errors import InputError
 from voile.sharing.protocol import Pair, Reason, Receiver, RejectedError, Sender
+from voile.sharing.protocol.wire import Kind
 
 SUITES = pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
 
@@ -86,6 +87,17 @@ def test_reflected_messages_are_rejected(suite):
     size = len(whole.completion)
     as_completion = whole.completion[:3] + whole.response[3:size]
     assert rejected(whole.alice, as_completion) == Reason.TAMPERED
+
+
+@SUITES
+def test_a_step_is_bound_to_its_ciphertext(suite):
+    """What was encrypted for one step opens for no other, whatever its size."""
+    pair = run(suite).bob.pair
+    box = pair.protect(Kind.RESPONSE, b"text", RANDOMNESS)
+    assert pair.unprotect(Kind.RESPONSE, box) == b"text"
+    with pytest.raises(RejectedError) as error:
+        pair.unprotect(Kind.COMPLETION, box)
+    assert error.value.reason == Reason.TAMPERED
 
 
 @SUITES

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -159,6 +160,18 @@ def test_positions_cannot_change_places_or_reports():
         assert error.value.reason == Reason.TAMPERED
 
 
+def test_a_truck_that_names_a_level_that_is_not_there_is_rejected():
+    """What a truck writes into an item is checked like everything else."""
+    place, secret, r = Place(TRUCK, NOON), secret_of(VOILE), b"r" * 32
+    bad = SimpleNamespace(keys=VOILE.tracking_public(secret), level=3, remaining=None)
+    item = VOILE._item(bad, r, VOILE.ephemeral(r), place, bytes(16))
+    body = VOILE.ephemeral(r) + bytes(96) + (1).to_bytes(2, "big") + item
+    assert VOILE.recognise(secret, place, body) == 0
+    with pytest.raises(RejectedError) as error:
+        VOILE.open(secret, place, body, 0)
+    assert error.value.reason == Reason.FIELD
+
+
 def test_replayed_and_reordered_reports_are_rejected():
     """A reader moves forward only; gaps are no offence."""
     first, second, third = reports(3)
@@ -197,6 +210,25 @@ def test_the_signature_of_another_report_is_rejected():
         dataclasses.replace(second, signature=first.signature),
     ):
         assert rejected(Reader(link()), mixed.encode()) == Reason.SIGNATURE
+
+
+def test_a_body_whose_sender_the_chain_names_needs_no_signature():
+    """What a chain vouches for is read alike: truck, slot, form and ciphers still count."""
+    place, body = Place(TRUCK, NOON), Report.decode(report()).body
+    reader, seen = Reader(link()).read_vouched(place, body, NOON)
+    assert seen.position == positions()[1]
+    for elsewhere, changed, reason in (
+        (place, body, Reason.REPLAYED),
+        (Place(b"t" * 16, NOON + 1), body, Reason.FOREIGN),
+        (Place(TRUCK, LATER), body, Reason.FUTURE),
+        (Place(TRUCK, NOON + 1), body[:-1], Reason.TRUNCATED),
+        (Place(TRUCK, NOON + 1), body + b"\0", Reason.TRAILING),
+    ):
+        with pytest.raises(RejectedError) as error:
+            reader.read_vouched(elsewhere, changed, NOON)
+        assert error.value.reason == reason
+    # The same body in a later slot is about nobody.
+    assert reader.read_vouched(Place(TRUCK, NOON + 1), body, NOON)[1] is None
 
 
 def test_a_rejected_report_changes_nothing():

@@ -1,0 +1,66 @@
+"""Protocols 1 to 3 as values and pure functions: no socket, no disk, no clock.
+
+Time and randomness are passed in; machines are frozen and give their successors; one message type
+for each step, with one encoding.  A message that is not accepted raises ``RejectedError``, with its
+reason, and changes nothing.
+
+    wire, rejection          messages as bytes, and why one is refused
+    group, derivation,       what PyNaCl and ``cryptography`` compute
+    signing
+    position, keys, truck    what travels, who holds which key
+    suite                    the interface of both suites: ``voile_suite``, ``paper_suite``
+    establishment            Protocol 1, sender and receiver
+    tracking, sealing        Protocol 2, the parties and the truck
+    report, audit            Protocol 3, the truck: what it publishes and signs
+    reading                  Protocol 3, the reader
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023).
+"""
+
+from voile.sharing.protocol.audit import Auditor, Record, is_equivocation
+from voile.sharing.protocol.establishment import Established, Pair, Receiver, Sender
+from voile.sharing.protocol.keys import PairKeys, TrackingPublic, TrackingSecret
+from voile.sharing.protocol.position import LEVELS, Position
+from voile.sharing.protocol.reading import Link, Reader, day_of, search
+from voile.sharing.protocol.rejection import Reason, RejectedError
+from voile.sharing.protocol.report import Publisher, Report
+from voile.sharing.protocol.sealing import SealedSubmission
+from voile.sharing.protocol.suite import Carried, Content, Place, Sighting, Suite, suite_named
+from voile.sharing.protocol.tracking import Role, Submission, TrackingKeys, Waybill
+from voile.sharing.protocol.truck import TruckCard, TruckSecrets
+
+__all__ = [
+    "LEVELS",
+    "Auditor",
+    "Carried",
+    "Content",
+    "Established",
+    "Link",
+    "Pair",
+    "PairKeys",
+    "Place",
+    "Position",
+    "Publisher",
+    "Reader",
+    "Reason",
+    "Receiver",
+    "Record",
+    "RejectedError",
+    "Report",
+    "Role",
+    "SealedSubmission",
+    "Sender",
+    "Sighting",
+    "Submission",
+    "Suite",
+    "TrackingKeys",
+    "TrackingPublic",
+    "TrackingSecret",
+    "TruckCard",
+    "TruckSecrets",
+    "Waybill",
+    "day_of",
+    "is_equivocation",
+    "search",
+    "suite_named",
+]

@@ -1,0 +1,32 @@
+"""Ed25519 signatures of trucks and parties, each over a label and one message."""
+
+from __future__ import annotations
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+from voile.sharing.protocol.rejection import Reason, RejectedError
+from voile.sharing.protocol.wire import framed
+
+__all__ = ["SIGNATURE_BYTES", "check_signature", "sign", "verifying_key"]
+
+SIGNATURE_BYTES = 64
+
+
+def verifying_key(seed: bytes) -> bytes:
+    """The public key of a signer's 32 secret bytes."""
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+
+
+def sign(seed: bytes, label: str, message: bytes) -> bytes:
+    """The signature of a message that is meant as ``label`` says."""
+    return Ed25519PrivateKey.from_private_bytes(seed).sign(framed(label.encode(), message))
+
+
+def check_signature(key: bytes, label: str, message: bytes, signature: bytes, what: str) -> None:
+    """Raise ``RejectedError`` unless the holder of ``key`` signed the message as ``label``."""
+    try:
+        Ed25519PublicKey.from_public_bytes(key).verify(signature, framed(label.encode(), message))
+    except (InvalidSignature, ValueError):
+        msg = f"{what} is not signed by whom it names"
+        raise RejectedError(Reason.SIGNATURE, msg) from None

@@ -1,0 +1,220 @@
+"""Protocol 2: the truck learns the keys of a parcel, if sender and receiver agree on them.
+
+What it does: each party submits (parcel, TK, K_b, and K_a in suite ``paper``) for one truck and one
+day; the truck takes what both submit alike.
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+Protocol 2.
+
+Claim: in suite ``voile`` a parcel gets keys only if both parties named in the truck's waybill have
+signed the same keys, for this truck, this parcel and this day.  In suite ``paper`` nobody signs,
+and whoever sends both halves sets the keys.
+
+Departures: signatures, days, a check of every point.  The truck's public half, TK and K_b, lets
+address the parcel and not recognise it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Self
+
+from voile.errors import InputError
+from voile.sharing.protocol import group
+from voile.sharing.protocol.keys import (
+    MOST_PARCEL_BYTES,
+    TrackingPublic,
+    TrackingSecret,
+    check_parcel_and_day,
+)
+from voile.sharing.protocol.rejection import Reason, RejectedError
+from voile.sharing.protocol.signing import SIGNATURE_BYTES, check_signature, sign
+from voile.sharing.protocol.suite import Suite, suite_named, suite_of_code
+from voile.sharing.protocol.wire import (
+    TRUCK_BYTES,
+    Kind,
+    checked_bytes,
+    header,
+    number,
+    opened,
+)
+
+__all__ = ["Role", "Submission", "TrackingKeys", "Waybill"]
+
+_LABEL = "voile 1 submission"
+
+
+class Role(IntEnum):
+    """Which party of a parcel submits."""
+
+    SENDER = 1
+    RECEIVER = 2
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One party's half of Protocol 2."""
+
+    suite: Suite
+    truck: bytes
+    role: Role
+    parcel: bytes
+    day: int
+    """Days since 1970."""
+    keys: TrackingPublic
+    signature: bytes = b""
+
+    @classmethod
+    def of(
+        cls, suite: Suite, truck: bytes, role: Role, parcel: bytes, day: int, secret: TrackingSecret
+    ) -> Self:
+        """Not signed yet; raises ``InputError``."""
+        checked_bytes("the truck's number", truck, TRUCK_BYTES)
+        check_parcel_and_day(parcel, day)
+        return cls(suite, truck, role, parcel, day, suite.tracking_public(secret))
+
+    def signed(self, seed: bytes) -> Self:
+        """The same, signed by the party's Ed25519 seed; as it is in suite ``paper``."""
+        if not self.suite.signs:
+            return self
+        return replace(self, signature=sign(seed, _LABEL, self._unsigned()))
+
+    @staticmethod
+    def size(suite: Suite) -> int:
+        """Bytes of every submission of a suite."""
+        fixed = 3 + TRUCK_BYTES + 1 + 4 + 1 + MOST_PARCEL_BYTES + 2 * group.POINT_BYTES
+        return fixed + suite.encryption_bytes + (SIGNATURE_BYTES if suite.signs else 0)
+
+    def _unsigned(self) -> bytes:
+        return (
+            header(Kind.SUBMISSION, self.suite.code)
+            + self.truck
+            + number(self.role, 1)
+            + number(self.day, 4)
+            + number(len(self.parcel), 1)
+            + self.parcel.ljust(MOST_PARCEL_BYTES, b"\0")
+            + self.keys.tracking
+            + self.keys.address
+            + self.keys.encryption
+        )
+
+    def encode(self) -> bytes:
+        """``size`` bytes; raises ``InputError`` where the signature is missing."""
+        if self.suite.signs and not self.signature:
+            msg = "sign the submission before it is sent"
+            raise InputError(msg)
+        return self._unsigned() + self.signature
+
+    @classmethod
+    def decode(cls, message: bytes) -> Self:
+        """Raises ``RejectedError``, for hostile points, too."""
+        code, fields = opened(message, Kind.SUBMISSION)
+        suite = suite_of_code(code)
+        truck, role, day = fields.take(TRUCK_BYTES), fields.number(1), fields.number(4)
+        parcel = fields.padded(MOST_PARCEL_BYTES)
+        points = [fields.take(size) for size in (32, 32, suite.encryption_bytes)]
+        signature = fields.take(SIGNATURE_BYTES if suite.signs else 0)
+        fields.finish()
+        if role not in tuple(Role):
+            fields.reject(Reason.FIELD, f"names role {role}, which is neither party")
+        keys = TrackingPublic(*points)
+        suite.check_public(keys)
+        return cls(suite, truck, Role(role), parcel, day, keys, signature)
+
+    def check_signature(self, key: bytes) -> None:
+        """Raise ``RejectedError`` unless the party with this Ed25519 key has signed."""
+        if self.suite.signs:
+            check_signature(key, _LABEL, self._unsigned(), self.signature, "the submission")
+
+
+@dataclass(frozen=True)
+class Waybill:
+    """A parcel that the truck is to carry, and by which Ed25519 keys its parties sign."""
+
+    parcel: bytes
+    sender: bytes
+    receiver: bytes
+
+    def __post_init__(self) -> None:
+        check_parcel_and_day(self.parcel, 0)
+        for name, key in (("sender", self.sender), ("receiver", self.receiver)):
+            checked_bytes(f"the {name}'s verifying key", key, 32)
+        if self.sender == self.receiver:
+            msg = "sender and receiver must sign by two keys, or one of them agrees with itself"
+            raise InputError(msg)
+
+    def party(self, role: Role) -> bytes:
+        """The key of one party."""
+        return self.sender if role is Role.SENDER else self.receiver
+
+
+@dataclass(frozen=True)
+class TrackingKeys:
+    """The truck's side: what it carries, what was submitted, what was agreed."""
+
+    truck: bytes
+    suite: Suite = field(default_factory=suite_named)
+    waybills: Mapping[bytes, Waybill] = field(default_factory=lambda: MappingProxyType({}))
+    submitted: Mapping[tuple[bytes, int, Role], TrackingPublic] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+    def carrying(self, waybill: Waybill) -> Self:
+        """With one parcel more; raises ``InputError`` if it is carried for other parties."""
+        if self.waybills.get(waybill.parcel, waybill) != waybill:
+            msg = "the truck carries this parcel for other parties: deliver it first"
+            raise InputError(msg)
+        return replace(self, waybills={**self.waybills, waybill.parcel: waybill})
+
+    def receive(self, message: bytes, today: int) -> Self:
+        """With one submission more; the same again changes nothing; raises ``RejectedError``."""
+        submission = Submission.decode(message)
+        self._check(submission, today)
+        parcel, day, role = submission.parcel, submission.day, submission.role
+        for held in Role:
+            if self.submitted.get((parcel, day, held), submission.keys) != submission.keys:
+                msg = "sender and receiver submit different keys, or one of them has changed them"
+                raise RejectedError(Reason.DISAGREEMENT, msg)
+        return replace(self, submitted={**self.submitted, (parcel, day, role): submission.keys})
+
+    def _check(self, submission: Submission, today: int) -> None:
+        if submission.suite.code != self.suite.code:
+            msg = f"the submission is of suite {submission.suite.name}"
+            raise RejectedError(Reason.SUITE, msg)
+        if submission.truck != self.truck:
+            msg = "the submission is meant for another truck"
+            raise RejectedError(Reason.FOREIGN, msg)
+        if submission.parcel not in self.waybills:
+            msg = "the submission names a parcel that this truck does not carry"
+            raise RejectedError(Reason.UNEXPECTED, msg)
+        if submission.day < today:
+            msg = "the submission is for a day that is over"
+            raise RejectedError(Reason.EXPIRED, msg)
+        submission.check_signature(self.waybills[submission.parcel].party(submission.role))
+
+    def agreed(self, day: int) -> dict[bytes, TrackingPublic]:
+        """The keys of a day on which both parties agree, by parcel."""
+        return {
+            parcel: keys
+            for (parcel, its_day, role), keys in self.submitted.items()
+            if its_day == day
+            and role is Role.SENDER
+            and (parcel, day, Role.RECEIVER) in self.submitted
+        }
+
+    def delivered(self, parcel: bytes) -> Self:
+        """Without a parcel and all its keys."""
+        return replace(
+            self,
+            waybills={name: bill for name, bill in self.waybills.items() if name != parcel},
+            submitted={at: keys for at, keys in self.submitted.items() if at[0] != parcel},
+        )
+
+    def from_day(self, today: int) -> Self:
+        """Without the keys of days that are over."""
+        return replace(
+            self, submitted={at: keys for at, keys in self.submitted.items() if at[1] >= today}
+        )

@@ -1,0 +1,312 @@
+"""The suite to use: one R per report, everything authenticated, every report of a like size.
+
+What it does: publishes three positions of a truck, one for each level of precision, so that the
+parties of each parcel open the one of their level, and nobody else anything.
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+Protocols 1 to 3; its remedies for the weaknesses of the published form are Voile's.
+
+Claim: whoever holds everything that is published, and the truck's TK and K_b of other parcels,
+learns from a report its truck, its slot and its bucket.  That two items are for one receiver, or
+that an item is a dummy, is hidden if Diffie-Hellman on Curve25519 is decisionally hard and the
+hashes are random functions.  (Appendix A.1 of the source argues from discrete logarithms, with one
+r for two addresses; what is needed are the computational and decisional problems.  One r for
+several addresses is safe because each has another TK.)
+
+Algorithm, for truck and slot, with r fresh and R = r G in coordinates of X25519:
+
+- tk = HKDF(k_a; parcel, day), TK = tk G;  K_b = H_s(HKDF(k_b; parcel, day)) G: keys of one day.
+- S = r TK = tk R by X25519;  P = H_s(S, R, truck, slot) G + K_b.
+- A seed for each level; its position under AES-256-GCM with a key from the seed, and suite, truck,
+  slot, level and R as associated data.
+- An item for each parcel: P, and (level, remaining distance, seed of the level) under AES-256-GCM
+  with a key from S and K_b, and suite, truck, slot, R and P as associated data.
+- Dummy items up to the next bucket: uniform points and uniform bytes.  Items ascend by P.
+
+Every key has a single use, since r is a function of the truck's secret randomness and all that the
+report says; nonces come with the keys.  A seed has 128 bits, the strength of the group.
+
+Cost: a report of b items takes b X25519 and 2 b multiplications of the base; recognition takes one
+X25519 per report, whatever its size.  A body has 130 + 68 b bytes.
+
+Departures from the source: those above; HKDF in place of PBKDF2, whose input is uniform already;
+S in coordinates of X25519, so that a browser computes it with WebCrypto, and then tries the items.
+Content keys are wrapped from S and not by HPKE, which would cost an ephemeral point of 32 bytes
+and a second exchange for each item, and draws its own randomness.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import sha256, sha512
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from voile.errors import InputError
+from voile.randomness import Randomness
+from voile.sharing.protocol import group
+from voile.sharing.protocol.derivation import TAG_BYTES, SingleUse, drawn, hkdf, tampered
+from voile.sharing.protocol.keys import (
+    Materials,
+    PairKeys,
+    TrackingPublic,
+    TrackingSecret,
+    check_parcel_and_day,
+)
+from voile.sharing.protocol.position import (
+    LEVELS,
+    POSITION_BYTES,
+    Position,
+    decoded_remaining,
+    encoded_remaining,
+)
+from voile.sharing.protocol.rejection import Reason, RejectedError
+from voile.sharing.protocol.suite import Carried, Content, Place, Sighting
+from voile.sharing.protocol.wire import framed, number
+
+__all__ = ["BUCKETS", "ITEM_BYTES", "VoileSuite"]
+
+BUCKETS = (10, 30, 100, 300, 1000)
+"""Numbers of items that a report may have."""
+_SEED_BYTES = 16
+_BOX_BYTES = 1 + 3 + _SEED_BYTES + TAG_BYTES
+ITEM_BYTES = group.POINT_BYTES + _BOX_BYTES
+_POSITION_BOX_BYTES = POSITION_BYTES + TAG_BYTES
+_HEAD_BYTES = group.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
+_COUNT_BYTES = 2
+_NONCE_BYTES = 12
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The parts of a report's body; raises ``RejectedError`` where it has not the right size."""
+
+    ephemeral: bytes
+    boxes: tuple[bytes, ...]
+    items: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, body: bytes) -> Self:
+        start = _HEAD_BYTES + _COUNT_BYTES
+        count = int.from_bytes(body[_HEAD_BYTES:start], "big")
+        surplus = len(body) - start - count * ITEM_BYTES
+        if surplus < 0:
+            msg = "the report ends before its last item"
+            raise RejectedError(Reason.TRUNCATED, msg)
+        if surplus:
+            msg = "the report goes on after its last item"
+            raise RejectedError(Reason.TRAILING, msg)
+        return cls(
+            body[: group.POINT_BYTES],
+            tuple(_pieces(body[group.POINT_BYTES : _HEAD_BYTES], _POSITION_BOX_BYTES)),
+            tuple(_pieces(body[start:], ITEM_BYTES)),
+        )
+
+
+class VoileSuite:
+    """The suite ``voile``."""
+
+    name = "voile"
+    code = 1
+    signs = True
+    encryption_bytes = 0
+
+    # Key establishment
+
+    def protected_size(self, plaintext: int) -> int:
+        """A nonce, the ciphertext, a tag."""
+        return _NONCE_BYTES + plaintext + TAG_BYTES
+
+    def protect(
+        self, key: bytes, context: bytes, plaintext: bytes, randomness: Randomness
+    ) -> bytes:
+        """AES-256-GCM under a key for this context, with a drawn nonce."""
+        purpose = sha256(framed(context, plaintext)).hexdigest()
+        nonce = drawn(randomness, _NONCE_BYTES, "establishment nonce", purpose)
+        return nonce + self._long_term(key, context).encrypt(nonce, plaintext, context)
+
+    def unprotect(self, key: bytes, context: bytes, box: bytes) -> bytes:
+        """The plaintext; raises ``RejectedError``."""
+        nonce, sealed = box[:_NONCE_BYTES], box[_NONCE_BYTES:]
+        try:
+            return self._long_term(key, context).decrypt(nonce, sealed, context)
+        except InvalidTag:
+            what = "the message of key establishment"
+            raise tampered(what) from None
+
+    def _long_term(self, key: bytes, context: bytes) -> AESGCM:
+        return AESGCM(hkdf(key, 32, "voile 1 establishment", context))
+
+    def pair_keys(self, materials: Materials) -> PairKeys:
+        """HKDF of both materials, salted with both nonces, for these two names."""
+        keys = hkdf(
+            materials.sender_material + materials.receiver_material,
+            64,
+            "voile 1 pair",
+            materials.sender,
+            materials.receiver,
+            salt=materials.sender_nonce + materials.receiver_nonce,
+        )
+        return PairKeys(keys[:32], keys[32:])
+
+    # Tracking keys
+
+    def tracking_secret(self, pair: PairKeys, parcel: bytes, day: int) -> TrackingSecret:
+        """Keys of one parcel for one day: from those of a day none of another day follow."""
+        check_parcel_and_day(parcel, day)
+        context = (parcel, number(day, 4))
+        tracking = hkdf(pair.a, 32, "voile 1 tracking", *context)
+        address = group.reduced(hkdf(pair.b, 64, "voile 1 address", *context))
+        return TrackingSecret(tracking, group.multiple_of_base(address))
+
+    def tracking_public(self, secret: TrackingSecret) -> TrackingPublic:
+        """TK in coordinates of X25519, and K_b."""
+        return TrackingPublic(group.x25519_public(secret.tracking), secret.address)
+
+    def check_public(self, public: TrackingPublic) -> None:
+        """TK must be of large order, K_b in the group of prime order."""
+        group.check_coordinate(public.tracking)
+        group.check_point(public.address)
+
+    def check_secret(self, secret: TrackingSecret) -> None:
+        """K_b must be in the group of prime order; any 32 bytes are a tk."""
+        group.check_point(secret.address)
+
+    # Stealth addresses
+
+    def ephemeral(self, secret: bytes) -> bytes:
+        """R in coordinates of X25519."""
+        return group.x25519_public(secret)
+
+    def address(self, public: TrackingPublic, secret: bytes, place: Place) -> bytes:
+        """P = H_s(r TK, R, truck, slot) G + K_b."""
+        shared = group.x25519(secret, public.tracking)
+        return self._address(shared, public.address, self.ephemeral(secret), place)
+
+    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, place: Place) -> bytes:
+        """P' = H_s(tk R, R, truck, slot) G + K_b."""
+        shared = group.x25519(secret.tracking, ephemeral)
+        return self._address(shared, secret.address, ephemeral, place)
+
+    def _address(self, shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
+        hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, place.encode())).digest()
+        return group.added(group.multiple_of_base(group.reduced(hashed)), address)
+
+    def _item_box(self, shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> SingleUse:
+        return SingleUse(shared, "voile 1 item", place.encode(), address, salt=ephemeral)
+
+    # Reports
+
+    def compose(self, place: Place, content: Content, randomness: Randomness) -> bytes:
+        """R, three positions, the number of items, the items.
+
+        Raises ``InputError`` for more parcels than the largest bucket has room for.
+        """
+        own = randomness.within("report", sha256(place.encode() + content.encode()).hexdigest())
+        secret = drawn(own, 32, "ephemeral")
+        ephemeral = self.ephemeral(secret)
+        seeds = [drawn(own, _SEED_BYTES, "seed", f"{level}") for level in range(LEVELS)]
+        boxes = [
+            self._level_box(seed, place, level, ephemeral).seal(
+                position.encode(), self._bound(place, ephemeral, number(level, 1))
+            )
+            for level, (seed, position) in enumerate(zip(seeds, content.positions, strict=True))
+        ]
+        count = _bucket(max(len(content.parcels), content.room))
+        items = [
+            self._item(one, secret, ephemeral, place, seeds[one.level]) for one in content.parcels
+        ]
+        items += [_dummy(own, free) for free in range(count - len(items))]
+        return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
+
+    def _item(
+        self, one: Carried, secret: bytes, ephemeral: bytes, place: Place, seed: bytes
+    ) -> bytes:
+        shared = group.x25519(secret, one.keys.tracking)
+        address = self._address(shared, one.keys.address, ephemeral, place)
+        plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seed
+        box = self._item_box(shared, one.keys.address, ephemeral, place)
+        return address + box.seal(plaintext, self._bound(place, ephemeral, address))
+
+    def _level_box(self, seed: bytes, place: Place, level: int, ephemeral: bytes) -> SingleUse:
+        context = (place.encode(), number(level, 1))
+        return SingleUse(seed, "voile 1 position", *context, salt=ephemeral)
+
+    def _bound(self, place: Place, ephemeral: bytes, last: bytes) -> bytes:
+        """Associated data: suite, truck, slot, R, and the level or P."""
+        return framed(number(self.code, 1), place.encode(), ephemeral, last)
+
+    def check_body(self, body: bytes) -> None:
+        """Size, bucket, a canonical R and ascending items.
+
+        P is not looked at: it is compared and never computed with.
+        """
+        parts = _Body.of(body)
+        if len(parts.items) not in BUCKETS:
+            msg = f"a report has {len(parts.items)} items, which is none of the buckets"
+            raise RejectedError(Reason.FIELD, msg)
+        if any(
+            first[: group.POINT_BYTES] >= second[: group.POINT_BYTES]
+            for first, second in zip(parts.items, parts.items[1:], strict=False)
+        ):
+            msg = "the items of a report do not ascend"
+            raise RejectedError(Reason.FIELD, msg)
+        if not group.canonical_coordinate(parts.ephemeral):
+            msg = "the R of a report is not canonical"
+            raise RejectedError(Reason.POINT, msg)
+
+    def recognise(self, secret: TrackingSecret, place: Place, body: bytes) -> int | None:
+        """One exchange, and a binary search for the address."""
+        address = self.expected_address(secret, body[: group.POINT_BYTES], place)
+        start = _HEAD_BYTES + _COUNT_BYTES
+        items = range(start, len(body), ITEM_BYTES)
+        found = bisect_left(items, address, key=lambda at: body[at : at + group.POINT_BYTES])
+        return found if body.startswith(address, start + found * ITEM_BYTES) else None
+
+    def open(self, secret: TrackingSecret, place: Place, body: bytes, item: int) -> Sighting:
+        """The position of the one level whose seed the item holds."""
+        parts = _Body.of(body)
+        shared = group.x25519(secret.tracking, parts.ephemeral)
+        address, box = (
+            parts.items[item][: group.POINT_BYTES],
+            parts.items[item][group.POINT_BYTES :],
+        )
+        plaintext = self._item_box(shared, secret.address, parts.ephemeral, place).open(
+            box, self._bound(place, parts.ephemeral, address), "the item of the parcel"
+        )
+        level, remaining, seed = plaintext[0], plaintext[1:4], plaintext[4:]
+        if level >= LEVELS:
+            msg = f"the item of the parcel names level {level}, of {LEVELS}"
+            raise RejectedError(Reason.FIELD, msg)
+        position = self._level_box(seed, place, level, parts.ephemeral).open(
+            parts.boxes[level],
+            self._bound(place, parts.ephemeral, number(level, 1)),
+            "the position",
+        )
+        return Sighting(place, level, Position.decode(position), decoded_remaining(remaining))
+
+
+def _bucket(parcels: int) -> int:
+    fitting = [bucket for bucket in BUCKETS if bucket >= parcels]
+    if not fitting:
+        msg = f"a report has room for {BUCKETS[-1]} parcels, not for {parcels}"
+        raise InputError(msg)
+    return fitting[0]
+
+
+def _dummy(randomness: Randomness, place: int) -> bytes:
+    """An item for nobody.
+
+    A multiple of G by a uniform scalar is uniform in the group, as every address is; a hash to
+    the curve reaches only half of the points.
+    """
+    uniform = drawn(randomness, 64 + _BOX_BYTES, "dummy", f"{place}")
+    return group.multiple_of_base(group.reduced(uniform[:64])) + uniform[64:]
+
+
+def _pieces(whole: bytes, size: int) -> Iterator[bytes]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))
