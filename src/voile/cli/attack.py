@@ -15,7 +15,13 @@ from voile.attack.outcome import AttackOutcome
 from voile.attack.registry import attack_named, attack_names, knowledge_of
 from voile.attack.result import AttackResult
 from voile.attack.verification import Verification, verify
-from voile.cli.attack_shown import PRIVATE, show_exposure, show_outcome, show_side_by_side
+from voile.cli.attack_shown import (
+    PRIVATE,
+    show_exposure,
+    show_followed,
+    show_outcome,
+    show_side_by_side,
+)
 from voile.cli.show import as_json, print_json, progress
 from voile.errors import InputError
 from voile.randomness import Randomness
@@ -54,6 +60,8 @@ class _Call:
     attack: tuple[str, ...]
     absent: Path | None
     sensitive: str | None
+    roads: Path | None
+    nodes: Path | None
     as_json: bool
 
     def refuse(self, *options: str, reason: str) -> None:
@@ -130,6 +138,19 @@ class _Call:
     metavar="COLUMN",
     help="The sensitive column that adversaries are after [default: the first].",
 )
+@click.option(
+    "--roads",
+    metavar="MAP",
+    type=click.Path(path_type=Path),
+    help="A road map, on which adversaries follow the trips of NEW: OpenStreetMap, GraphML, or a "
+    "table of edges.",
+)
+@click.option(
+    "--nodes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The table of nodes that a table of edges refers to.",
+)
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
 def attack(**options: Any) -> None:
@@ -144,11 +165,16 @@ def attack(**options: Any) -> None:
     NEW. With --against, all other adversaries follow him in a table: linkage by a prosecutor, a
     journalist or a marketer, membership, tracing of rows, and those after sensitive values.
     --attack runs the ones that it names, and no others.
+
+    If NEW shows trips, --roads lets adversaries follow them on a map.
     """
     call = _Call(**options)
     with progress() as stage:
         stage("reading")
         new = read_release(call.release)
+        if call.roads:
+            _follow(call, new, stage)()
+            return
         first = None
         if not call.attack:
             first = _difference if new.guarantee.kind == "ke-anonymity" else _identify
@@ -266,6 +292,38 @@ def _with_others(
         if reason is not None:
             skipped.append((name, reason))
     return replace(report, outcomes=tuple(outcomes), skipped=tuple(skipped))
+
+
+def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
+    """Follow the trips of a release on a map; how to show what came of it."""
+    # Maps and inference load what no other attack needs.
+    from voile.attack.trajectory.on_release import follow_trips  # noqa: PLC0415
+    from voile.roads.reading import read_roads  # noqa: PLC0415
+
+    call.refuse(
+        *("previous", "k", "e", "most", "link", "columns", "population", "attack", "absent"),
+        reason="with --roads, trips are followed on a map",
+    )
+    if call.against is None or call.roads is None:
+        msg = "trips are judged by the true ones; give the private original, with --against"
+        raise InputError(msg)
+    people = _People.of(call)
+    stage("reading the map")
+    roads = read_roads(call.roads, call.nodes)
+    stage("following")
+    outcomes = follow_trips(
+        new,
+        people.original,
+        roads,
+        people.plan.trajectory if people.plan else None,
+        trips=100 if call.targets is None else call.targets,
+        randomness=people.draws,
+    )
+    if call.as_json:
+        return lambda: print_json(
+            {"private": PRIVATE, "adversaries": [outcome.document() for outcome in outcomes]}
+        )
+    return lambda: show_followed(outcomes)
 
 
 _FIRST = "identification"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,7 +12,10 @@ from voile.attack.result import AttackResult, Narrowing, Victim
 from voile.attack.verification import Verification
 from voile.cli.show import print_table
 
-__all__ = ["PRIVATE", "show_exposure", "show_outcome", "show_side_by_side"]
+if TYPE_CHECKING:  # maps and inference are loaded where trips are followed only
+    from voile.attack.trajectory.on_release import TripsOutcome
+
+__all__ = ["PRIVATE", "show_exposure", "show_followed", "show_outcome", "show_side_by_side"]
 
 PRIVATE = "PRIVATE: this output was computed with the private original; do not pass it on"
 
@@ -71,6 +75,29 @@ def show_side_by_side(
         )
     for name, reason in skipped:
         click.echo(f"Not run: {name}: {reason}")
+
+
+def show_followed(outcomes: Sequence[TripsOutcome]) -> None:
+    """What adversaries on a road map make of trips."""
+    click.echo(PRIVATE)
+    first = outcomes[0]
+    click.echo(
+        f"{first.trips:,} trips of {first.reports:,} reports in all; 95% intervals over trips"
+    )
+    print_table(
+        ["adversary", "metres off", "between", "right road", "between", "seconds a trip"],
+        [
+            [
+                outcome.adversary,
+                f"{outcome.error.value:.0f}",
+                f"{outcome.error.low:.0f} and {outcome.error.high:.0f}",
+                _share_of(outcome.right.value),
+                f"{_share_of(outcome.right.low)} and {_share_of(outcome.right.high)}",
+                f"{outcome.seconds:.2g}",
+            ]
+            for outcome in outcomes
+        ],
+    )
 
 
 def _percent(estimate: Estimate) -> str:

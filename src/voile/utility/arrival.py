@@ -85,7 +85,9 @@ def arrival_errors(
     """
     expected, actual = times.seconds(*published), times.seconds(*true)
     known = np.isfinite(expected) & np.isfinite(actual)
-    return np.subtract(expected, actual, out=np.full(len(expected), np.nan), where=known)
+    late = np.full(len(expected), np.nan)
+    np.subtract(expected, actual, out=late, where=known)
+    return late
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,241 @@
+"""Attacks on a release of trips: how far each adversary is off, and how often on the right road.
+
+What it does: lets every adversary of ``adversaries`` follow the trips of a release on a road map,
+and judges them by the true positions.
+
+Adversary: has the published trips, the map, the method with its parameters, and a law of movement.
+The informed one uses the mechanism's own law; where zones depend on a receiver he knows that place.
+
+Claim: rates are counted.  The true road at a report is the one that map matching of the exact track
+finds, with a receiver's error of 15 m.  Means are over trips, with intervals of confidence 95 % by
+the normal law over trips, because the reports of one trip are not independent.
+
+Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from voile.attack.outcome import Estimate
+from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
+from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise, PlanarLaplace
+from voile.dp.planar.zones import Zones, ZoneTable
+from voile.errors import InputError
+from voile.geodesy import Floats
+from voile.randomness import Randomness
+from voile.release.release import Release
+from voile.roads.network import RoadNetwork
+from voile.schema.trajectory import TrajectoryColumns
+from voile.table.frames import from_native
+
+__all__ = ["TripsOutcome", "follow_trips", "noise_of"]
+
+_NORMAL_QUANTILE = 1.959963984540054
+_MILLISECONDS = 1e11
+"""Larger numbers are milliseconds since 1970."""
+_ADVERSARIES = ("none", "median", "smoother", "map-matching", "informed")
+
+
+@dataclass(frozen=True)
+class TripsOutcome:
+    """What one adversary makes of the trips of a release; private."""
+
+    adversary: str
+    trips: int
+    reports: int
+    error: Estimate
+    """Mean distance between his estimate and the truth, in metres."""
+    right: Estimate
+    """Share of the reports at which he names the true road."""
+    seconds: float
+    """Processor time a trip."""
+
+    def document(self) -> dict[str, Any]:
+        """The outcome for JSON."""
+        return {
+            "adversary": self.adversary,
+            "trips": self.trips,
+            "reports": self.reports,
+            "error_metres": self.error.document(),
+            "right_roads": self.right.document(),
+            "seconds_per_trip": self.seconds,
+        }
+
+
+def follow_trips(
+    release: Release,
+    original: Any,
+    roads: RoadNetwork,
+    named: TrajectoryColumns | None = None,
+    *,
+    trips: int = 100,
+    reports: int = 100,
+    randomness: Randomness | None = None,
+) -> tuple[TripsOutcome, ...]:
+    """Let each adversary follow drawn trips, at most so many reports of each; private.
+
+    ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
+    Raises ``InputError`` where the release shows no positions or has levels for receivers that it
+    does not name, where its trips are not those of the original, or where these lie off the map.
+    """
+    if release.method.get("mechanism") == "remaining-distance" or "latitude" not in release.roles:
+        msg = "the release shows no positions, so that no truck can be followed on a map"
+        raise InputError(msg)
+    named = named or TrajectoryColumns()
+    pairs = _paired(release, from_native(original)[0], named)
+    chosen = _drawn(pairs, trips, randomness or Randomness.secure())
+    noise, adversary = noise_of(release.method), RoadAdversary(roads)
+    zones = _zones(noise, release.method.get("destination"))
+    found: dict[str, list[tuple[float, float, float, int]]] = {name: [] for name in _ADVERSARIES}
+    for trip in chosen:
+        track, sighted = _sighted(trip.head(reports), roads, zones)
+        if _off_map(track, roads):
+            continue
+        truth = adversary.true_roads(sighted.time, track)
+        for name, finding in _followed(adversary, sighted, noise):
+            error = float(np.hypot(*(finding.position - track).T).mean())
+            right = share_right(finding.road, truth)
+            found[name].append((error, right, finding.seconds, len(track)))
+    if not found["none"]:
+        msg = "no trip lies on the map: give a map of where the trucks were"
+        raise InputError(msg)
+    return tuple(_outcome(name, np.array(rows)) for name, rows in found.items())
+
+
+def noise_of(method: Mapping[str, Any]) -> LocationNoise:
+    """The noise that a method's parameters describe, as everybody can read them in a release."""
+    factor = float(method["decision"].get("epsilon_factor", 1.0))
+    levels = method.get("levels", [method.get("epsilon")])
+    centre = method.get("centre")
+    zones = Zones(
+        levels=[float(level) * factor for level in levels],
+        radii=method.get("radii", [1.0]),
+        level_limits=method.get("level_limits", ()),
+        radius_limits=method.get("radius_limits", ()),
+        centre=None if centre is None else (centre[0], centre[1]),
+        by=method.get("zones_by", "published"),
+    )
+    match method["mechanism"]:
+        case "correlated-gaussian":
+            return CorrelatedGaussian(zones, float(method["tau"]))
+        case "angle-selection":
+            return AngleSelection(zones, float(method["decision"]["deviation"]))
+    return PlanarLaplace(zones)
+
+
+def _followed(
+    adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise
+) -> Iterator[tuple[str, Finding]]:
+    yield "none", adversary.as_shown(sighted)
+    yield "median", adversary.median(sighted)
+    yield "smoother", adversary.smoother(sighted)
+    yield "map-matching", adversary.matching(sighted)
+    yield "informed", adversary.informed(sighted, noise)
+
+
+def _paired(release: Release, original: pl.DataFrame, named: TrajectoryColumns) -> pl.DataFrame:
+    """Published and true positions of the same reports; raises ``InputError`` where none is."""
+    shown, _ = from_native(release.to_native())
+    for name in (named.trip, named.time, named.latitude, named.longitude):
+        if name not in original.columns:
+            msg = f"the private original has no column {name!r}; name its columns in [roles]"
+            raise InputError(msg)
+    sides = [
+        frame.select(
+            pl.col(names[0]).cast(pl.String).alias("trip"),
+            _seconds(frame[names[1]]).alias("time"),
+            *(
+                pl.col(name).cast(pl.Float64).alias(f"{side}_{kind}")
+                for name, kind in zip(names[2:], ("latitude", "longitude"), strict=True)
+            ),
+        ).unique(["trip", "time"], keep="first", maintain_order=True)
+        for frame, side, names in (
+            (
+                shown,
+                "shown",
+                [release.roles[role][0] for role in ("trip", "time", "latitude", "longitude")],
+            ),
+            (original, "true", [named.trip, named.time, named.latitude, named.longitude]),
+        )
+    ]
+    pairs = sides[0].join(sides[1], on=["trip", "time"]).sort("trip", "time")
+    if pairs.is_empty():
+        msg = (
+            "no report of the release is one of the original: their trips are numbered anew, or "
+            "these are other trips"
+        )
+        raise InputError(msg)
+    return pairs
+
+
+def _seconds(values: pl.Series) -> pl.Series:
+    """Times in seconds since 1970."""
+    if values.dtype == pl.String:
+        values = values.str.to_datetime(strict=False)
+    if values.dtype.is_temporal():
+        return values.dt.epoch("ms").cast(pl.Float64) / 1000
+    numbers = values.cast(pl.Float64)
+    return numbers / 1000 if np.any(np.abs(numbers.to_numpy()) > _MILLISECONDS) else numbers
+
+
+def _drawn(pairs: pl.DataFrame, count: int, randomness: Randomness) -> list[pl.DataFrame]:
+    """Some trips of two reports or more, drawn by their ids and not by their places."""
+    key = randomness.key("trips")
+    trips = [trip for trip in pairs.partition_by("trip") if trip.height > 1]
+    return sorted(trips, key=lambda trip: key.digest(trip["trip"][0].encode()))[:count]
+
+
+def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:
+    if noise.zones.needs_receiver and receiver is None:
+        msg = "the noise depends on where each trip is bound for, and the release does not say that"
+        raise InputError(msg)
+    return noise.zones.table(None if receiver is None else (receiver[0], receiver[1]))
+
+
+def _sighted(trip: pl.DataFrame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats, Sighted]:
+    """The true track in the plane of the map, and what is seen of it."""
+    true, shown = (
+        roads.to_plane(trip[f"{side}_latitude"].to_numpy(), trip[f"{side}_longitude"].to_numpy())
+        for side in ("true", "shown")
+    )
+    places = zip(trip["shown_latitude"].to_list(), trip["shown_longitude"].to_list(), strict=True)
+    epsilons, last = [], None
+    for place in places:
+        epsilons.append(zones.epsilon(place, last))
+        last = place
+    time = trip["time"].to_numpy()
+    return true, Sighted(time - time[0], shown, np.array(epsilons))
+
+
+def _off_map(track: Floats, roads: RoadNetwork) -> bool:
+    """Whether a part of a track lies outside of the map."""
+    low, high = roads.plane.min(axis=0), roads.plane.max(axis=0)
+    return bool(((track < low) | (track > high)).any())
+
+
+def _outcome(name: str, rows: Floats) -> TripsOutcome:
+    error, right, seconds, reports = rows.T
+    return TripsOutcome(
+        name,
+        trips=len(rows),
+        reports=int(reports.sum()),
+        error=_mean(error, math.inf),
+        right=_mean(right, 1.0),
+        seconds=float(seconds.mean()),
+    )
+
+
+def _mean(values: Sequence[float] | Floats, most: float) -> Estimate:
+    """A mean over trips, between 0 and ``most``, with its interval."""
+    mean = float(np.mean(values))
+    if len(values) == 1:
+        return Estimate(mean, 0.0, most)
+    reach = _NORMAL_QUANTILE * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+    return Estimate(mean, max(0.0, mean - reach), min(most, mean + reach))

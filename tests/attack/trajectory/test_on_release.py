@@ -1,0 +1,105 @@
+"""Following the trips of a real release on a map."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import voile
+from tests.roads.grids import random_network
+from voile.attack.trajectory.on_release import follow_trips, noise_of
+from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, PlanarLaplace
+from voile.errors import InputError
+from voile.randomness import Randomness
+from voile.roads.ways import Ways
+
+ROADS = random_network(21, size=20).largest_connected()
+
+
+def trips(count: int = 6, reports: int = 12) -> pl.DataFrame:
+    """Trucks that drive shortest ways at 8 m/s and report every 20 s."""
+    ways, rng = Ways(ROADS), np.random.default_rng(22)
+    frames: list[pl.DataFrame] = []
+    while len(frames) < count:
+        way = ways.between(*(int(node) for node in rng.integers(ROADS.nodes, size=2)))
+        if not len(way):
+            continue
+        along = np.concatenate(([0], np.cumsum(np.hypot(*np.diff(ROADS.plane[way], axis=0).T))))
+        at = np.arange(reports) * 20.0 * 8
+        if along[-1] > at[-1]:
+            track = np.stack([np.interp(at, along, ROADS.plane[way, k]) for k in (0, 1)], axis=1)
+            latitude, longitude = ROADS.to_degrees(track)
+            columns = {
+                "trip": f"T{len(frames)}",
+                "time": np.arange(reports) * 20.0 + 1.7e9,
+                "latitude": latitude,
+                "longitude": longitude,
+            }
+            frames.append(pl.DataFrame(columns))
+    return pl.concat(frames)
+
+
+def release_of(frame: pl.DataFrame, **parameters):
+    method = voile.Method("geo-indistinguishability", parameters)
+    plan = voile.Plan(voile.Roles(), method=method, trajectory=voile.TrajectoryColumns())
+    made = voile.make_release(frame, plan, seed=3)
+    return made.release
+
+
+TRIPS = trips()
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kind"),
+    [
+        ({"mechanism": "planar-laplace", "epsilon": 0.02}, PlanarLaplace),
+        ({"mechanism": "correlated-gaussian", "epsilon": 0.02}, CorrelatedGaussian),
+        (
+            {"mechanism": "angle-selection", "epsilon": 0.02, "epsilon_angle": 5},
+            AngleSelection,
+        ),
+    ],
+)
+def test_every_adversary_follows_every_mechanism(parameters, kind):
+    """All trips are followed; the noise is read from the release; errors are about its size."""
+    release = release_of(TRIPS, **parameters)
+    assert isinstance(noise_of(release.method), kind)
+    found = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
+    names = ["none", "median", "smoother", "map-matching", "informed"]
+    assert [one.adversary for one in found] == names
+    assert {(one.trips, one.reports) for one in found} == {(6, 72)}
+    assert 30 < found[0].error.value < 250  # 2 / epsilon is 100 m
+    for one in found:
+        assert one.error.low <= one.error.value <= one.error.high
+        assert 0 <= one.right.low <= one.right.value <= one.right.high <= 1
+
+
+def test_hardly_any_noise_is_seen_through():
+    """With a mean noise of 2 m the informed adversary is within 40 m, and right on most roads."""
+    release = release_of(TRIPS, mechanism="planar-laplace", epsilon=1.0)
+    informed = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))[-1]
+    assert informed.error.value < 40
+    assert informed.right.value > 0.8
+
+
+def test_reports_and_trips_are_limited():
+    """Only so many trips and so many reports of each are followed."""
+    release = release_of(TRIPS, mechanism="planar-laplace", epsilon=0.02)
+    found = follow_trips(release, TRIPS, ROADS, trips=2, reports=5, randomness=Randomness.seeded(1))
+    assert (found[0].trips, found[0].reports) == (2, 10)
+
+
+def test_what_cannot_be_followed_says_so():
+    """Distances instead of positions, other trips, and trips off the map are refused."""
+    release = release_of(TRIPS, mechanism="planar-laplace", epsilon=0.02)
+    away = TRIPS.with_columns(pl.col("latitude") + 3)
+    with pytest.raises(InputError, match="map"):
+        follow_trips(release_of(away, mechanism="planar-laplace", epsilon=0.02), away, ROADS)
+    with pytest.raises(InputError, match="other trips"):
+        follow_trips(release, TRIPS.with_columns(trip=pl.lit("X")), ROADS)
+    distances = release_of(
+        TRIPS, mechanism="remaining-distance", epsilon=0.02, destination=[39.92, 116.32]
+    )
+    with pytest.raises(InputError, match="no positions"):
+        follow_trips(distances, TRIPS, ROADS)
