@@ -175,6 +175,9 @@ def attack(**options: Any) -> None:
         if call.roads:
             _follow(call, new, stage)()
             return
+        if "latitude" in new.roles and not call.attack:
+            msg = "the release shows trips; give a map on which to follow them, with --roads"
+            raise InputError(msg)
         first = None
         if not call.attack:
             first = _difference if new.guarantee.kind == "ke-anonymity" else _identify

@@ -1,0 +1,63 @@
+"""``voile attack --roads`` on a release of trips."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+PLAN = '[method]\nname = "geo-indistinguishability"\nepsilon = 0.05\n'
+NODES = "node_id,lat,lon\n" + "".join(
+    f"{10 * i + j},{39.9 + 0.002 * i:.4f},{116.3 + 0.002 * j:.4f}\n"
+    for i in range(10)
+    for j in range(10)
+)
+EDGES = "source,target,highway\n" + "".join(
+    f"{10 * i + j},{10 * k + m},residential\n"
+    for i in range(10)
+    for j in range(10)
+    for k, m in ((i + 1, j), (i, j + 1), (i - 1, j), (i, j - 1))
+    if 0 <= k < 10 and 0 <= m < 10
+)
+
+
+@pytest.fixture
+def published(desk):
+    """Three trucks along three roads, published; the folder, the trips, the map and its nodes."""
+    rows = ["trip,time,latitude,longitude"]
+    for trip in range(3):
+        for report, along in enumerate(np.linspace(0, 0.016, 12)):
+            place = f"{39.904 + 0.002 * trip:.6f},{116.3 + along:.6f}"
+            rows.append(f"T{trip},{1_700_000_000 + 30 * report},{place}")
+    trips = desk.file("\n".join(rows) + "\n", "trips.csv")
+    folder, _ = desk.publish(trips, "--seed", 3, plan=desk.plan(PLAN), out="moved")
+    return folder, trips, desk.file(EDGES, "edges.csv"), desk.file(NODES, "nodes.csv")
+
+
+def test_trips_are_followed_on_a_map(desk, published):
+    """Five adversaries, each with metres and roads, in text and in JSON; the output is private."""
+    folder, trips, edges, nodes = published
+    call = ("attack", folder, "--against", trips, "--roads", edges, "--nodes", nodes, "--seed", 1)
+    done = desk.run(*call)
+    assert done.status == 0, done.stderr
+    assert done.stdout.startswith("PRIVATE")
+    assert "3 trips of 36 reports" in done.stdout
+    found = desk.run(*call, "--json").document["adversaries"]
+    assert [one["adversary"] for one in found] == [
+        "none", "median", "smoother", "map-matching", "informed",
+    ]  # fmt: skip
+    assert all(one["error_metres"]["value"] < 150 for one in found)
+
+
+def test_what_is_missing_is_said(desk, published):
+    """A map and the original are needed, and a map that is none is refused: exit 2."""
+    folder, trips, edges, _ = published
+    for call, said in (
+        (("--against", trips), "--roads"),
+        (("--roads", edges), "--against"),
+        (("--against", trips, "--roads", edges), "table of nodes"),
+        (("--against", trips, "--roads", trips), "source and target"),
+        (("--against", trips, "--roads", edges, "--link", "trip"), "--link"),
+    ):
+        done = desk.run("attack", folder, *call)
+        assert done.status == 2
+        assert said in done.stderr
