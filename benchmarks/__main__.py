@@ -29,6 +29,9 @@ NAMES = (
     "shuffle",
     "study_grid",
     "shuffle_process",
+    "trucks",
+    "trucks_laws",
+    "trucks_speed",
     "sharing_protocol",
 )
 

@@ -25,7 +25,17 @@ from voile.geodesy import Floats
 from voile.randomness import Randomness
 from voile.roads.network import RoadNetwork
 
-__all__ = ["ATTACKS", "MECHANISMS", "Case", "Found", "attack_all", "movement_of", "recipients_of"]
+__all__ = [
+    "ATTACKS",
+    "MECHANISMS",
+    "RECIPIENTS",
+    "SEED",
+    "Case",
+    "Found",
+    "attack_all",
+    "movement_of",
+    "recipients_of",
+]
 
 SEED = 2023
 ATTACKS = ("none", "median", "smoother", "map matching", "informed")
@@ -43,8 +53,10 @@ MECHANISMS: dict[str, Callable[[Zones], LocationNoise]] = {
 RECIPIENTS = {"remaining distance, 1 recipient": 1, "remaining distance, 3 collude": 3}
 APART = (2_000.0, 8_000.0)
 """Metres from the destination at which colluding recipients are."""
-COARSE = 150.0
-"""Metres: pieces of roads where noise or the way between reports is long."""
+FINE, USUAL, COARSE = 60.0, 100.0, 150.0
+"""Metres: pieces of roads where noise tells more of the position than its size, usually, and where
+noise or the way between reports is long.  Finer ones cost more and find no more."""
+SHARP = ("angle selection, sigma 0.1", "angle selection, sigma 0.25")
 
 
 @dataclass(frozen=True)
@@ -91,7 +103,7 @@ def movement_of(roads: RoadNetwork, drives: Sequence[Drive]) -> Movement:
     return Movement(
         usual=float(now[moves].mean()),
         deviation=float(now[moves].std()),
-        memory=float(-3 * TRACKED / np.log(correlation)),
+        memory=float(-3 * TRACKED / np.log(max(correlation, 0.01))),
         standing=float((now <= 0.7).mean()),
         traffic=dict(zip(roads.classes, traffic / traffic.mean(), strict=True)),
     )
@@ -107,17 +119,15 @@ class _Attacker:
         halves = [
             movement_of(roads, [d for d in drives if self._half[d.user] != half]) for half in (0, 1)
         ]
-        fine, coarse = RoadAdversary(roads), RoadAdversary(roads, piece=COARSE)
-        self._adversaries = {
-            False: [fine.supposing(movement) for movement in halves],
-            True: [coarse.supposing(movement) for movement in halves],
-        }
+        self._adversaries = {}
+        for piece in (FINE, USUAL, COARSE):
+            adversary = RoadAdversary(roads, piece=piece)
+            self._adversaries[piece] = [adversary.supposing(movement) for movement in halves]
 
     def __call__(self, task: tuple[Case, int]) -> Found:
         case, number = task
         drive = self._drives[number]
-        coarse = case.epsilon < 0.002 or case.interval > 60
-        adversary = self._adversaries[coarse][self._half[drive.user]]
+        adversary = self._adversaries[_piece(case)][self._half[drive.user]]
         track, road = (
             drive.track[drive.every(case.interval)],
             drive.road[drive.every(case.interval)],
@@ -174,6 +184,12 @@ def recipients_of(roads: RoadNetwork, end: Floats, count: int, number: int) -> F
 def _trip(roads: RoadNetwork, track: Floats, interval: float, identity: int) -> Trips:
     time, start = np.arange(len(track)) * interval, np.array([0, len(track)])
     return Trips(*roads.to_degrees(track), time, start, np.array([identity], dtype=np.uint64))
+
+
+def _piece(case: Case) -> float:
+    if case.epsilon < 0.002 or case.interval > 60:
+        return COARSE
+    return FINE if case.attack == "informed" and case.mechanism in SHARP else USUAL
 
 
 _attacker: _Attacker | None = None

@@ -36,9 +36,9 @@ TRACKED = 10.0
 LONGEST, SHORTEST, LEAST_METRES = 1_200.0, 600.0, 2_000.0
 GAP = 30.0
 FAST, NEAR, MATCHED = 12.0, 15.0, 20.0
-RECEIVER, PIECE = 15.0, 40.0
+RECEIVER, PIECE = 15.0, 50.0
 """Metres: what positions are off by per axis, and pieces of roads for matching exact tracks."""
-MOST_OF_ONE = 8
+MOST_OF_ONE = 14
 LABELS = ("car", "taxi")
 
 
@@ -81,13 +81,14 @@ def drives(roads: RoadNetwork) -> list[Drive]:
     """All drives, the labelled ones first."""
     found: list[Drive] = []
     taken: Counter[int | str] = Counter()
-    nearby, matcher = NearbyRoads(roads), RoadAdversary(roads, Movement(fastest=40), piece=PIECE)
+    nearby, matcher = NearbyRoads(roads), RoadAdversary(roads, Movement(fastest=30), piece=PIECE)
     for one in sorted(_stretches(roads), key=lambda one: not one.labelled):
         full = taken[one.trip] or taken[one.user] >= MOST_OF_ONE
         if not one.labelled and (full or not one.moves_as_a_car):
             continue
         near = nearby.nearest_in_plane(one.track).distance
-        if not one.labelled and np.median(near) > NEAR:
+        # No road is nearer than the nearest one.
+        if near.mean() > MATCHED or (not one.labelled and np.median(near) > NEAR):
             continue
         error = np.full(len(one.track), RECEIVER)
         time = np.arange(len(one.track)) * TRACKED

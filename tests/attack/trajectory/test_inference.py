@@ -21,7 +21,7 @@ from voile.attack.trajectory.laws import (
     Remembering,
     Turning,
 )
-from voile.attack.trajectory.states import U_TURN, RoadStates
+from voile.attack.trajectory.states import U_TURN, Reach, RoadStates
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.noise import AngleSelection, PlanarLaplace, perturb
 from voile.dp.planar.trips import Trips
@@ -58,13 +58,19 @@ def distances(states: RoadStates) -> np.ndarray:
     return far
 
 
+def row(reach: Reach, piece: int) -> slice:
+    """Where the entries of a piece are."""
+    ((begin,), (end,)) = reach.rows(np.array([piece]))
+    return slice(int(begin), int(end))
+
+
 @pytest.mark.parametrize("limit", [120.0, 400.0, 5_000.0])
 def test_what_is_reached_is_what_a_graph_search_reaches(limit: float) -> None:
     """From each piece, all pieces within the limit with their distances, itself first."""
     states = small_states()
     far, reach = distances(states), states.reach(limit)
     for i in range(len(states)):
-        found = slice(reach.start[i], reach.start[i + 1])
+        found = row(reach, i)
         assert reach.piece[found][0] == i
         assert set(reach.piece[found]) == set(np.flatnonzero(far[i] <= limit))
         assert reach.distance[found] == pytest.approx(far[i, reach.piece[found]], rel=1e-6)
@@ -82,7 +88,7 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
     places = states.middle[[0, -1]] + 700.0
     ways = np.abs(np.random.default_rng(1).normal(900, 200, (REPORTS, 2)))
     ways[2, 1] = 0.0
-    bins = 4096
+    bins = 1024
     turned = wrapped_density((np.arange(bins) + 0.5) / bins * 2 * math.pi, 0.6)
 
     def laplace(path: np.ndarray) -> float:
@@ -113,7 +119,7 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
     return {
         "laplace": (LaplaceNoise(middle, shown, epsilon), laplace),
         "gaussian": (GaussianNoise(middle, shown, scale), gaussian),
-        "turning": (Turning(middle, shown, epsilon, turned), turning),
+        "turning": (Turning(middle, shown, epsilon, 0.6), turning),
         "remembering": (Remembering(middle, shown, scale, kept), remembering),
         "distances": (Distances(middle, places, ways, epsilon), pooled),
     }
@@ -132,7 +138,7 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     # step[v, i, j, w]: from piece i in band v to piece j in band w.
     step = np.zeros((len(start), len(states), len(states), len(start)))
     for i in range(len(states)):
-        part = slice(reach.start[i], reach.start[i + 1])
+        part = row(reach, i)
         place, to = (reach.distance[part] / 10).astype(int), reach.piece[part]
         for v in range(len(start)):
             weight = moves.weights[v, place] * traffic[to]

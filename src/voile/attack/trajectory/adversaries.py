@@ -12,6 +12,7 @@ Cost: that of ``inference``; filters cost next to nothing.
 
 from __future__ import annotations
 
+import copy
 import math
 import time as clock
 from collections.abc import Callable, Sequence
@@ -31,7 +32,6 @@ from voile.attack.trajectory.laws import (
     Turning,
 )
 from voile.attack.trajectory.states import Reach, RoadStates
-from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
@@ -40,9 +40,6 @@ from voile.roads.network import Places, RoadNetwork
 
 __all__ = ["Finding", "RoadAdversary", "Sighted", "share_right"]
 
-_TURN_BINS = 4096
-_MEDIAN_RADIUS = 1.678347
-"""Of planar Laplace noise, times epsilon."""
 _TRACKING_ERROR = 15.0
 """Metres: what exact positions of a receiver are off by."""
 
@@ -82,13 +79,27 @@ class RoadAdversary:
         movement: Movement | None = None,
         *,
         piece: float = 100.0,
-        farthest: float = 1_500.0,
+        farthest: float = 5_000.0,
     ) -> None:
+        """Pieces of roads and the farthest that a truck is looked for after one report, in metres.
+
+        Where reports are 300 s apart, a truck that is not looked for beyond 1,500 m is not found.
+        """
         self._roads = roads
-        self._movement = movement or Movement()
         self._farthest = farthest
         self._reaches: dict[float, Reach] = {}
         self.states = RoadStates.of(roads, piece)
+        self._suppose(movement or Movement())
+
+    def supposing(self, movement: Movement) -> RoadAdversary:
+        """The same adversary who supposes other movements; both share what they know of the map."""
+        other = copy.copy(self)
+        other._suppose(movement)
+        return other
+
+    def _suppose(self, movement: Movement) -> None:
+        self._movement = movement
+        self._traffic = self.states.length * movement.traffic_of(self._roads)[self.states.edge]
 
     @cached_property
     def _nearby(self) -> NearbyRoads:
@@ -134,7 +145,7 @@ class RoadAdversary:
         longest = float(np.diff(time).max(initial=0.0))
         reach = self._reach(min(self._farthest, max(200.0, self._movement.reach(longest))))
         started = clock.process_time()
-        posterior = infer(time, law, reach, self._movement)
+        posterior = infer(time, law, reach, self._movement, self._traffic)
         position = self._positions(posterior)
         road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
         return Finding(position, road, clock.process_time() - started, posterior.lost)
@@ -150,10 +161,7 @@ class RoadAdversary:
         # A truck is somewhere on its piece, not in the middle: per axis, in metres.
         blur = float(np.median(self.states.length)) / math.sqrt(24)
         if isinstance(noise, AngleSelection):
-            turns = (np.arange(_TURN_BINS) + 0.5) / _TURN_BINS * 2 * math.pi
-            seen_from = float(np.median(_MEDIAN_RADIUS / epsilon))
-            deviation = math.hypot(noise.deviation, math.sqrt(2) * blur / seen_from)
-            return Turning(middle, shown, epsilon, wrapped_density(turns, deviation))
+            return Turning(middle, shown, epsilon, noise.deviation, blur)
         if isinstance(noise, CorrelatedGaussian):
             scale = np.array([gaussian_scale(float(e)) for e in epsilon])
             kept = np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau)

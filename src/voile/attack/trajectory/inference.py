@@ -3,11 +3,12 @@
 What it does: the posterior over pieces of roads at each report, by the forward-backward algorithm
 of a hidden Markov model.
 
-Model: a truck moves from piece to piece by a law of distances along the roads (``Movement``); its
-reports follow the mechanism's own law (``laws``).  Where noise is drawn afresh, a report depends on
-the piece alone.  Where noise remembers, its density given the report before depends on both pieces,
-because either noise follows from the piece and the published position; such factors are taken for
-every pair of pieces in consecutive reports.
+Model: a truck moves from piece to piece by a law of distances along the roads (``Movement``), which
+depends on how fast it was before: a state is a piece with a band of speeds.  Its reports follow the
+mechanism's own law (``laws``).  Where noise is drawn afresh, a report depends on the piece alone.
+Where noise remembers, its density given the report before depends on both pieces, because either
+noise follows from the piece and the published position; such factors are taken for every pair of
+pieces in consecutive reports.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 5, argues with an adversary who averages; this one knows the mechanism.
@@ -17,49 +18,128 @@ Claim: exact for the model, but for pieces whose probability given the reports s
 inference begins anew there, and says so.
 
 Cost: for a active pieces in each of n reports and b pieces in reach of each, O(n a b) twice, 10 to
-20 ns a pair.
+20 ns a pair.  Bands of speeds cost little: a distance belongs to one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 from voile.attack.trajectory.laws import Factors, NoiseLaw, pair_factor
 from voile.attack.trajectory.states import Reach
 from voile.geodesy import Floats
-from voile.roads.network import Places
+from voile.roads.network import Places, RoadNetwork
 
-__all__ = ["IGNORED", "Movement", "Posterior", "infer"]
+__all__ = ["IGNORED", "Movement", "Moves", "Posterior", "infer"]
 
-IGNORED = 1e-9
+IGNORED = 1e-6
 _BIN = 10.0
 """Metres: distances along roads are told apart to this."""
+_BANDS = np.array([0.0, 3.0, 6.0, 9.0, 12.0, 16.0])
+"""m/s: where bands of speeds begin that are told apart; one more, the first, is for standing."""
+_BAND_SPEEDS = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.0, 19.0])
+"""m/s: what stands for each band."""
+
+TRAFFIC: Mapping[str, float] = MappingProxyType(
+    {
+        "motorway": 4.0,
+        "trunk": 4.0,
+        "primary": 2.5,
+        "secondary": 1.5,
+        "tertiary": 0.8,
+        "motorway_link": 1.4,
+        "trunk_link": 1.3,
+        "primary_link": 1.5,
+        "secondary_link": 2.0,
+        "tertiary_link": 2.0,
+        "unclassified": 0.1,
+        "residential": 0.1,
+        "service": 0.08,
+        "living_street": 0.04,
+    }
+)
+"""Time that cars spend on a metre of road of OpenStreetMap's classes: 90 drives in Beijing."""
 
 
 @dataclass(frozen=True)
 class Movement:
-    """How far trucks get: what the adversary supposes of speeds along the roads, in m/s."""
+    """How far trucks get: what the adversary supposes of speeds along the roads, in m/s.
 
-    usual: float = 8.0
+    The speed of a truck that moves is normal, around a mean between the speed before and the usual
+    one, as in a first-order autoregressive process; whether it stands is remembered for a while.
+    """
+
+    usual: float = 10.0
     deviation: float = 6.0
-    fastest: float = 25.0
-    standing: float = 0.15
+    memory: float = 120.0
+    """Seconds in which the correlation of speeds falls to 1 / e; 0 if speeds do not remember."""
+    fastest: float = 28.0
+    standing: float = 0.08
     """The probability of standing still from one report to the next."""
+    stop: float = 35.0
+    """Seconds in which the correlation of standing falls to 1 / e."""
+    traffic: Mapping[str, float] = field(default_factory=lambda: TRAFFIC)
+    """How much is driven on a metre of road of each class, in any unit; classes unnamed count 1."""
 
     def reach(self, elapsed: float) -> float:
         """The farthest that a truck gets in some seconds, in metres."""
         return self.fastest * elapsed
 
-    def weights(self, elapsed: float, limit: float) -> Floats:
-        """Weights of the bins of distances up to a limit; the last has all that is farther."""
-        middle = (np.arange(int(limit / _BIN) + 2) + 0.5) * _BIN
-        speed = middle / max(elapsed, 1e-3)
-        bell = np.exp(-0.5 * ((speed - self.usual) / self.deviation) ** 2)
-        return np.where(speed <= max(self.fastest, _BIN / max(elapsed, 1e-3)), 0.02 + bell, 0.0)
+    def traffic_of(self, roads: RoadNetwork) -> Floats:
+        """How much is driven on a metre of each edge, shape (e,)."""
+        if roads.class_of is None:
+            return np.ones(roads.edges)
+        return np.array([self.traffic.get(name, 1.0) for name in roads.classes])[roads.class_of]
+
+    def first(self) -> Floats:
+        """The probability of each band of speeds before the first report, shape (v,)."""
+        bell = np.exp(-0.5 * ((_BAND_SPEEDS[1:] - self.usual) / self.deviation) ** 2)
+        return np.concatenate(([self.standing], (1 - self.standing) * bell / bell.sum()))
+
+    def moves(self, elapsed: float, limit: float, coarseness: float = 0.0) -> Moves:
+        """The law of moves within some seconds, for distances up to a limit.
+
+        ``coarseness`` is the standard deviation, in metres, by which the distance between pieces is
+        off the one that was driven.
+        """
+        elapsed = max(elapsed, 1e-3)
+        speed = (np.arange(int(limit / _BIN) + 2) + 0.5) * _BIN / elapsed
+        own, blur = self.deviation**2, (coarseness / elapsed) ** 2
+        # What is seen of the speed before is off by as much as what is seen of this one.
+        kept = _kept(elapsed, self.memory) * own / (own + blur)
+        mean = self.usual + kept * (_BAND_SPEEDS - self.usual)
+        deviation = math.sqrt((own + blur) * (1 - kept * kept))
+        bell = np.exp(-0.5 * ((speed - mean[:, np.newaxis]) / deviation) ** 2)
+        possible = speed <= max(self.fastest, _BIN / elapsed)
+        stays = _kept(elapsed, self.stop)
+        standing = np.full(len(_BAND_SPEEDS), self.standing * (1 - stays))
+        standing[0] += stays
+        band = np.searchsorted(_BANDS, speed, side="right")
+        return Moves(np.where(possible, 0.02 + bell, 0.0), standing, band)
+
+
+@dataclass(frozen=True, eq=False)
+class Moves:
+    """How far a truck gets between two reports, by the band of its speed before: v bands."""
+
+    weights: Floats
+    """Shape (v, bins): of distances for a truck that moves; the last bin has all beyond."""
+    standing: Floats
+    """Shape (v,): the probability of standing still."""
+    band: Places
+    """Shape (bins,): the band of speeds that a distance belongs to; standing is band 0."""
+
+
+def _kept(elapsed: float, memory: float) -> float:
+    return math.exp(-elapsed / memory) if memory > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,38 +154,64 @@ class Posterior:
     """At how many reports the inference began anew."""
 
 
-def infer(time: Floats, law: NoiseLaw, reach: Reach, movement: Movement) -> Posterior:
-    """The posterior at each of n reports; ``time`` (n,) in seconds."""
-    steps = _Steps(reach, movement)
+def infer(
+    time: Floats, law: NoiseLaw, reach: Reach, movement: Movement, traffic: Floats | None = None
+) -> Posterior:
+    """The posterior at each of n reports.
+
+    ``time`` (n,) in seconds; ``traffic`` (s,) is how much is driven on each piece, in any unit, the
+    same on all if it is not given.
+    """
+    if traffic is None:
+        traffic = np.ones(len(reach))
+    steps = _Steps(reach, movement, traffic)
+    first = movement.first()
     factors = [law.factors(i) for i in range(len(time))]
-    filtered = [_normalized(factors[0].density)]
+    filtered = [_anew(factors[0], traffic, first)]
     lost = 0
     for i in range(1, len(time)):
         ahead = steps.forward(filtered[-1], float(time[i] - time[i - 1]), factors[i - 1 : i + 1])
-        if not ahead.any():
-            ahead, lost = factors[i].density, lost + 1
-        filtered.append(_normalized(ahead))
-    after = np.ones(len(reach.start) - 1)
+        if not len(ahead.piece):
+            ahead, lost = _anew(factors[i], traffic, first), lost + 1
+        filtered.append(ahead)
+    after = np.ones(filtered[-1].chance.shape)
     pieces: list[Places] = []
     probabilities: list[Floats] = []
     for i in range(len(time) - 1, -1, -1):
-        joint = filtered[i] * after
-        if not joint.any():
-            joint = filtered[i]
-        active = np.flatnonzero(joint)
-        pieces.append(active)
-        probabilities.append(joint[active] / joint[active].sum())
+        now = filtered[i]
+        joint = (now.chance * after).sum(axis=1)
+        if not joint.any():  # the inference began anew at the next report
+            joint = now.chance.sum(axis=1)
+        pieces.append(now.piece[joint > 0])
+        probabilities.append(joint[joint > 0] / joint.sum())
         if i:
             elapsed = float(time[i] - time[i - 1])
-            after = steps.backward(filtered[i - 1], after, elapsed, factors[i - 1 : i + 1])
+            later = _Belief(now.piece, after)
+            after = steps.backward(filtered[i - 1], later, elapsed, factors[i - 1 : i + 1])
     return Posterior(pieces[::-1], probabilities[::-1], lost)
 
 
-def _normalized(belief: Floats) -> Floats:
-    """A belief that sums to 1, without what is ignored; 0 everywhere where it is."""
-    kept = np.where(belief > IGNORED * belief.max(), belief, 0.0)
-    total = kept.sum()
-    return np.asarray(kept / total if total > 0 else kept)
+@dataclass(frozen=True, eq=False)
+class _Belief:
+    """Which pieces are believed in, given the reports so far."""
+
+    piece: Places
+    """Shape (a,), ascending."""
+    chance: Floats
+    """Shape (a, v): of each piece with each band of speeds; sums to 1."""
+
+
+def _believed(piece: Places, chance: Floats) -> _Belief:
+    """A belief that sums to 1, without what is ignored; without pieces if nothing is possible."""
+    each = chance.max(axis=1, initial=0.0)
+    kept = each > IGNORED * each.max(initial=0.0)
+    return _Belief(piece[kept], chance[kept] / chance[kept].sum())
+
+
+def _anew(factors: Factors, traffic: Floats, first: Floats) -> _Belief:
+    """The belief after one report alone."""
+    piece = np.flatnonzero(factors.density)
+    return _believed(piece, (factors.density * traffic)[piece, np.newaxis] * first)
 
 
 @dataclass(eq=False)
@@ -114,88 +220,140 @@ class _Steps:
 
     reach: Reach
     movement: Movement
-    _laws: dict[float, tuple[Floats, Floats]] = field(default_factory=dict)
+    traffic: Floats
+    _laws: dict[float, tuple[Moves, Floats]] = field(default_factory=dict)
 
-    def forward(self, belief: Floats, elapsed: float, factors: Sequence[Factors]) -> Floats:
-        """The belief after a report, not normalized."""
-        return self._carry(_forward, belief, elapsed, factors)
+    def forward(self, belief: _Belief, elapsed: float, factors: Sequence[Factors]) -> _Belief:
+        """The belief after a report."""
+        before, now = factors
+        near = _Near.of(now, self.traffic)
+        carried = np.zeros((len(near.piece), belief.chance.shape[1]))
+        graph, law = self._paths(belief.piece), self._law(elapsed, belief.piece)
+        _forward(belief.piece, belief.chance, graph, law, near.arrays, _pair(before, now), carried)
+        return _believed(near.piece, carried)
 
     def backward(
-        self, belief: Floats, after: Floats, elapsed: float, factors: Sequence[Factors]
+        self, belief: _Belief, later: _Belief, elapsed: float, factors: Sequence[Factors]
     ) -> Floats:
         """How likely later reports are from each piece that is believed in, up to a factor."""
-        carried = self._carry(_backward, belief, elapsed, factors, after)
+        before, now = factors
+        near = _Near.of(now, self.traffic)
+        carried = np.zeros(belief.chance.shape)
+        graph, law = self._paths(belief.piece), self._law(elapsed, belief.piece)
+        after = np.zeros((len(near.piece), later.chance.shape[1]))
+        after[near.slot[later.piece]] = later.chance
+        _backward(belief.piece, after, graph, law, near.arrays, _pair(before, now), carried)
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
-    def _carry(
-        self,
-        loop: Callable[..., None],
-        belief: Floats,
-        elapsed: float,
-        factors: Sequence[Factors],
-        *after: Floats,
-    ) -> Floats:
-        before, now = factors
-        weights, totals = self._law(elapsed)
-        carried = np.zeros(len(belief))
-        arrays = (self.reach.start, self.reach.piece, self.reach.distance)
-        pair = (now.kind, now.memory, now.precision, now.turns, before.noise, now.noise)
-        active = np.flatnonzero(belief)
-        moves = (weights, totals, self.movement.standing)
-        loop(active, belief, *after, arrays, moves, now.density, pair, carried)
-        return carried
+    def _paths(self, piece: Places) -> tuple[Any, ...]:
+        rows = self.reach.rows(piece)
+        return *rows, self.reach.piece, self.reach.distance
 
-    def _law(self, elapsed: float) -> tuple[Floats, Floats]:
-        """Weights of distances, and their sum over what each piece reaches."""
+    def _law(self, elapsed: float, piece: Places) -> tuple[Any, ...]:
+        """Moves, and for some pieces the sum of weights over what each reaches."""
         if elapsed not in self._laws:
-            weights = self.movement.weights(elapsed, self.reach.limit)
-            totals = np.empty(len(self.reach.start) - 1)
-            _total(self.reach.start, self.reach.distance, weights, totals)
-            self._laws[elapsed] = weights, totals
-        return self._laws[elapsed]
+            moves = self.movement.moves(elapsed, self.reach.limit, self.reach.coarseness)
+            self._laws[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
+        moves, totals = self._laws[elapsed]
+        new = piece[totals[piece, 0] == 0]
+        if len(new):
+            _total(new, self._paths(new), moves.weights, self.traffic, totals)
+        return moves.weights, moves.standing, moves.band, totals[piece]
 
 
-@njit(cache=True, nogil=True)
-def _total(start, distance, weights, totals):  # type: ignore[no-untyped-def]
-    for i in range(len(start) - 1):
-        total = 0.0
-        for k in range(start[i], start[i + 1]):
-            total += weights[int(distance[k] / 10.0)]
-        totals[i] = total
+@dataclass(frozen=True, eq=False)
+class _Near:
+    """The pieces that a report may be from."""
+
+    piece: Places
+    """Shape (m,), ascending."""
+    slot: NDArray[np.int32]
+    """Shape (s,): the place of each piece among these, or -1."""
+    density: Floats
+    """Shape (m,)."""
+    traffic: Floats
+
+    @classmethod
+    def of(cls, factors: Factors, traffic: Floats) -> _Near:
+        piece = np.flatnonzero(factors.density)
+        slot = np.full(len(traffic), -1, dtype=np.int32)
+        slot[piece] = np.arange(len(piece), dtype=np.int32)
+        return cls(piece, slot, factors.density[piece], traffic[piece])
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        """For compiled loops: places, and how likely pieces are to arrive and to stay on."""
+        return self.slot, self.density * self.traffic, self.density
+
+
+def _pair(before: Factors, now: Factors) -> tuple[Any, ...]:
+    return now.kind, now.memory, now.precision, now.turns, before.noise, now.noise
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward(active, belief, reach, moves, density, pair, carried):  # type: ignore[no-untyped-def]
-    start, piece, distance = reach
-    weights, totals, standing = moves
-    for i in active:
-        moving = (1 - standing) / totals[i]
-        for k in range(start[i], start[i + 1]):
-            j = piece[k]
-            if density[j] > 0:
-                chance = moving * weights[int(distance[k] / 10.0)]
-                if k == start[i]:
-                    chance += standing
-                if chance > 0:
-                    carried[j] += belief[i] * chance * density[j] * pair_factor(pair, i, j)
+def _total(active, graph, weights, traffic, totals):  # type: ignore[no-untyped-def]
+    begin, end, piece, distance = graph
+    driven = np.zeros(weights.shape[1])
+    for a, i in enumerate(active):
+        driven[:] = 0.0
+        for k in range(begin[a], end[a]):
+            driven[int(distance[k] / 10.0)] += traffic[piece[k]]
+        for v in range(len(weights)):
+            total = 0.0
+            for b in range(len(driven)):
+                total += weights[v, b] * driven[b]
+            totals[i, v] = total
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _backward(  # type: ignore[no-untyped-def] # noqa: PLR0913
-    active, belief, after, reach, moves, density, pair, carried
-):
-    start, piece, distance = reach
-    weights, totals, standing = moves
-    for i in active:
-        moving = (1 - standing) / totals[i]
-        total = 0.0
-        for k in range(start[i], start[i + 1]):
+def _forward(active, belief, graph, law, near, pair, carried):  # type: ignore[no-untyped-def]
+    begin, end, piece, distance = graph
+    weights, standing, band, totals = law
+    slot, arriving, staying = near
+    chance = np.empty(weights.shape[1])
+    for a, i in enumerate(active):
+        chance[:] = 0.0
+        stays = 0.0
+        for v in range(len(standing)):
+            if belief[a, v] > 0:
+                stays += belief[a, v] * standing[v]
+                moves = belief[a, v] * (1 - standing[v]) / totals[a, v]
+                for b in range(len(chance)):
+                    chance[b] += moves * weights[v, b]
+        if slot[i] >= 0:
+            carried[slot[i], 0] += stays * staying[slot[i]] * pair_factor(pair, i, i)
+        for k in range(begin[a], end[a]):
             j = piece[k]
-            if density[j] > 0 and after[j] > 0:
-                chance = moving * weights[int(distance[k] / 10.0)]
-                if k == start[i]:
-                    chance += standing
-                if chance > 0:
-                    total += chance * density[j] * after[j] * pair_factor(pair, i, j)
-        carried[i] = total
+            at = slot[j]
+            if at >= 0:
+                b = int(distance[k] / 10.0)
+                if chance[b] > 0:
+                    factor = arriving[at] * pair_factor(pair, i, j)
+                    carried[at, band[b]] += chance[b] * factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _backward(active, after, graph, law, near, pair, carried):  # type: ignore[no-untyped-def]
+    begin, end, piece, distance = graph
+    weights, standing, band, totals = law
+    slot, arriving, staying = near
+    later = np.empty(weights.shape[1])
+    for a, i in enumerate(active):
+        later[:] = 0.0
+        for k in range(begin[a], end[a]):
+            j = piece[k]
+            at = slot[j]
+            if at >= 0:
+                b = int(distance[k] / 10.0)
+                if after[at, band[b]] > 0:
+                    factor = arriving[at] * pair_factor(pair, i, j)
+                    later[b] += factor * after[at, band[b]]
+        stays = 0.0
+        if slot[i] >= 0:
+            stays = staying[slot[i]] * pair_factor(pair, i, i) * after[slot[i], 0]
+        for v in range(len(standing)):
+            total = 0.0
+            for b in range(len(later)):
+                total += weights[v, b] * later[b]
+            carried[a, v] = standing[v] * stays + (1 - standing[v]) * total / totals[a, v]

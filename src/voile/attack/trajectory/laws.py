@@ -14,11 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 from numba import njit
 
+from voile.dp.planar.angles import wrapped_density
 from voile.geodesy import Floats
 
 __all__ = [
@@ -36,7 +38,8 @@ __all__ = [
 FAINT = 1e-12
 _ALONE, _TURNING, _REMEMBERING = range(3)
 _NOTHING = np.zeros((1, 2))
-_LEVEL = np.ones(1)
+_LEVEL = np.ones((1, 1))
+_TURNS, _SHARPNESS = 1024, 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +54,13 @@ class Factors:
     precision: float = 0.0
     """Half the inverse variance of what is new in remembering noise."""
     turns: Floats = field(default_factory=lambda: _LEVEL)
-    """Shape (b,): density of a turn in b equal parts of the circle, for turning noise."""
+    """Shape (q, b): for turning noise, the density of a turn in b equal parts of the circle.
+
+    By how much of what is seen of a turn is the mechanism's own, in q equal steps up to all.
+    """
     noise: Floats = field(default_factory=lambda: _NOTHING)
-    """Shape (s, 2): the noise from each piece, or its direction in turns, as pairs need it."""
+    """Shape (s, 2), as pairs need it: the noise from each piece; or its direction in turns, and the
+    variance of that because a truck is not in the middle, in units of the variance of a turn."""
 
 
 class NoiseLaw(Protocol):
@@ -69,7 +76,9 @@ def pair_factor(pair: Any, i: int, j: int) -> float:
     kind, memory, precision, turns, before, now = pair
     if kind == _TURNING:
         turn = now[j, 0] - before[i, 0]
-        return float(turns[int((turn - math.floor(turn)) * len(turns)) % len(turns)])
+        place = int((turn - math.floor(turn)) * turns.shape[1]) % turns.shape[1]
+        own = 1 / (1 + before[i, 1] + now[j, 1])
+        return float(turns[int(own * (len(turns) - 1) + 0.5), place])
     if kind == _REMEMBERING:
         east = now[j, 0] - memory * before[i, 0]
         north = now[j, 1] - memory * before[i, 1]
@@ -105,7 +114,7 @@ class GaussianNoise:
     def factors(self, report: int) -> Factors:
         """The law of a report."""
         noise = (self.shown[report] - self.middle) / self.scale[report]
-        return Factors(_relative(-0.5 * (noise**2).sum(axis=1)))
+        return Factors(_relative(-0.5 * _square(noise)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,16 +148,29 @@ class Turning:
     middle: Floats
     shown: Floats
     epsilon: Floats
-    turn_density: Floats
-    """Shape (b,): of the turn in each of b equal parts of the circle, from 0; any unit."""
+    deviation: float
+    """Of a turn, in radians."""
+    blur: float = 0.0
+    """Metres per axis by which a truck may be off the middle of its piece."""
 
     def factors(self, report: int) -> Factors:
         """The law of a report, given the one before."""
         noise = self.shown[report] - self.middle
-        density = _relative(-self.epsilon[report] * np.hypot(noise[:, 0], noise[:, 1]))
-        direction = np.arctan2(noise[:, :1], noise[:, 1:]) / (2 * math.pi)
+        radius = np.hypot(noise[:, 0], noise[:, 1])
+        density = _relative(-self.epsilon[report] * radius)
+        direction = np.arctan2(noise[:, 0], noise[:, 1]) / (2 * math.pi)
+        # Seen from nearby, the direction to a truck that is off the middle is off by more.
+        unsure = (self.blur / np.maximum(radius, self.blur + 1e-9) / self.deviation) ** 2
         kind = _TURNING if report else _ALONE
-        return Factors(density, kind, turns=self.turn_density, noise=direction)
+        pairs = np.stack((direction, unsure), axis=1)
+        return Factors(density, kind, turns=self._turns, noise=pairs)
+
+    @cached_property
+    def _turns(self) -> Floats:
+        """Densities of turns for each share of the mechanism's own variance in what is seen."""
+        angle = (np.arange(_TURNS) + 0.5) / _TURNS * 2 * math.pi
+        own = np.maximum(np.arange(_SHARPNESS), 0.5) / (_SHARPNESS - 1)
+        return np.stack([wrapped_density(angle, self.deviation / math.sqrt(o)) for o in own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,7 +189,7 @@ class Remembering:
     def factors(self, report: int) -> Factors:
         """The law of a report, given the one before."""
         noise = self.shown[report] - self.middle
-        deviations = (noise**2).sum(axis=1) / self.scale[report] ** 2
+        deviations = _square(noise) / self.scale[report] ** 2
         if not report:
             return Factors(_relative(-0.5 * deviations), noise=noise)
         # The law given the noise before is a factor of pairs; alone, only the impossible is out.
@@ -179,7 +201,16 @@ class Remembering:
         return Factors(possible, _REMEMBERING, memory, float(0.5 / variance), noise=noise)
 
 
+def _square(vectors: Floats) -> Floats:
+    """Squared lengths of s vectors; written out, which is five times as fast as a sum of pairs."""
+    east, north = vectors.T
+    return np.asarray(east * east + north * north)
+
+
 def _relative(log_density: Floats) -> Floats:
     """Densities relative to the largest; 0 for the faint ones."""
-    density = np.exp(log_density - log_density.max())
-    return np.where(density >= FAINT, density, 0.0)
+    log_density = log_density - log_density.max()
+    clear = log_density >= math.log(FAINT)
+    density = np.zeros(len(log_density))
+    density[clear] = np.exp(log_density[clear])
+    return density

@@ -1,0 +1,123 @@
+"""Moving ten million positions, and one at a time in a live stream."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from time import process_time
+
+import numpy as np
+
+from benchmarks.record import Measurement, Table, Target
+from benchmarks.timing import in_turn, seconds_text
+from voile.dp.planar.noise import (
+    AngleSelection,
+    CorrelatedGaussian,
+    Live,
+    LocationNoise,
+    PlanarLaplace,
+    perturb,
+)
+from voile.dp.planar.trips import Trips
+from voile.dp.planar.zones import Zones
+from voile.randomness import Randomness
+
+__all__ = ["run"]
+
+ROWS = int(os.environ.get("VOILE_BENCHMARK_ROWS", "4_000_000"))
+CALLS = 20_000
+REPORTS, GAP = 40, 30.0
+SEED, ROUNDS = 2023, 5
+MOST_NANOSECONDS, MOST_RATIO, MOST_MICROSECONDS = 100, 3.0, 20
+ZONES = Zones([0.005], [1.0])
+NOISES: tuple[LocationNoise, ...] = (
+    PlanarLaplace(ZONES),
+    AngleSelection(ZONES, 0.25),
+    CorrelatedGaussian(ZONES, 120.0),
+)
+
+
+def run() -> Measurement:
+    """Each mechanism on a table and in a stream, beside numpy drawing the same numbers."""
+    key = Randomness.seeded(SEED).key("trips")
+    trips, generator = _trips(), np.random.default_rng(SEED)
+
+    def numpy_laplace() -> object:
+        return generator.gamma(2.0, 200.0, ROWS), generator.uniform(0.0, 2 * np.pi, ROWS)
+
+    def numpy_normal() -> object:
+        return generator.normal(size=ROWS), generator.normal(size=ROWS)
+
+    def numpy_angles() -> object:
+        return generator.gamma(2.0, 200.0, ROWS), generator.normal(size=ROWS)
+
+    plain = {
+        "planar-laplace": numpy_laplace,
+        "angle-selection": numpy_angles,
+        "correlated-gaussian": numpy_normal,
+    }
+    sides: dict[str, Callable[[], object]] = {}
+    for noise in NOISES:
+        perturb(noise, trips, key)  # compiled before it is timed
+        sides[noise.name] = lambda noise=noise: perturb(noise, trips, key)
+        sides[f"numpy for {noise.name}"] = plain[noise.name]
+    seconds = in_turn(sides, {}, ROUNDS, process_time)
+    live = {noise.name: _live(noise) for noise in NOISES}
+    lines = []
+    for noise in NOISES:
+        ours, bare = seconds[noise.name], seconds[f"numpy for {noise.name}"]
+        lines.append(
+            [noise.name, seconds_text(ours / ROWS), seconds_text(bare / ROWS),
+             f"{ours / bare:.2f}", seconds_text(live[noise.name])]
+        )  # fmt: skip
+    first = NOISES[0].name
+    each, ratio = seconds[first] / ROWS * 1e9, seconds[first] / seconds[f"numpy for {first}"]
+    return Measurement(
+        question="What does it cost to move a position, in tables and in live streams?",
+        data=f"{ROWS:,} positions in trips of {REPORTS} reports near 40 degrees north",
+        seeds=f"{SEED}",
+        protocol="processor seconds in one process, ours and numpy's draw of as many numbers "
+        f"(gamma and uniform, gamma and normal, two normal) in turn, medians of {ROUNDS}; ours "
+        f"draws, moves on the ellipsoid and is a function of key, trip and report. Streams: "
+        f"{CALLS:,} calls",
+        answer=f"Planar Laplace noise takes {each:.0f} ns a position in a table, {ratio:.2f} times "
+        "what numpy takes for its gamma and uniform numbers alone, and "
+        f"{live[first] * 1e6:.1f} \u00b5s a report in a stream.",
+        targets=[
+            *(Target(f"{noise.name}, a position in a table", f"under {MOST_NANOSECONDS} ns",
+                     f"{seconds[noise.name] / ROWS * 1e9:.0f} ns",
+                     seconds[noise.name] / ROWS * 1e9 < MOST_NANOSECONDS) for noise in NOISES),
+            Target("planar-laplace against numpy's gamma and uniform draw",
+                   f"at most {MOST_RATIO:g} times", f"{ratio:.2f} times", ratio <= MOST_RATIO),
+            *(Target(f"{name}, a call of the live object", f"under {MOST_MICROSECONDS} \u00b5s",
+                     f"{taken * 1e6:.1f} \u00b5s", taken * 1e6 < MOST_MICROSECONDS)
+              for name, taken in live.items()),
+        ],
+        tables=[
+            Table("A position",
+                  ("mechanism", "in a table", "numpy's draw", "ratio", "live"), lines),
+        ],
+    )  # fmt: skip
+
+
+def _trips() -> Trips:
+    generator = np.random.default_rng(SEED)
+    count = ROWS // REPORTS
+    latitude = 39.9 + generator.uniform(-0.1, 0.1, count * REPORTS)
+    longitude = 116.4 + generator.uniform(-0.1, 0.1, count * REPORTS)
+    time, start = np.tile(np.arange(REPORTS) * GAP, count), np.arange(count + 1) * REPORTS
+    return Trips(latitude, longitude, time, start, np.arange(count).astype(np.uint64))
+
+
+def _live(noise: LocationNoise) -> float:
+    """Processor seconds of one call."""
+    stream = Live(noise, Randomness.seeded(SEED).key("trips"), 7)
+    stream.report(39.9, 116.4, 0.0)
+
+    def report_all() -> None:
+        for i in range(1, CALLS + 1):
+            stream.report(39.9, 116.4, clock[0] + i * GAP)
+        clock[0] += CALLS * GAP
+
+    clock = [0.0]
+    return in_turn({"live": report_all}, {}, 3, process_time)["live"] / CALLS

@@ -1,0 +1,52 @@
+"""Pictures of paths on maps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.roads.grids import random_network
+from voile.roads.drawing import ATTRIBUTION, DrawnPath, draw_paths
+
+
+def paths(count: int) -> list[DrawnPath]:
+    line = np.linspace([-300.0, -200.0], [300.0, 250.0], 5)
+    return [DrawnPath(f"path {number}", line + 20 * number) for number in range(count)]
+
+
+def test_a_picture_names_its_paths_and_whose_map_it_is(tmp_path: Path) -> None:
+    """Every path is in the legend, with a bar for the scale, north, and the attribution."""
+    file = tmp_path / "map.svg"
+    draw_paths(file, random_network(5, size=8), paths(6), "six paths")
+    text = file.read_text(encoding="utf-8")
+    for said in (
+        *(f"path {number}" for number in range(6)),
+        "six paths",
+        ATTRIBUTION,
+        "100 m",
+        "N",
+    ):
+        assert f">{said}<" in text
+
+
+def test_the_same_picture_is_the_same_file(tmp_path: Path) -> None:
+    """No date and no random names."""
+    for name in ("one.svg", "two.svg"):
+        draw_paths(tmp_path / name, random_network(5, size=8), paths(2))
+    assert (tmp_path / "one.svg").read_bytes() == (tmp_path / "two.svg").read_bytes()
+
+
+def test_a_picture_becomes_a_png_by_its_name(tmp_path: Path) -> None:
+    """Even of one point."""
+    file = tmp_path / "map.png"
+    draw_paths(file, random_network(5, size=8), [DrawnPath("here", np.zeros((1, 2)))])
+    assert file.read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("count", [0, 7])
+def test_too_few_or_too_many_paths_are_refused(tmp_path: Path, count: int) -> None:
+    """Nothing to draw, or too much to be told apart."""
+    with pytest.raises(ValueError, match="1 to 6 paths"):
+        draw_paths(tmp_path / "map.svg", random_network(5, size=8), paths(count))
