@@ -40,6 +40,8 @@ from voile.roads.network import Places, RoadNetwork
 
 __all__ = ["Finding", "RoadAdversary", "Sighted", "share_right"]
 
+_SHORTEST = 200.0
+"""Metres: a truck is looked for at least this far."""
 _TRACKING_ERROR = 15.0
 """Metres: what exact positions of a receiver are off by."""
 
@@ -143,7 +145,7 @@ class RoadAdversary:
     def follow(self, time: Floats, law: NoiseLaw) -> Finding:
         """The inference with any law of noise."""
         longest = float(np.diff(time).max(initial=0.0))
-        reach = self._reach(min(self._farthest, max(200.0, self._movement.reach(longest))))
+        reach = self._reach(min(self._farthest, max(_SHORTEST, self._movement.reach(longest))))
         started = clock.process_time()
         posterior = infer(time, law, reach, self._movement, self._traffic)
         position = self._positions(posterior)
@@ -169,6 +171,9 @@ class RoadAdversary:
         return LaplaceNoise(middle, shown, epsilon)
 
     def _reach(self, limit: float) -> Reach:
+        # Rounded up by at most a fifth, so that trips of different gaps share what was found.
+        steps = math.ceil(math.log(limit / _SHORTEST) / math.log(1.2) - 1e-9)
+        limit = min(self._farthest, _SHORTEST * 1.2**steps)
         if limit not in self._reaches:
             self._reaches[limit] = self.states.reach(limit)
         return self._reaches[limit]

@@ -41,6 +41,8 @@ from voile.roads.network import Places, RoadNetwork
 __all__ = ["IGNORED", "Movement", "Moves", "Posterior", "infer"]
 
 IGNORED = 1e-6
+_LAWS = 8
+"""For how many different times between reports the law of moves is kept."""
 _BIN = 10.0
 """Metres: distances along roads are told apart to this."""
 _BANDS = np.array([0.0, 3.0, 6.0, 9.0, 12.0, 16.0])
@@ -66,7 +68,8 @@ TRAFFIC: Mapping[str, float] = MappingProxyType(
         "living_street": 0.04,
     }
 )
-"""Time that cars spend on a metre of road of OpenStreetMap's classes: 90 drives in Beijing."""
+"""Time that cars spend on a metre of road of OpenStreetMap's classes, roughly, by 89 drives in
+Beijing; classes that were hardly driven on are set to what their neighbours suggest."""
 
 
 @dataclass(frozen=True)
@@ -253,6 +256,8 @@ class _Steps:
     def _law(self, elapsed: float, piece: Places) -> tuple[Any, ...]:
         """Moves, and for some pieces the sum of weights over what each reaches."""
         if elapsed not in self._laws:
+            if len(self._laws) == _LAWS:  # times may be irregular, and each takes memory
+                del self._laws[next(iter(self._laws))]
             moves = self.movement.moves(elapsed, self.reach.limit, self.reach.coarseness)
             self._laws[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
         moves, totals = self._laws[elapsed]
