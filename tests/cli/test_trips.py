@@ -60,7 +60,7 @@ def test_csv(desk, mechanism):
     assert done.document["decision"]["trips"] == 2
     text = (folder / "data.csv").read_text() + (folder / "release.json").read_text()
     assert "Wilhelmina" not in text
-    assert "48.8566" not in text
+    assert "48.8566," not in text
 
 
 def test_parquet(desk):
