@@ -7,8 +7,9 @@ that attacks and releases can be put side by side.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import stdev
 from typing import Any, Self
 
 __all__ = ["AttackOutcome", "Estimate", "Target"]
@@ -19,7 +20,7 @@ _NORMAL_QUANTILE = 1.959963984540054
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean of numbers between 0 and 1, and an interval of confidence 95 %."""
+    """A mean, of numbers in 0 to 1 unless said otherwise, and an interval of confidence 95 %."""
 
     value: float
     low: float
@@ -41,6 +42,19 @@ class Estimate:
         reach = math.sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
         # The interval holds the mean; only rounding can say otherwise, at 0 and at 1.
         return cls(mean, max(0.0, min(centre - reach, mean)), min(1.0, max(centre + reach, mean)))
+
+    @classmethod
+    def of_units(cls, values: Sequence[float], most: float = math.inf) -> Self:
+        """The mean over units, such as trips, whose own means lie between 0 and ``most``.
+
+        By the normal law over units, for what is measured within one unit is not independent.  One
+        unit alone tells nothing of the others: between 0 and ``most``.
+        """
+        mean = math.fsum(values) / len(values)
+        if len(values) == 1:
+            return cls(mean, 0.0, most)
+        reach = _NORMAL_QUANTILE * stdev(values) / math.sqrt(len(values))
+        return cls(mean, max(0.0, mean - reach), min(most, mean + reach))
 
     def document(self) -> dict[str, float]:
         """The estimate for JSON."""

@@ -356,8 +356,9 @@ class _People:
 
 
 def _people_of(path: Path, plan: Plan | None) -> Any:
-    texts = [name for name, column in plan.columns.items() if column.type == "text"] if plan else []
-    return read_frame(path, missing=plan.missing if plan else (), texts=texts).frame
+    if plan is None:
+        return read_frame(path).frame
+    return read_frame(path, missing=plan.missing, texts=plan.texts).frame
 
 
 def _knowledge(call: _Call, name: str, new: Release, people: _People) -> dict[str, Any]:

@@ -154,6 +154,11 @@ class Plan:
         """Columns that a table is read with: those that may be published, and trajectories."""
         return (*self.roles.published, *(self.trajectory.names if self.trajectory else ()))
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Columns whose values are texts, whatever they look like."""
+        return tuple(name for name, column in self.columns.items() if column.type == "text")
+
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
         known = list(columns)

@@ -41,7 +41,7 @@ def read_original(source: Any, plan: Plan) -> Original:
     if not isinstance(source, str | Path):
         frame, _ = from_native(source)
         return Original(frame)
-    read = read_frame(Path(source), missing=plan.missing, columns=_named(plan), texts=_texts(plan))
+    read = read_frame(Path(source), missing=plan.missing, columns=_named(plan), texts=plan.texts)
     return Original(read.frame, read.notes)
 
 
@@ -51,11 +51,6 @@ def names_of_columns(source: Any) -> list[str]:
         return list(list_columns(Path(source)))
     frame, _ = from_native(source)
     return list(frame.columns)
-
-
-def _texts(plan: Plan) -> tuple[str, ...]:
-    """Columns whose values are texts, whatever they look like."""
-    return tuple(name for name, column in plan.columns.items() if column.type == "text")
 
 
 def fingerprint(source: Any) -> str:

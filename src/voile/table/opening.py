@@ -93,7 +93,7 @@ def _source_of(
         path,
         missing=plan.missing,
         columns=[*plan.used, *([record_key] if record_key else [])],
-        texts=[name for name, column in plan.columns.items() if column.type == "text"],
+        texts=plan.texts,
     )
     return _FrameColumns(read.frame, tuple(listed), "csv", read.notes)
 

@@ -15,8 +15,7 @@ Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +36,6 @@ from voile.table.frames import from_native
 
 __all__ = ["TripsOutcome", "follow_trips", "noise_of"]
 
-_NORMAL_QUANTILE = 1.959963984540054
 _MILLISECONDS = 1e11
 """Larger numbers are milliseconds since 1970."""
 _ADVERSARIES = ("none", "median", "smoother", "map-matching", "informed")
@@ -226,16 +224,7 @@ def _outcome(name: str, rows: Floats) -> TripsOutcome:
         name,
         trips=len(rows),
         reports=int(reports.sum()),
-        error=_mean(error, math.inf),
-        right=_mean(right, 1.0),
+        error=Estimate.of_units(error.tolist()),
+        right=Estimate.of_units(right.tolist(), most=1.0),
         seconds=float(seconds.mean()),
     )
-
-
-def _mean(values: Sequence[float] | Floats, most: float) -> Estimate:
-    """A mean over trips, between 0 and ``most``, with its interval."""
-    mean = float(np.mean(values))
-    if len(values) == 1:
-        return Estimate(mean, 0.0, most)
-    reach = _NORMAL_QUANTILE * float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    return Estimate(mean, max(0.0, mean - reach), min(most, mean + reach))
