@@ -54,7 +54,7 @@ def run() -> Measurement:
         targets=[
             Target("mean displacement times epsilon, furthest from 2 of ten epsilons",
                    f"within {STANDARD_ERRORS:g} standard errors", f"{worst:.1f} standard errors",
-                   worst <= STANDARD_ERRORS),
+                   bool(worst <= STANDARD_ERRORS)),
         ],
         tables=[
             Table("Displacement (the seed's Table 2), metres",
