@@ -134,16 +134,23 @@ class Live:
         """Epsilon, per metre, that the next report will have if the truck is there."""
         return self._zones.epsilon((latitude, longitude), self._last)
 
-    def report(self, latitude: float, longitude: float, time: float) -> Position:
+    def report(
+        self, latitude: float, longitude: float, time: float, number: int | None = None
+    ) -> Position:
         """The position to publish for a true one; ``time`` in seconds.
 
-        Raises ``ValueError`` where time runs backwards.
+        ``number`` is the report's own, which chooses its noise: the next one (None), or any later
+        one, such as that of a time slot.  A stream that is resumed from a state that lags behind
+        then never draws the same noise for another position.
+
+        Raises ``ValueError`` where time or numbers run backwards.
         """
-        if not time >= self._time:
-            msg = "the time of a report lies before that of the report before it"
+        number = self._count if number is None else number
+        if not time >= self._time or number < self._count:
+            msg = "a report lies before the one that was made before it"
             raise ValueError(msg)
         noise = self._noise
-        first = self._count * noise.blocks
+        first = number * noise.blocks
         blocks = [self._key.block(self._identity, first + i) for i in range(noise.blocks)]
         words = [(np.uint64(low), np.uint64(high)) for low, high in blocks]
         new_latitude, new_longitude, self._memory = step(
@@ -156,7 +163,7 @@ class Live:
             words[0],
             words[-1],
         )
-        self._last, self._time, self._count = (new_latitude, new_longitude), time, self._count + 1
+        self._last, self._time, self._count = (new_latitude, new_longitude), time, number + 1
         return self._last
 
 

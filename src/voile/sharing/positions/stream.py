@@ -1,0 +1,119 @@
+"""One truck's positions as they come: perturb, price, remember.
+
+Guarantee: the reports of one day (UTC) together are mu-Gaussian-differentially private for any two
+trajectories of the truck that are nowhere more than ``distance`` metres apart, with the mu that the
+stream adds up, whoever sees whichever levels.  Times of reports are not protected.
+
+The noise of a report is a function of the truck's key, the level and the report's slot.  A state
+that is lost, or older than the last report, therefore never makes one noise serve two positions;
+it makes the noise of later reports more independent, and dearer.
+
+The state is as secret as the key: with it and the published position goes the true one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from voile.dp.planar.costs import gaussian_epsilon, squared_mu
+from voile.dp.planar.noise import Live
+from voile.errors import RefusedError
+from voile.randomness import Key
+from voile.sharing.positions.levels import Levels
+from voile.sharing.protocol import Position, day_of
+
+__all__ = ["BudgetSpentError", "PositionStream"]
+
+
+class BudgetSpentError(RefusedError):
+    """The truck has spent what it may spend on this day; the next day it goes on."""
+
+
+class PositionStream:
+    """The positions of one truck.  Not to be shared between threads.
+
+    ``budget`` is the epsilon of one day at ``delta`` for trajectories ``distance`` metres apart;
+    None: as much as comes, accounted all the same.
+    """
+
+    def __init__(
+        self,
+        levels: Levels,
+        key: Key,
+        *,
+        distance: float = 100.0,
+        delta: float = 1e-5,
+        budget: float | None = None,
+        state: bytes | None = None,
+    ) -> None:
+        held: Mapping[str, Any] = json.loads(state) if state else {}
+        streams = held.get("levels", ({}, {}, {}))
+        self._levels = levels
+        self._distance, self._delta, self._budget = distance, delta, budget
+        self._lives = [
+            Live(noise, key, identity, state=kept)
+            for identity, (noise, kept) in enumerate(zip(levels.noises(), streams, strict=True))
+        ]
+        self._time: float | None = held.get("time")
+        self._day: int = held.get("day", -1)
+        self._spent: float = held.get("spent", 0.0)
+
+    @property
+    def state(self) -> bytes:
+        """What the stream needs to go on elsewhere; secret."""
+        held = {
+            "levels": [live.state for live in self._lives],
+            "time": self._time,
+            "day": self._day,
+            "spent": self._spent,
+        }
+        return json.dumps(held, separators=(",", ":")).encode()
+
+    @property
+    def time(self) -> float | None:
+        """The time of the last position; None before the first."""
+        return self._time
+
+    @property
+    def epsilon(self) -> float:
+        """What the day of the last report has cost up to it."""
+        return gaussian_epsilon(math.sqrt(self._spent), self._delta)
+
+    def report(
+        self, latitude: float, longitude: float, time: float, slot: int
+    ) -> tuple[Position, ...]:
+        """The positions of all levels to publish in a slot, for a true one at ``time``.
+
+        Raises ``BudgetSpentError``, and ``ValueError`` unless time and slots move forward.
+        """
+        if self._time is not None and not time > self._time:
+            msg = "the time of a position is not later than that of the one before it"
+            raise ValueError(msg)
+        spent = self._cost(time) + (self._spent if self._day == day_of(slot) else 0.0)
+        if self._budget is not None and not self._fits(spent):
+            msg = "the budget of the truck for this day is spent"
+            raise BudgetSpentError(msg)
+        positions, place = [], (latitude, longitude)
+        for live, epsilon in zip(self._lives, self._levels.epsilons, strict=True):
+            place = live.report(*place, time, number=slot)
+            positions.append(Position(*place, int(time), epsilon))
+        self._time, self._day, self._spent = time, day_of(slot), spent
+        return tuple(positions)
+
+    def _cost(self, time: float) -> float:
+        """Mu squared that a report at ``time`` adds: that of the near level, since it tells all."""
+        epsilon = self._levels.epsilons[0]
+        times = [time] if self._time is None else [self._time, time]
+        costs = squared_mu(
+            np.full(len(times), epsilon), np.array(times), self._distance, self._levels.tau
+        )
+        return float(costs[-1] - (costs[0] if len(costs) > 1 else 0.0))
+
+    def _fits(self, spent: float) -> bool:
+        assert self._budget is not None
+        return gaussian_epsilon(math.sqrt(spent), self._delta) <= self._budget
