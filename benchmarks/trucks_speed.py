@@ -63,15 +63,16 @@ def run() -> Measurement:
         sides[f"numpy for {noise.name}"] = plain[noise.name]
     seconds = in_turn(sides, {}, ROUNDS, process_time)
     live = {noise.name: _live(noise) for noise in NOISES}
-    lines = []
+    lines, ratios = [], {}
     for noise in NOISES:
         ours, bare = seconds[noise.name], seconds[f"numpy for {noise.name}"]
+        ratios[noise.name] = ours / bare
         lines.append(
             [noise.name, seconds_text(ours / ROWS), seconds_text(bare / ROWS),
-             f"{ours / bare:.2f}", seconds_text(live[noise.name])]
+             f"{ratios[noise.name]:.2f}", seconds_text(live[noise.name])]
         )  # fmt: skip
     first = NOISES[0].name
-    each, ratio = seconds[first] / ROWS * 1e9, seconds[first] / seconds[f"numpy for {first}"]
+    each = seconds[first] / ROWS * 1e9
     return Measurement(
         question="What does it cost to move a position, in tables and in live streams?",
         data=f"{ROWS:,} positions in trips of {REPORTS} reports near 40 degrees north",
@@ -80,15 +81,17 @@ def run() -> Measurement:
         f"(gamma and uniform, gamma and normal, two normal) in turn, medians of {ROUNDS}; ours "
         f"draws, moves on the ellipsoid and is a function of key, trip and report. Streams: "
         f"{CALLS:,} calls",
-        answer=f"Planar Laplace noise takes {each:.0f} ns a position in a table, {ratio:.2f} times "
+        answer=f"Planar Laplace noise takes {each:.0f} ns a position in a table, "
+        f"{ratios[first]:.2f} times "
         "what numpy takes for its gamma and uniform numbers alone, and "
         f"{live[first] * 1e6:.1f} \u00b5s a report in a stream.",
         targets=[
             *(Target(f"{noise.name}, a position in a table", f"under {MOST_NANOSECONDS} ns",
                      f"{seconds[noise.name] / ROWS * 1e9:.0f} ns",
                      seconds[noise.name] / ROWS * 1e9 < MOST_NANOSECONDS) for noise in NOISES),
-            Target("planar-laplace against numpy's gamma and uniform draw",
-                   f"at most {MOST_RATIO:g} times", f"{ratio:.2f} times", ratio <= MOST_RATIO),
+            *(Target(f"{noise.name} against numpy's draw", f"at most {MOST_RATIO:g} times",
+                     f"{ratios[noise.name]:.2f} times", ratios[noise.name] <= MOST_RATIO)
+              for noise in NOISES),
             *(Target(f"{name}, a call of the live object", f"under {MOST_MICROSECONDS} \u00b5s",
                      f"{taken * 1e6:.1f} \u00b5s", taken * 1e6 < MOST_MICROSECONDS)
               for name, taken in live.items()),

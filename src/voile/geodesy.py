@@ -37,6 +37,13 @@ _ECCENTRICITY2 = _FLATTENING * (2 - _FLATTENING)
 _RADIANS = math.pi / 180
 _DIRECTIONS = 1024
 _MASK = _DIRECTIONS - 1
+_DIRECTION = 2 * math.pi / _DIRECTIONS
+# Reciprocals, because a division takes as long as four products.
+_TURN, _DEGREES, _PER_METRE = 1 / 360, 180 / math.pi, 1 / _EQUATORIAL
+_MERIDIAN = 1 / (_EQUATORIAL * (1 - _ECCENTRICITY2))
+_THIRD_TERM, _FIFTH_TERM = -1 / 6, 1 / 120
+_FOURTH_TERM, _SIXTH_TERM = -1 / 24, 1 / 720
+_THIRD, _SIXTH = 1 / 3, 1 / 6
 _SINES, _COSINES = (
     function(2 * math.pi * np.arange(_DIRECTIONS) / _DIRECTIONS) for function in (np.sin, np.cos)
 )
@@ -52,10 +59,10 @@ def sine_cosine(turns: float) -> tuple[float, float]:
     """
     steps = turns * _DIRECTIONS
     place = int(steps) - (steps < 0)  # the library's floor is slower
-    angle = (steps - place) * (2 * math.pi / _DIRECTIONS)
+    angle = (steps - place) * _DIRECTION
     square = angle * angle
-    sine = angle * (1 - square * (1 - square / 20) / 6)
-    cosine = 1 - square * (1 - square / 12 * (1 - square / 30)) / 2
+    sine = angle * (1 + square * (_THIRD_TERM + square * _FIFTH_TERM))
+    cosine = 1 - square * (0.5 + square * (_FOURTH_TERM + square * _SIXTH_TERM))
     table_sine, table_cosine = _SINES[place & _MASK], _COSINES[place & _MASK]
     return (
         table_sine * cosine + table_cosine * sine,
@@ -74,19 +81,20 @@ def _radii(latitude: float, north: float) -> tuple[float, float]:
 @njit(cache=True, nogil=True, error_model="numpy")
 def displaced(latitude: float, longitude: float, east: float, north: float) -> tuple[float, float]:
     """The position some metres east and north of another; for compiled loops."""
-    sine, cosine = sine_cosine(latitude / 360)
+    sine, cosine = sine_cosine(latitude * _TURN)
     # sin^2 at the middle of the step, without another sine.
-    middle = sine * sine + (north / _EQUATORIAL) * sine * cosine
+    middle = sine * sine + (north * _PER_METRE) * sine * cosine
     shrink = 1 - _ECCENTRICITY2 * middle
-    across = _EQUATORIAL / math.sqrt(shrink)
-    up, right = north * shrink / (across * (1 - _ECCENTRICITY2)), east / across
+    root = math.sqrt(shrink)
+    up, right = north * _MERIDIAN * shrink * root, east * _PER_METRE * root
     square = up * up + right * right
     if square < _SHORT**2 and cosine > _FAR_FROM_POLES:
-        tangent = sine / cosine
+        secant = 1 / cosine
+        tangent = sine * secant
         steep = tangent * tangent
-        climb = up - right * right * (tangent / 2 + up * (1 + 3 * steep) / 6)
-        turn = 1 + up * tangent + (up * up * (1 + 3 * steep) - right * right * steep) / 3
-        new_latitude, turn = latitude + climb / _RADIANS, turn * right / cosine
+        climb = up - right * right * (tangent * 0.5 + up * (1 + 3 * steep) * _SIXTH)
+        turn = 1 + up * tangent + (up * up * (1 + 3 * steep) - right * right * steep) * _THIRD
+        new_latitude, turn = latitude + climb * _DEGREES, turn * right * secant
     elif square == 0:
         return latitude, longitude
     else:
@@ -94,8 +102,8 @@ def displaced(latitude: float, longitude: float, east: float, north: float) -> t
         reach, drop = math.sin(arc) / arc, math.cos(arc)
         height = min(1.0, max(-1.0, sine * drop + cosine * reach * up))
         turn = math.atan2(reach * right, cosine * drop - sine * reach * up)
-        new_latitude = math.asin(height) / _RADIANS
-    new_longitude = longitude + turn / _RADIANS
+        new_latitude = math.asin(height) * _DEGREES
+    new_longitude = longitude + turn * _DEGREES
     if not -180 <= new_longitude < 180:
         new_longitude = (new_longitude + 180) % 360 - 180
     return new_latitude, new_longitude

@@ -1,7 +1,9 @@
-"""Publishers that die: ``python crashes.py FOLDER points`` or ``... FOLDER random KILLS SEED``.
+"""Publishers that die: ``python crashes.py FOLDER WHAT points`` or ``... WHAT random KILLS SEED``.
 
-Forks a publisher of the next release of one series for each death, then looks at what it left:
-nothing or a whole release at its place, and a sound ledger that knows every release there is.
+WHAT is ``series``, releases of one growing table, or ``trips``, releases of one fleet whose trips
+have budgets.  Forks a publisher of the next release for each death, then looks at what it left:
+nothing or a whole release at its place, and a sound ledger that knows every release there is, and
+has charged its trips.
 The parent never touches a row, because compiled thread pools do not survive a fork.
 Prints JSON: what each death left, and what went wrong.
 """
@@ -14,16 +16,19 @@ import random
 import signal
 import sys
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from voile.cli.main import main as voile
-from voile.ledger import Ledger, records
+from voile.ledger import Ledger, fleets, records
 from voile.publish.ke_anonymity.static import optimal_blocks
+from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release import folder as release_folder
+from voile.schema.plan import parse_plan
 from voile.study import run
 from voile.table.polars_published import PolarsPublished
 from voile.table.shuffling import permute_within_runs
@@ -39,7 +44,17 @@ k = 3
 e = 20
 series = "s"
 """
-ROWS = 400
+TRIPS_PLAN = """
+[method]
+name = "geo-indistinguishability"
+mechanism = "planar-laplace"
+epsilon = 0.005
+fleet = "vans"
+budget = 1000000
+"""
+ROWS, TRIPS = 400, 8
+COST = ROWS / TRIPS * 0.005 * 100
+"""What a release costs each trip: reports times epsilon times 100 m."""
 DIED = 77
 
 
@@ -94,12 +109,15 @@ POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
 class Series:
     """One series, its publishers and what they leave."""
 
+    plan = PLAN
+    table = "age,salary\n" + "".join(f"{i % 60},{i * 37 % 1000}\n" for i in range(ROWS))
+    points = POINTS
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ledger = folder / "ledger.db"
-        (folder / "plan.toml").write_text(PLAN)
-        rows = "".join(f"{i % 60},{i * 37 % 1000}\n" for i in range(ROWS))
-        (folder / "people.csv").write_text(f"age,salary\n{rows}")
+        (folder / "plan.toml").write_text(self.plan)
+        (folder / "table.csv").write_text(self.table)
         self.faults: list[str] = []
         self.releases: list[Path] = []
 
@@ -111,8 +129,8 @@ class Series:
         try:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             if point:
-                setattr(*POINTS[point])
-            place = [str(self.folder / n) for n in ("people.csv", "plan.toml", name, "ledger.db")]
+                setattr(*self.points[point])
+            place = [str(self.folder / n) for n in ("table.csv", "plan.toml", name, "ledger.db")]
             table, plan, out, ledger = place
             voile(["publish", table, "--plan", plan, "--out", out, "--ledger", ledger])
         except SystemExit as leave:
@@ -151,6 +169,12 @@ class Series:
             self.faults.append(f"{name}: an undisturbed publisher failed")
         return time.monotonic() - started
 
+    def ready(self) -> None:
+        """Compile, or load what was compiled, once and not in every child."""
+        optimal_blocks(np.arange(9), 2, 1)
+        key = Randomness.seeded(1).key("x")
+        permute_within_runs(np.arange(4, dtype=np.int32), np.array([4]), key)
+
     def groups(self) -> int:
         """How many kinds of grouping the releases show; it must be one, for the rows are one."""
         shown = set()
@@ -160,10 +184,50 @@ class Series:
         return len(shown)
 
 
+class Fleet(Series):
+    """The releases of one fleet; each of its trips is in all of them."""
+
+    plan = TRIPS_PLAN
+    table = "trip,time,latitude,longitude\n" + "".join(
+        f"T{i % TRIPS},{1_700_000_000 + i},{48.8 + i / 10_000},2.35\n" for i in range(ROWS)
+    )
+    points = POINTS | {"inside the transaction": (fleets, "charge", dying(fleets.charge))}
+
+    def versions(self) -> int:
+        """How many releases the ledger has charged."""
+        state = Ledger(self.ledger).fleet("vans")
+        return len(state.entries) if state else 0
+
+    def look(self, name: str) -> bool:
+        """The same, and that the trips of every release there is have paid for it."""
+        there = super().look(name)
+        state = Ledger(self.ledger).fleet("vans") if self.ledger.exists() else None
+        charged = [entry.release_id for entry in state.entries] if state else []
+        for out in self.releases:
+            if json.loads((out / "release.json").read_text())["release_id"] not in charged:
+                self.faults.append(f"{name}: the trips of {out.name} have not paid for it")
+        spent = state.spent.epsilon if state else np.zeros(TRIPS)
+        if len(spent) != TRIPS or not np.allclose(spent, COST * len(charged)):
+            self.faults.append(f"{name}: {len(charged)} releases are charged, and not their cost")
+        return there
+
+    def ready(self) -> None:
+        """Compile, or load what was compiled."""
+        publisher_of(parse_plan(tomllib.loads(self.plan)).method).get_ready()
+
+    def groups(self) -> int:
+        """Every release draws anew, so no two show the same; 1 if that is so."""
+        shown = {(out / "data.csv").read_text() for out in self.releases}
+        return 1 if len(shown) == len(self.releases) else 0
+
+
+SUBJECTS = {"series": Series, "trips": Fleet}
+
+
 def die_at_points(series: Series) -> dict[str, object]:
     """One death at each point; the next publisher, and at last an undisturbed one, goes on."""
     left = {}
-    for point in POINTS:
+    for point in series.points:
         known = series.versions() if series.ledger.exists() else 0
         _, status = os.waitpid(series.fork(point, point), 0)
         if os.waitstatus_to_exitcode(status) != DIED:
@@ -195,11 +259,9 @@ def die_at_random(series: Series, kills: int, seed: int) -> dict[str, object]:
 
 
 def main() -> None:
-    folder, mode, *numbers = sys.argv[1:]
-    # Compile, or load what was compiled, once and not in every child.
-    optimal_blocks(np.arange(9), 2, 1)
-    permute_within_runs(np.arange(4, dtype=np.int32), np.array([4]), Randomness.seeded(1).key("x"))
-    series = Series(Path(folder))
+    folder, subject, mode, *numbers = sys.argv[1:]
+    series = SUBJECTS[subject](Path(folder))
+    series.ready()
     found = (
         die_at_points(series)
         if mode == "points"

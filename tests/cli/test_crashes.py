@@ -19,9 +19,13 @@ def crashes(folder, *mode):
     return json.loads(done.stdout)
 
 
-def test_deaths_at_every_step(tmp_path):
-    """A publisher that dies leaves nothing, or a ledger that knows of a release, at every step."""
-    found = crashes(tmp_path, "points")
+@pytest.mark.parametrize("what", ["series", "trips"])
+def test_deaths_at_every_step(tmp_path, what):
+    """A publisher that dies leaves nothing, or a ledger that knows of a release, at every step.
+
+    Of trips it knows what they spent: no release appears that they have not paid for.
+    """
+    found = crashes(tmp_path, what, "points")
     assert found["faults"] == []
     assert found["groupings"] == 1
     left = {point: (f["committed"], f["released"]) for point, f in found["left"].items()}
@@ -40,9 +44,13 @@ def test_deaths_at_every_step(tmp_path):
 
 
 @pytest.mark.slow
-def test_deaths_at_random(tmp_path):
-    """A publisher killed at any instant leaves nothing or a whole release that the ledger knows."""
-    found = crashes(tmp_path, "random", "60", "5")
+@pytest.mark.parametrize("what", ["series", "trips"])
+def test_deaths_at_random(tmp_path, what):
+    """A publisher killed at any instant leaves nothing or a whole release that the ledger knows.
+
+    Of trips the ledger knows what they spent, too.
+    """
+    found = crashes(tmp_path, what, "random", "60", "5")
     assert found["faults"] == []
     assert found["groupings"] == 1
     assert found["counts"]["nothing"] > 0

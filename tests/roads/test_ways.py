@@ -11,7 +11,6 @@ import pytest
 import shapely
 
 from tests.roads.grids import random_network
-from voile.roads.density import radius_of_roads
 from voile.roads.nearest import NearbyRoads
 from voile.roads.network import RoadNetwork
 from voile.roads.ways import Ways
@@ -107,23 +106,6 @@ def test_the_nodes_of_a_way_are_joined_and_no_way_is_shorter() -> None:
                 continue
             pairs = pairwise(int(node) for node in way)
             assert sum(steps[pair] for pair in pairs) == pytest.approx(least[a][b])
-
-
-def test_the_radius_of_roads_holds_so_many_and_no_fewer() -> None:
-    """At 20 places the radius holds exactly 12 roads, counting two directions once."""
-    roads = random_network(8)
-    lines = segments(roads)
-    twin = roads.reverse
-    once = (twin < 0) | (twin > np.arange(roads.edges))
-    points = np.random.default_rng(9).uniform(roads.plane.min(0), roads.plane.max(0), (20, 2))
-    for point, radius in zip(points, radius_of_roads(roads, points, 12), strict=True):
-        far = np.sort(shapely.distance(shapely.Point(point), lines)[once])
-        assert radius == pytest.approx(far[11])
-
-
-def test_too_few_roads_give_the_largest_radius() -> None:
-    """Where there are fewer roads than asked for, the radius is the most that is allowed."""
-    assert list(radius_of_roads(random_network(8), np.zeros((1, 2)), 10_000, 3_000)) == [3_000]
 
 
 def test_the_plane_and_the_globe_agree() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from voile.errors import PlanError
@@ -60,3 +62,13 @@ def test_a_plan_in_python():
     """The columns are a part of the plan, checked against its roles."""
     with pytest.raises(PlanError, match="give it one role"):
         Plan(Roles(keep=("trip",)), trajectory=TrajectoryColumns())
+
+
+def test_maps_are_looked_for_in_the_folder_of_the_plan():
+    """A map and its nodes, unless they say from the root where they are; no other method's keys."""
+    method = {**GEO, "roads": "city.osm", "roads_nodes": "/maps/nodes.csv"}
+    parameters = parse_plan({"method": method}, "plans").method.parameters
+    assert Path(parameters["roads"]) == Path("plans/city.osm")
+    assert parameters["roads_nodes"] == "/maps/nodes.csv"
+    other = parse_plan({"method": {"name": "ke-anonymity", "roads": "city.osm"}}, "plans")
+    assert other.method.parameters == {"roads": "city.osm"}

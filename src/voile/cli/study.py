@@ -98,6 +98,11 @@ def _tell(study: Study, out: str) -> None:
         say(f"{out}/private/record.json: the record, which must stay private.")
     if study.no_report:
         say(f"No report was drawn: {study.no_report}.")
+    if "latitude" in release.roles:
+        say(
+            "Adversaries who follow trips need a map: voile attack "
+            f"{out}/release --against INPUT --roads MAP"
+        )
     if not release.publishable:
         say("Made with a seed: NOT fit for publication.")
 

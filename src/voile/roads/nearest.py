@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -19,7 +20,7 @@ from numba import njit
 from voile.geodesy import Floats
 from voile.roads.network import Places, RoadNetwork
 
-__all__ = ["NearbyRoads", "Nearest"]
+__all__ = ["NearbyRoads", "Nearest", "cells_around", "distance_to_segment"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +55,11 @@ class NearbyRoads:
             self._segments, self._corner, cell, self._shape, self._start[:-1].copy(), self._members
         )
 
+    @property
+    def grid(self) -> tuple[Any, ...]:
+        """Segments, corner, cell, shape, where each cell's members start, and they; for loops."""
+        return self._segments, self._corner, self._cell, self._shape, self._start, self._members
+
     def nearest(self, latitude: Floats, longitude: Floats) -> Nearest:
         """The nearest edge to each of n positions, which may lie off the map."""
         return self.nearest_in_plane(self._roads.to_plane(latitude, longitude))
@@ -62,18 +68,16 @@ class NearbyRoads:
         """The same for points of the network's plane, shape (n, 2)."""
         edge = np.empty(len(points), dtype=np.int64)
         along, distance = np.empty((2, len(points)))
-        grid = (self._segments, self._corner, self._cell, self._shape, self._start, self._members)
-        _nearest(points, grid, edge, along, distance)
+        _nearest(points, self.grid, edge, along, distance)
         return Nearest(edge, along, distance)
 
     def within(self, point: tuple[float, float], radius: float) -> Places:
         """The edges that come within ``radius`` metres of a point of the plane, ascending."""
-        grid = (self._segments, self._corner, self._cell, self._shape, self._start, self._members)
         found = np.empty(256, dtype=np.int64)
-        count = _within(point, radius, grid, found)
+        count = _within(point, radius, self.grid, found)
         if count > len(found):
             found = np.empty(count, dtype=np.int64)
-            count = _within(point, radius, grid, found)
+            count = _within(point, radius, self.grid, found)
         return np.unique(found[:count])
 
 
@@ -92,7 +96,7 @@ def _passes(segment: Floats, corner, cell, column, row) -> bool:  # type: ignore
     """Whether a segment comes within half a cell's diagonal of the middle of a cell."""
     middle_x = corner[0] + (column + 0.5) * cell
     middle_y = corner[1] + (row + 0.5) * cell
-    distance, _ = _to_segment(middle_x, middle_y, segment)
+    distance, _ = distance_to_segment(middle_x, middle_y, segment)
     return bool(distance <= cell * 0.7072)
 
 
@@ -119,7 +123,7 @@ def _fill_cells(segments, corner, cell, shape, free, members):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True)
-def _to_segment(x: float, y: float, segment: Floats) -> tuple[float, float]:
+def distance_to_segment(x: float, y: float, segment: Floats) -> tuple[float, float]:
     """Distance to a segment, and the metres along it at which it is nearest."""
     east, north = segment[2] - segment[0], segment[3] - segment[1]
     length = math.sqrt(east * east + north * north)
@@ -152,7 +156,7 @@ def _nearest(points, grid, edges, along, distance):  # type: ignore[no-untyped-d
                     place = c * shape[1] + r
                     for k in range(start[place], start[place + 1]):
                         edge = members[k]
-                        far, here = _to_segment(x, y, segments[edge])
+                        far, here = distance_to_segment(x, y, segments[edge])
                         if far < best or (far == best and edge < chosen):
                             best, chosen, at = far, edge, here
             reach += 1
@@ -160,19 +164,26 @@ def _nearest(points, grid, edges, along, distance):  # type: ignore[no-untyped-d
 
 
 @njit(cache=True, nogil=True)
-def _within(point, radius, grid, found):  # type: ignore[no-untyped-def]
-    """Edges within a radius, those of several cells repeatedly; how many, though few may fit."""
-    segments, corner, cell, shape, start, members = grid
-    count = 0
+def cells_around(point, radius, corner, cell, shape):  # type: ignore[no-untyped-def]
+    """The cells that a circle may touch, first and last in both directions."""
     low_x = max(int((point[0] - radius - corner[0]) // cell), 0)
     high_x = min(int((point[0] + radius - corner[0]) // cell), shape[0] - 1)
     low_y = max(int((point[1] - radius - corner[1]) // cell), 0)
     high_y = min(int((point[1] + radius - corner[1]) // cell), shape[1] - 1)
+    return low_x, high_x, low_y, high_y
+
+
+@njit(cache=True, nogil=True)
+def _within(point, radius, grid, found):  # type: ignore[no-untyped-def]
+    """Edges within a radius, those of several cells repeatedly; how many, though few may fit."""
+    segments, corner, cell, shape, start, members = grid
+    count = 0
+    low_x, high_x, low_y, high_y = cells_around(point, radius, corner, cell, shape)
     for column in range(low_x, high_x + 1):
         for row in range(low_y, high_y + 1):
             place = column * shape[1] + row
             for k in range(start[place], start[place + 1]):
-                far, _ = _to_segment(point[0], point[1], segments[members[k]])
+                far, _ = distance_to_segment(point[0], point[1], segments[members[k]])
                 if far <= radius:
                     if count < len(found):
                         found[count] = members[k]

@@ -9,6 +9,7 @@ scale from there: 25 km away lengths across are off by 3 parts in a million.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -88,6 +89,18 @@ class RoadNetwork:
         place = np.minimum(np.searchsorted(key[order], back), self.edges - 1)
         found = order[place]
         return np.where(key[found] == back, found, -1)
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells maps apart by where their roads lie: SHA-256, hexadecimal.
+
+        Of the edges in order, each as the latitude and the longitude of both ends, in millionths of
+        a degree, 32-bit little-endian.
+        """
+        sides = self.latitude, self.longitude
+        ends = [side[at] for at in (self.source, self.target) for side in sides]
+        micro = np.rint(np.stack(ends, axis=1) * 1e6).astype("<i4")
+        return hashlib.sha256(micro.tobytes()).hexdigest()
 
     def to_plane(self, latitude: Floats, longitude: Floats) -> Floats:
         """Positions as metres east and north of the middle of the map, shape (n, 2)."""

@@ -21,6 +21,7 @@ from typing import Any
 from voile.errors import InputError, TableError
 from voile.roads.building import Chain, NetworkBuilder
 from voile.roads.driving import DRIVABLE, is_drivable
+from voile.roads.geojson import GEOJSON, geojson_chains
 from voile.roads.network import RoadNetwork
 from voile.table.reading import read_frame
 
@@ -47,6 +48,8 @@ def read_roads(path: str | Path, nodes: str | Path | None = None) -> RoadNetwork
         chains = _osm_chains(place)
     elif name.endswith(".graphml"):
         chains = _graphml_chains(place)
+    elif name.endswith(GEOJSON):
+        chains = geojson_chains(place)
     else:
         chains = _table_chains(place, None if nodes is None else Path(nodes))
     for chain in chains:
@@ -128,7 +131,10 @@ def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
         raise TableError(msg)
     at = {} if nodes is None else _positions(nodes)
     if not at and "wkt" not in edges.columns:
-        msg = f"{path}: the edges have no lines (column wkt); give the table of nodes as well"
+        msg = (
+            f"{path}: the edges have no lines (column wkt); give the table of nodes as well, with "
+            "--nodes, or in a plan with roads_nodes"
+        )
         raise TableError(msg)
     for row, edge in enumerate(edges.iter_rows(named=True), start=1):
         kind = edge.get("highway")

@@ -40,7 +40,7 @@ from voile.schema.hierarchy.declared import HIERARCHY_KEYS, Hierarchy, plain, re
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.keys import known_keys, number, table_of
 from voile.schema.roles import Roles
-from voile.schema.trajectory import TRAJECTORY_METHODS, TrajectoryColumns
+from voile.schema.trajectory import MAP_PARAMETERS, TRAJECTORY_METHODS, TrajectoryColumns
 
 __all__ = [
     "ColumnPlan",
@@ -214,7 +214,7 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
     of_trajectory = [f.name for f in fields(TrajectoryColumns)]
     known_keys("[roles]", roles, [*(f.name for f in fields(Roles)), *of_trajectory])
     columns = table_of("[columns]", document.get("columns", {}))
-    method = _method(document["method"]) if "method" in document else None
+    method = _method(document["method"], Path(folder)) if "method" in document else None
     named = {name: roles[name] for name in of_trajectory if name in roles}
     return Plan(
         roles=Roles(**{name: roles[name] for name in roles if name not in named}),
@@ -245,7 +245,7 @@ def one_of(where: str, value: object, choices: Any) -> Any:
     return value
 
 
-def _method(value: object) -> Method:
+def _method(value: object, folder: Path) -> Method:
     table = table_of("[method]", value)
     for key in ("nulls", "missing"):
         if key in table:
@@ -254,7 +254,12 @@ def _method(value: object) -> Method:
     if not isinstance(table.get("name"), str):
         msg = '[method] needs a name, for example name = "ke-anonymity"'
         raise PlanError(msg)
-    return Method(table["name"], {key: table[key] for key in table if key != "name"})
+    parameters = {key: table[key] for key in table if key != "name"}
+    if table["name"] in TRAJECTORY_METHODS:
+        for key in MAP_PARAMETERS:
+            if isinstance(parameters.get(key), str):
+                parameters[key] = str(folder / parameters[key])
+    return Method(table["name"], parameters)
 
 
 def _column(name: str, value: object, folder: Path) -> ColumnPlan:

@@ -19,10 +19,12 @@ from typing import Any
 
 from voile.errors import PlanError
 
-__all__ = ["TRAJECTORY_METHODS", "TrajectoryColumns"]
+__all__ = ["MAP_PARAMETERS", "TRAJECTORY_METHODS", "TrajectoryColumns"]
 
 TRAJECTORY_METHODS = ("geo-indistinguishability",)
 """Methods whose plans have trajectories without saying so."""
+MAP_PARAMETERS = ("roads", "roads_nodes")
+"""Their parameters that name files, which are looked for in the folder of the plan."""
 
 
 @dataclass(frozen=True)

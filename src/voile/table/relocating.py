@@ -14,6 +14,7 @@ microseconds a trip for its price.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -24,7 +25,8 @@ from numpy.typing import NDArray
 from voile.dp.planar.noise import perturb
 from voile.dp.planar.remaining import noisy_distances
 from voile.dp.planar.trips import Trips
-from voile.errors import PlanError
+from voile.dp.planar.zones import Zones
+from voile.errors import PlanError, TableError
 from voile.geodesy import Floats, separation
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
@@ -71,11 +73,12 @@ def relocate(
     bound: BoundColumns, plan: Plan, relocation: Relocation, randomness: Randomness
 ) -> MovedReports:
     """The published rows of a table of trajectories; raises ``TableError`` and ``PlanError``."""
+    zones = relocation.noise.zones
     reports = read_reports(
         bound,
         plan,
         destination=relocation.destination,
-        centre=relocation.noise.zones.centre,
+        centre=zones.grid.middle if zones.grid else zones.centre,
         one_at_a_time=relocation.one_at_a_time,
     )
     named = plan.trajectory
@@ -90,6 +93,7 @@ def relocate(
         receiver=reports.destination,
     )
     _require_destination(relocation, trips)
+    told = tuple(_told_of_the_map(zones, trips))
     key = randomness.key("relocate")
     epsilon: Floats
     if relocation.remaining:
@@ -113,8 +117,28 @@ def relocate(
         rows=pl.DataFrame(list(columns.values()))[order],
         trips=_accounts(bound, ids, relocation, reports, epsilon),
         left_out=reports.left_out,
-        notices=reports.notices,
+        notices=(*reports.notices, *told),
     )
+
+
+def _told_of_the_map(zones: Zones, trips: Trips) -> Iterator[str]:
+    """How many reports lie beyond the map that says the radii; all of them are too many.
+
+    Raises ``TableError`` where no report lies on the map.
+    """
+    if zones.grid is None:
+        return
+    beyond = int((~zones.grid.holds(trips.latitude, trips.longitude)).sum())
+    if beyond == len(trips):
+        msg = (
+            "no report lies on the map that [method] roads names; give a map of where the trips "
+            "are, and see that latitude and longitude are not swapped"
+        )
+        raise TableError(msg)
+    if beyond:
+        yield (
+            f"reports beyond the map: {beyond:,} of {len(trips):,}; there the largest radius holds"
+        )
 
 
 def _words(ids: DictionaryColumn, key: Key) -> Words:

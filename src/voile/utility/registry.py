@@ -25,6 +25,7 @@ MEASURES: Mapping[str, str] = {
     "table-divergence": "voile.utility.table_divergence:TableDivergence",
     "query-error": "voile.utility.aggregate_queries:QueryError",
     "machine-learning": "voile.utility.learning:MachineLearning",
+    "trips": "voile.utility.trips:TripErrors",
 }
 """Where each measure is, as "module:Class": of cells first, then of columns, tables and tasks."""
 

@@ -12,6 +12,7 @@ from voile.attack.trajectory.on_release import follow_trips, noise_of
 from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, PlanarLaplace
 from voile.errors import InputError
 from voile.randomness import Randomness
+from voile.roads.reading import read_roads
 from voile.roads.ways import Ways
 
 ROADS = random_network(21, size=20).largest_connected()
@@ -98,8 +99,33 @@ def test_what_cannot_be_followed_says_so():
         follow_trips(release_of(away, mechanism="planar-laplace", epsilon=0.02), away, ROADS)
     with pytest.raises(InputError, match="other trips"):
         follow_trips(release, TRIPS.with_columns(trip=pl.lit("X")), ROADS)
+    single = TRIPS.group_by("trip").first()
+    with pytest.raises(InputError, match="two reports"):
+        follow_trips(release_of(single, mechanism="planar-laplace", epsilon=0.02), single, ROADS)
     distances = release_of(
         TRIPS, mechanism="remaining-distance", epsilon=0.02, destination=[39.92, 116.32]
     )
     with pytest.raises(InputError, match="no positions"):
         follow_trips(distances, TRIPS, ROADS)
+
+
+def test_zones_of_a_map_are_found_anew(tmp_path):
+    """With the same map the noise is that of the publisher; with another one it is refused."""
+    path = tmp_path / "town.csv"
+    ends = zip(ROADS.source.tolist(), ROADS.target.tolist(), strict=True)
+    lines = [
+        f'{a},{b},"LINESTRING ({float(ROADS.longitude[a])} {float(ROADS.latitude[a])}, '
+        f'{float(ROADS.longitude[b])} {float(ROADS.latitude[b])})"'
+        for a, b in ends
+    ]
+    path.write_text("\n".join(["source,target,wkt", *lines]))
+    release = release_of(TRIPS, levels=2.0, roads=str(path), roads_within=3)
+    assert read_roads(path).digest == ROADS.digest
+    zones = noise_of(release.method, ROADS).zones
+    assert zones.grid is not None
+    assert len(np.unique(zones.grid.cells)) > 3
+    found = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
+    assert (found[-1].adversary, found[-1].trips) == ("informed", 6)
+    for other in (random_network(22, size=20), None):
+        with pytest.raises(InputError, match=r"by the roads of the map town\.csv"):
+            noise_of(release.method, other)

@@ -20,6 +20,7 @@ from voile.dp.planar.noise import (
     PlanarLaplace,
     perturb,
 )
+from voile.dp.planar.quantile import normal_quantile
 from voile.dp.planar.remaining import noisy_distance, noisy_distances
 from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.trips import Trips
@@ -146,6 +147,62 @@ def test_a_stream_shows_what_a_table_shows(kind: Any, zones: Zones) -> None:
             assert live.epsilon(*place) == shown.epsilon[i]
             assert live.report(*place, true.time[i]) == (shown.latitude[i], shown.longitude[i])
             state = live.state
+
+
+@pytest.mark.parametrize("zones", [constant(0.005), ZONES])
+@pytest.mark.parametrize("kind", [PlanarLaplace, AngleSelection, CorrelatedGaussian])
+def test_long_trips_and_many_of_them_are_moved_in_parts(kind: Any, zones: Zones) -> None:
+    """Trips of 1 to 40,000 reports, at uneven times: in a stream each shows the same."""
+    noise = AngleSelection(zones, 0.5) if kind is AngleSelection else kind(zones)
+    reports = np.array([1, 255, 256, 257, 1, 700, 40_000, 3, 600])
+    start = np.concatenate(([0], np.cumsum(reports)))
+    rng = np.random.default_rng(3)
+    true = Trips(
+        latitude=39.9 + rng.uniform(-0.05, 0.05, start[-1]),
+        longitude=116.3 + rng.uniform(-0.05, 0.05, start[-1]),
+        time=np.concatenate([np.cumsum(rng.choice([0, 10, 10, 31.5], n)) for n in reports]),
+        start=start,
+        identity=np.arange(len(reports), dtype=np.uint64) + 7,
+        receiver=np.tile([39.93, 116.33], (len(reports), 1)),
+    )
+    parts = [rows for rows, _ in true.parts()]
+    assert [rows.start for rows in parts[1:]] == [rows.stop for rows in parts[:-1]]
+    assert (parts[0].start, parts[-1].stop, len(parts)) == (0, start[-1], 3)
+    shown = perturb(noise, true, key())
+    for trip in (1, 3, 4, 5, 8):
+        live = Live(noise, key(), trip + 7, (39.93, 116.33))
+        for i in range(start[trip], start[trip + 1]):
+            place = true.latitude[i], true.longitude[i]
+            assert live.report(*place, true.time[i]) == (shown.latitude[i], shown.longitude[i])
+
+
+def test_the_normal_quantile_is_that_of_scipy() -> None:
+    """To 15 digits in the middle and 13 in the tails, for all that 53 bits can give."""
+    tails = 2.0 ** -np.arange(1, 54, 0.37)
+    probability = np.concatenate((np.linspace(0.001, 0.999, 999), tails, 1 - tails[:140]))
+    found = np.array([normal_quantile(float(one)) for one in probability])
+    assert found == pytest.approx(stats.norm.ppf(probability), rel=1e-13, abs=1e-15)
+    assert normal_quantile(0.5) == 0
+    assert 8 < normal_quantile(1 - 2.0**-53) < 8.3
+
+
+def test_a_turn_is_normal() -> None:
+    """98,000 turns in deviations fit the normal law, and not one 30 % off; 1e-6."""
+    angle = np.arctan2(*noise_of(AngleSelection(constant(0.005), 0.2))).reshape(TRIPS, REPORTS)
+    turn = ((np.diff(angle) + np.pi) % (2 * np.pi) - np.pi).ravel() / 0.2
+    assert stats.kstest(turn, "norm").pvalue > FALSE_ALARM
+    assert stats.kstest(1.3 * turn, "norm").pvalue < FALSE_ALARM
+
+
+def test_turns_and_radii_are_independent() -> None:
+    """98,000 turns are normal within each quarter of the radii at their reports; 1e-6."""
+    east, north = noise_of(AngleSelection(constant(0.005), 0.2))
+    angle = np.arctan2(east, north).reshape(TRIPS, REPORTS)
+    turn = ((np.diff(angle) + np.pi) % (2 * np.pi) - np.pi) / 0.2
+    radius = np.hypot(east, north).reshape(TRIPS, REPORTS)[:, 1:] * 0.005
+    quarter = np.digitize(radius, stats.gamma(2).ppf([0.25, 0.5, 0.75]))
+    for q in range(4):
+        assert stats.kstest(turn[quarter == q], "norm").pvalue > FALSE_ALARM
 
 
 def test_what_a_trip_shows_depends_on_nothing_but_itself() -> None:

@@ -17,6 +17,8 @@ What is compared with a claim is a lower bound: passing proves nothing, failing 
 from __future__ import annotations
 
 import math
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -24,14 +26,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from tests.publish.geo_indistinguishability.trucks import PARIS, table_of
+from tests.publish.geo_indistinguishability.trucks import PARIS, table_of, write_town
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.costs import gaussian_delta
 from voile.dp.planar.steps import gaussian_scale
+from voile.dp.planar.zones import Zones
 from voile.geodesy import displace, east_north, separation
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.randomness import Randomness
 from voile.release.release import Publication
+from voile.roads.density import radii_of_roads
+from voile.roads.reading import read_roads
 
 TRIPS = 40_000
 FALSE_ALARM = 1e-6
@@ -251,6 +256,107 @@ class TestAngleSelection:
         nearer = [np.hypot(e - 200.0, n) - np.hypot(e, n) for e, n in shown]
         losses = [least_loss(nearer[0] > cut, nearer[1] > cut) for cut in (0, 100, 180)]
         assert 0.7 < max(losses) <= 1.0
+
+
+@pytest.fixture(scope="module")
+def town(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A map with streets every 100 m within 6 km."""
+    return write_town(tmp_path_factory.mktemp("town"))
+
+
+class TestRoadZones:
+    """Radii by roads: the first report has 800 m, and the second 200 m where streets are dense."""
+
+    EAST = 150.0
+    FAR, DENSE = 1 / 800, 1 / 200
+    STEPS = (100.0, -60.0)
+    """Metres east by which the second trajectory differs, of correlated noise."""
+
+    def publisher(self, town: Path, level: float = 1.0, **given: Any) -> GeoIndistinguishability:
+        """Two streets or more lie within the radius of a zone."""
+        return GeoIndistinguishability(
+            levels=level, roads=str(town), roads_within=2, radius_bounds=(200, 800), **given
+        )
+
+    def laplace_loss(self, town: Path, level: float) -> tuple[float, float]:
+        """The loss of planar Laplace noise at the best event in the town, and the claim there."""
+        publisher = self.publisher(town, level, mechanism="planar-laplace")
+        shown = [drawn(publisher, [at] * 2, seed) for seed, at in enumerate((0.0, self.EAST))]
+        claim = self.EAST * (self.FAR + self.DENSE)
+        events = [self.nearer_from_the_town(*metres(it), 0.8 * claim) for it in shown]
+        return least_loss(events[0], events[1]), claim
+
+    def nearer_from_the_town(self, east: Array, north: Array, cut: float) -> NDArray[np.bool_]:
+        """The first report lies in the town, and both are nearer to the first trajectory."""
+        nearer = np.hypot(east - self.EAST, north) - np.hypot(east, north)
+        inside = np.maximum(np.abs(east[:, 0]), np.abs(north[:, 0])) < 5_500
+        return np.asarray(inside & (nearer @ np.array([self.FAR, self.DENSE]) > cut))
+
+    def test_the_loss_of_planar_laplace_noise_stays_below_the_claim(self, town):
+        """The epsilons of both zones add up to the loss, and nearly reach it."""
+        loss, claim = self.laplace_loss(town, 1.0)
+        assert 0.7 * claim < loss <= claim
+
+    def test_less_planar_laplace_noise_is_caught(self, town):
+        """With 30 % less noise in all zones the same audit finds more than is claimed."""
+        loss, claim = self.laplace_loss(town, LESS)
+        assert loss > claim
+
+    def mu(self) -> float:
+        """What is claimed of correlated noise whose scale falls from one report to the next."""
+        kept = math.exp(-GAP / TAU)
+        first, second = (
+            step / gaussian_scale(epsilon)
+            for step, epsilon in zip(self.STEPS, (self.FAR, self.DENSE), strict=True)
+        )
+        return math.sqrt(first**2 + (second - kept * first) ** 2 / (1 - kept**2))
+
+    def gaussian_breach(self, town: Path, level: float) -> float:
+        """By how much the optimal test of correlated noise is better than the claim allows."""
+        publisher = self.publisher(town, level, tau=TAU)
+        kept = math.exp(-GAP / TAU)
+        scales = np.array([gaussian_scale(self.FAR), gaussian_scale(self.DENSE)])
+        covariance = np.array([[1, kept], [kept, 1]]) * np.outer(scales, scales)
+        direction = np.linalg.solve(covariance, self.STEPS)
+        one, two = (
+            metres(drawn(publisher, list(at), seed))[0] @ direction
+            for seed, at in enumerate(((0.0, 0.0), self.STEPS))
+        )
+        middle = np.array(self.STEPS) @ direction / 2
+        return power_bound(two > middle, one > middle, self.mu())
+
+    def test_the_power_against_correlated_noise_stays_below_the_claim(self, town):
+        """Noise that is scaled anew keeps its correlation in deviations, as mu supposes."""
+        assert -0.03 < self.gaussian_breach(town, 1.0) <= 0
+
+    def test_less_correlated_noise_is_caught(self, town):
+        """With 30 % less noise in all zones the best test is better than mu allows."""
+        assert self.gaussian_breach(town, LESS) > 0
+
+    def test_zones_by_the_true_position_have_no_bound(self, town):
+        """60 m across the town's border, a report far off tells more than the largest epsilon."""
+        border = self.border(town)
+        claim = self.DENSE * 60
+        losses = {}
+        for by in ("published", "true"):
+            publisher = self.publisher(town, mechanism="planar-laplace", zones_by=by)
+            ends = [border + 30, border - 30]
+            shown = [metres(drawn(publisher, [at], seed)) for seed, at in enumerate(ends)]
+            far = [np.hypot(e - border, n)[:, 0] > 1_500 for e, n in shown]
+            losses[by] = least_loss(*far)
+        assert losses["published"] <= claim
+        assert losses["true"] > 5 * claim
+
+    def border(self, town: Path) -> float:
+        """Metres east of Paris at which the radius leaps from the smallest to the largest."""
+        found = radii_of_roads(read_roads(town), 2, (200.0, 800.0))
+        east = np.arange(5_000.0, 9_000.0, 10.0)
+        home = np.full(len(east), PARIS[0]), np.full(len(east), PARIS[1])
+        at = np.stack(displace(*home, east, np.zeros(len(east))), axis=1)
+        zones = Zones((1.0,), found.radii, grid=found.grid).table(None)
+        epsilons = np.array([zones.epsilon((0, 0), (lat, lon)) for lat, lon in at])
+        # The radius grows over a few cells; the widest leap is enough.
+        return float(east[np.argmin(np.diff(epsilons))] + 5)
 
 
 def test_the_audit_draws_each_trip_for_itself():

@@ -13,6 +13,7 @@ from voile.publish.registry import publisher_of
 from voile.schema.plan import Method
 
 LEVELS = {"levels": [1, 2], "radii": [400], "level_limits": [5000]}
+ROADS = {"levels": 2, "roads": "city.osm"}
 
 
 @pytest.mark.parametrize(
@@ -26,6 +27,9 @@ LEVELS = {"levels": [1, 2], "radii": [400], "level_limits": [5000]}
         {**LEVELS, "destination": [1, 2], "zones_by": "true"},
         {**LEVELS, "radii": [400, 1000], "radius_limits": [5000], "centre": (48, 2), "tau": 60},
         {"epsilon": 0.005, "fleet": "vans", "budget": 3, "distance": 50, "differences": "shifted"},
+        ROADS,
+        {**ROADS, "roads_nodes": "nodes.csv", "roads_within": 5, "radius_bounds": [50, 900]},
+        {**ROADS, "levels": [1, 2], "level_limits": [5000], "mechanism": "planar-laplace"},
     ],
 )
 def test_what_can_be(given):
@@ -66,6 +70,17 @@ def test_what_can_be(given):
         ({"epsilon": 0.1, "delta": 1}, "delta must be a number between 0 and 1"),
         ({"epsilon": 0.1, "trips": "hidden"}, "trips must be one of 'kept', 'numbered'"),
         ({**LEVELS, "zones_by": "true", "fleet": "v", "budget": 1}, "has no bound"),
+        ({**ROADS, "radii": 400}, "roads says the radii .* and radii by the distance to a centre"),
+        ({**ROADS, "centre": [1, 2]}, "and centre by the distance to a centre"),
+        ({"epsilon": 0.1, "roads": "city.osm"}, "roads is of use with levels only"),
+        ({**LEVELS, "roads_within": 5}, "roads_within is of use with roads only"),
+        ({**ROADS, "roads": 7}, "roads must be the name of a file"),
+        ({**ROADS, "roads_within": 0}, "roads_within must be a whole number of at least 1"),
+        ({**ROADS, "roads_within": 2.5}, "roads_within must be a whole number of at least 1"),
+        ({**ROADS, "radius_bounds": [900, 50]}, "radius_bounds must be the smallest and the larg"),
+        ({**ROADS, "radius_bounds": 900}, "radius_bounds must be the smallest and the largest"),
+        ({**ROADS, "levels": [1, 2]}, "level_limits must ascend .* one fewer"),
+        ({**ROADS, "zones_by": "true", "fleet": "v", "budget": 1}, "has no bound"),
         ({"epsilon": 0.1, "taus": 1}, "no parameter 'taus'; did you mean 'tau'"),
     ],
 )
@@ -81,4 +96,8 @@ def test_the_grid_limits_epsilon():
         GeoIndistinguishability(epsilon=1e-4, **mechanism)
     with pytest.raises(InfeasibleError, match=r"use a larger epsilon|use a coarser grid"):
         GeoIndistinguishability(epsilon=1e-6, mechanism="planar-laplace")
+    with pytest.raises(InfeasibleError, match=r"use a larger epsilon|use a coarser grid"):
+        GeoIndistinguishability(
+            mechanism="planar-laplace", levels=0.001, roads="city.osm", radius_bounds=(1, 1000)
+        )
     assert pytest.approx(0.111132 * math.cos(math.radians(80))) == GRID

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from tests.publish.geo_indistinguishability.trucks import PARIS, PLAN, table_of, trucks
-from voile.dp.planar.angles import turn_constant
+from tests.publish.geo_indistinguishability.trucks import (
+    PARIS,
+    PLAN,
+    table_of,
+    trucks,
+    write_town,
+)
+from voile.attack.trajectory.on_release import noise_of
+from voile.dp.planar.angles import turn_constant, turn_deviation
 from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
+from voile.dp.planar.pricing import TripPrice, total_epsilons
 from voile.dp.planar.radius import corrected_epsilon
-from voile.errors import PlanError
+from voile.errors import PlanError, TableError
 from voile.geodesy import separation
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.decision import GRID
@@ -21,6 +30,7 @@ from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.release.folder import read_release, write_release
 from voile.release.release import Publication
+from voile.roads.reading import read_roads
 from voile.schema.budget import BudgetPlan
 from voile.schema.roles import Roles
 
@@ -219,3 +229,88 @@ def test_too_much_is_not_promised():
     )
     with pytest.raises(GuaranteeBrokenError, match="for trajectories"):
         check_release(replace(release, guarantee=claimed))
+
+
+def by_roads(folder: Path, frame: pl.DataFrame | None = None, **given) -> Publication:
+    """Trucks with radii by the streets of a town."""
+    given = {"levels": 1, "roads_within": 2, "radius_bounds": (200, 800), **given}
+    return published(frame=frame, epsilon=None, roads=str(write_town(folder)), **given)
+
+
+@pytest.mark.parametrize("mechanism", ["correlated-gaussian", "planar-laplace", "angle-selection"])
+def test_radii_by_roads(mechanism, tmp_path):
+    """Each report has the zone of the position published before it, by the map; all is stated."""
+    given = EVERY[mechanism]
+    made = by_roads(tmp_path, trucks(30, 20, stride=0.005), mechanism=mechanism, **given)
+    release = made.release
+    check_release(release)
+    method = release.method
+    assert (method["roads"], method["roads_within"]) == ("town.csv", 2)
+    assert method["radius_bounds"] == [200, 800]
+    roads = read_roads(tmp_path / "town.csv")
+    assert method["decision"]["map"]["digest"] == roads.digest
+    zones = noise_of(method, roads).zones
+    price = {"correlated-gaussian": {"tau": 120.0}, "planar-laplace": {}}.get(
+        mechanism, {"deviation": turn_deviation(31.38, 1e-5)}
+    )
+    rows = release.to_native()
+    costs = []
+    for _, trip in rows.group_by("trip", maintain_order=True):
+        places = trip.select("latitude", "longitude").rows()
+        table = zones.table(None)
+        epsilons = [table.epsilon((0, 0), last) for last in (None, *places[:-1])]
+        assert epsilons[0] == min(zones.epsilons().ravel())
+        factor = method["decision"]["epsilon_factor"]
+        cost = TripPrice(100.0 / factor, **price).cost(np.array(epsilons), trip["time"].to_numpy())
+        costs.append(float(total_epsilons(*(np.array([part]) for part in cost), 1e-5)[0]))
+    assert len(set(costs)) > 10
+    stated = release.guarantee.parameters["costliest_trip"]["epsilon"]
+    assert stated == pytest.approx(max(costs), rel=1e-5)
+    assert release.guarantee.parameters["trajectory"] == (mechanism != "angle-selection")
+    assert str(tmp_path) not in json.dumps(method)
+
+
+def test_radii_by_roads_at_the_true_position_promise_nothing(tmp_path):
+    """The seed's way is marked, in the guarantee and in a notice."""
+    made = by_roads(tmp_path, zones_by="true")
+    assert made.release.guarantee.kind == "geo-indistinguishability-within-zones"
+    assert made.release.guarantee.parameters["trajectory"] is False
+    assert any("nothing is promised at the borders" in notice for notice in made.private.notices)
+
+
+def test_reports_beyond_the_map_are_told(tmp_path):
+    """They have the largest radius, and the custodian hears how many there are."""
+    made = by_roads(tmp_path, trucks(2, 4, stride=0.1))
+    assert any(
+        notice.startswith("reports beyond the map: 4 of 8") for notice in made.private.notices
+    )
+    assert not any("beyond the map" in notice for notice in by_roads(tmp_path).private.notices)
+    away = trucks().with_columns(pl.col("latitude") - 10)
+    with pytest.raises(TableError, match="no report lies on the map"):
+        by_roads(tmp_path, away)
+
+
+def test_swapped_columns_show_by_the_map(tmp_path):
+    """Positions that lie on the map only once latitude and longitude are exchanged are refused."""
+    swapped = trucks().rename({"latitude": "longitude", "longitude": "latitude"})
+    with pytest.raises(TableError, match="seem to be swapped"):
+        by_roads(tmp_path, swapped)
+
+
+@pytest.mark.parametrize(
+    ("content", "given", "message"),
+    [
+        (None, {}, "there is no such map"),
+        ('source,target,highway,wkt\n1,2,footway,"LINESTRING (2 48, 2 49)"\n', {}, "no road"),
+        ("a,b\n1,2\n", {}, "columns source and target"),
+        ("source,target\n1,2\n", {}, "roads_nodes"),
+        ('source,target,wkt\n1,2,"LINESTRING (2 48, 2 48.1)"\n', {}, "nowhere on the map m.csv"),
+    ],
+)
+def test_maps_that_are_none(tmp_path, content, given, message):
+    """A map that is missing, has no road for cars, or too few anywhere is told with what to do."""
+    if content:
+        (tmp_path / "m.csv").write_text(content)
+    publisher = GeoIndistinguishability(levels=1, roads=str(tmp_path / "m.csv"), **given)
+    with pytest.raises((PlanError, TableError), match=message):
+        publisher.prepare(table_of(trucks()), Randomness.seeded(1))

@@ -16,7 +16,7 @@ Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,15 +29,14 @@ from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
 from voile.geodesy import Floats
 from voile.randomness import Randomness
+from voile.release.reading.tracks import paired_reports
 from voile.release.release import Release
+from voile.roads.density import RoadRadii, radii_of_roads
 from voile.roads.network import RoadNetwork
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.frames import from_native
 
 __all__ = ["TripsOutcome", "follow_trips", "noise_of"]
 
-_MILLISECONDS = 1e11
-"""Larger numbers are milliseconds since 1970."""
 _ADVERSARIES = ("none", "median", "smoother", "map-matching", "informed")
 
 
@@ -81,15 +80,19 @@ def follow_trips(
 
     ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
     Raises ``InputError`` where the release shows no positions or has levels for receivers that it
-    does not name, where its trips are not those of the original, or where these lie off the map.
+    does not name, where its trips are not those of the original, have one report each or lie off
+    the map, or where its noise was chosen by another map.
     """
     if release.method.get("mechanism") == "remaining-distance" or "latitude" not in release.roles:
         msg = "the release shows no positions, so that no truck can be followed on a map"
         raise InputError(msg)
     named = named or TrajectoryColumns()
-    pairs = _paired(release, from_native(original)[0], named)
+    pairs = paired_reports(release, original, replace(named, destination=None))
     chosen = _drawn(pairs, trips, randomness or Randomness.secure())
-    noise, adversary = noise_of(release.method), RoadAdversary(roads)
+    if not chosen:
+        msg = "no trip has two reports or more, so that there is nobody to follow"
+        raise InputError(msg)
+    noise, adversary = noise_of(release.method, roads), RoadAdversary(roads)
     zones = _zones(noise, release.method.get("destination"))
     found: dict[str, list[tuple[float, float, float, int]]] = {name: [] for name in _ADVERSARIES}
     for trip in chosen:
@@ -107,18 +110,26 @@ def follow_trips(
     return tuple(_outcome(name, np.array(rows)) for name, rows in found.items())
 
 
-def noise_of(method: Mapping[str, Any]) -> LocationNoise:
-    """The noise that a method's parameters describe, as everybody can read them in a release."""
+def noise_of(method: Mapping[str, Any], roads: RoadNetwork | None = None) -> LocationNoise:
+    """The noise that a method's parameters describe, as everybody can read them in a release.
+
+    Raises ``InputError`` where radii were chosen by the roads of a map, and this is another one.
+    """
     factor = float(method["decision"].get("epsilon_factor", 1.0))
     levels = method.get("levels", [method.get("epsilon")])
     centre = method.get("centre")
+    radii, grid = method.get("radii", [1.0]), None
+    if "roads" in method:
+        found = _radii_of(method, roads)
+        radii, grid = found.radii, found.grid
     zones = Zones(
         levels=[float(level) * factor for level in levels],
-        radii=method.get("radii", [1.0]),
+        radii=radii,
         level_limits=method.get("level_limits", ()),
         radius_limits=method.get("radius_limits", ()),
         centre=None if centre is None else (centre[0], centre[1]),
         by=method.get("zones_by", "published"),
+        grid=grid,
     )
     match method["mechanism"]:
         case "correlated-gaussian":
@@ -126,6 +137,18 @@ def noise_of(method: Mapping[str, Any]) -> LocationNoise:
         case "angle-selection":
             return AngleSelection(zones, float(method["decision"]["deviation"]))
     return PlanarLaplace(zones)
+
+
+def _radii_of(method: Mapping[str, Any], roads: RoadNetwork | None) -> RoadRadii:
+    """The radii that a release chose by the roads of a map, found anew."""
+    if roads is None or roads.digest != method["decision"]["map"]["digest"]:
+        msg = (
+            f"the release chose its noise by the roads of the map {method['roads']}, and this is "
+            "another map, or another version of it: the noise cannot be known without that one"
+        )
+        raise InputError(msg)
+    least, most = method["radius_bounds"]
+    return radii_of_roads(roads, int(method["roads_within"]), (float(least), float(most)))
 
 
 def _followed(
@@ -136,51 +159,6 @@ def _followed(
     yield "smoother", adversary.smoother(sighted)
     yield "map-matching", adversary.matching(sighted)
     yield "informed", adversary.informed(sighted, noise)
-
-
-def _paired(release: Release, original: pl.DataFrame, named: TrajectoryColumns) -> pl.DataFrame:
-    """Published and true positions of the same reports; raises ``InputError`` where none is."""
-    shown, _ = from_native(release.to_native())
-    for name in (named.trip, named.time, named.latitude, named.longitude):
-        if name not in original.columns:
-            msg = f"the private original has no column {name!r}; name its columns in [roles]"
-            raise InputError(msg)
-    sides = [
-        frame.select(
-            pl.col(names[0]).cast(pl.String).alias("trip"),
-            _seconds(frame[names[1]]).alias("time"),
-            *(
-                pl.col(name).cast(pl.Float64).alias(f"{side}_{kind}")
-                for name, kind in zip(names[2:], ("latitude", "longitude"), strict=True)
-            ),
-        ).unique(["trip", "time"], keep="first", maintain_order=True)
-        for frame, side, names in (
-            (
-                shown,
-                "shown",
-                [release.roles[role][0] for role in ("trip", "time", "latitude", "longitude")],
-            ),
-            (original, "true", [named.trip, named.time, named.latitude, named.longitude]),
-        )
-    ]
-    pairs = sides[0].join(sides[1], on=["trip", "time"]).sort("trip", "time")
-    if pairs.is_empty():
-        msg = (
-            "no report of the release is one of the original: their trips are numbered anew, or "
-            "these are other trips"
-        )
-        raise InputError(msg)
-    return pairs
-
-
-def _seconds(values: pl.Series) -> pl.Series:
-    """Times in seconds since 1970."""
-    if values.dtype == pl.String:
-        values = values.str.to_datetime(strict=False)
-    if values.dtype.is_temporal():
-        return values.dt.epoch("ms").cast(pl.Float64) / 1000
-    numbers = values.cast(pl.Float64)
-    return numbers / 1000 if np.any(np.abs(numbers.to_numpy()) > _MILLISECONDS) else numbers
 
 
 def _drawn(pairs: pl.DataFrame, count: int, randomness: Randomness) -> list[pl.DataFrame]:

@@ -44,6 +44,7 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "independent_cost",
+    "next_squared_mu",
     "squared_mu",
 ]
 
@@ -80,6 +81,18 @@ def squared_mu(
     with np.errstate(divide="ignore", invalid="ignore"):
         added = np.where(apart > 0, apart**2 / fresh, 0.0)
     return np.cumsum(np.concatenate(([scaled[0] ** 2], added)))
+
+
+def next_squared_mu(epsilon: float, seconds: float | None, distance: float, tau: float) -> float:
+    """What one report more adds to ``squared_mu``, ``seconds`` after the one before it, if any.
+
+    For a stream whose reports all have one epsilon, and neighbours that differ anyhow.
+    """
+    scaled = (distance / gaussian_scale(epsilon)) ** 2
+    if seconds is None:
+        return scaled
+    kept = math.exp(-seconds / tau)
+    return scaled * (1 + kept) / -math.expm1(-seconds / tau) if seconds else math.inf
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:

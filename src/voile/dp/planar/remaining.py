@@ -35,7 +35,7 @@ _UNIT63 = 2.0**-63
 
 def noisy_distances(distance: Floats, epsilon: Floats, trips: Trips, key: Key) -> Floats:
     """Distances to publish, in metres, for the n true ones of ``trips``; ``epsilon`` per metre."""
-    (drawn,) = trips.draws(key)
+    drawn = trips.draws(key)
     shown = np.empty(len(distance))
     _add_noise(distance, epsilon, drawn, shown)
     return shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +12,8 @@ from voile.geodesy import Floats
 from voile.randomness import Blocks128, Key
 
 __all__ = ["Positions", "Trips"]
+
+_PART = 1 << 14
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,16 +35,37 @@ class Trips:
     def __len__(self) -> int:
         return len(self.latitude)
 
-    def draws(self, key: Key, each: int = 1) -> list[Blocks128]:
-        """For each report ``each`` blocks of 128 pseudorandom bits, (n, 2) words each.
+    def draws(self, key: Key) -> Blocks128:
+        """For each report 128 pseudorandom bits, (n, 2) words.
 
         They are a function of the key, the trip and the number of the report in it.
         """
         reports = np.diff(self.start)
-        trip = np.repeat(self.identity, reports)
         number = np.arange(len(self)) - np.repeat(self.start[:-1], reports)
-        counter = number.astype(np.uint64) * np.uint64(each)
-        return [key.blocks(trip, counter + np.uint64(i)) for i in range(each)]
+        return key.blocks(np.repeat(self.identity, reports), number.astype(np.uint64))
+
+    def parts(self) -> Iterator[tuple[slice, Trips]]:
+        """Whole trips of some reports in turn, and where these stand.
+
+        What is drawn for a part stays in the processor's cache, unless one trip alone is too long.
+        """
+        first = 0
+        while first < len(self.start) - 1:
+            limit = self.start[first] + _PART
+            last = max(first + 1, int(np.searchsorted(self.start, limit, side="right")) - 1)
+            rows = slice(int(self.start[first]), int(self.start[last]))
+            yield (
+                rows,
+                Trips(
+                    self.latitude[rows],
+                    self.longitude[rows],
+                    self.time[rows],
+                    self.start[first : last + 1] - rows.start,
+                    self.identity[first:last],
+                    None if self.receiver is None else self.receiver[first:last],
+                ),
+            )
+            first = last
 
 
 @dataclass(frozen=True, eq=False)

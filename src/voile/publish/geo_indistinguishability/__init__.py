@@ -5,8 +5,8 @@ has moved, or the noisy distance that is left to the trip's destination; kept co
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 sections 2 and 5: planar Laplace noise (after Andrés et al., CCS 2013), eq. 3 for finite precision,
-eqs. 4 to 6 for levels and radii, eq. 7 and Algorithms 1 and 2 for angle selection.  Correlated
-noise and the remaining distance are our own.
+eqs. 4 to 6 for levels and radii, radii by the density of roads (``mapped``), eq. 7 and Algorithms 1
+and 2 for angle selection.  Correlated noise and the remaining distance are our own.
 
 Guarantee, by mechanism, for trajectories that are nowhere more than d metres apart; times, trips
 and kept columns are not protected:
@@ -28,7 +28,7 @@ trip's id and the number of the report (``voile.dp.planar``, compiled); position
 10^-6 degrees (0.11 m), and planar Laplace noise is drawn with the smaller epsilon of eq. 3 for that
 grid.  What each trip costs is charged to its budget in the ledger, if the plan names a fleet.
 
-Cost: two sorts of n reports, some 80 ns a report, 20 microseconds a trip.
+Cost: two sorts of n reports, 40 to 200 ns a report for the noise, 20 microseconds a trip.
 
 Departures from the source: zones by the last published position, not by the true one, which has no
 guarantee at their borders (``zones_by = "true"`` is the seed's); the first direction is uniform,

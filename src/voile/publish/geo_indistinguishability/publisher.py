@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -16,14 +17,18 @@ from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn, drawn_with
+from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
 from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
 from voile.publish.geo_indistinguishability.terms import (
     Mechanism,
+    bounds,
     check_together,
     numbers,
     place,
     positive,
     share,
+    text,
+    whole,
 )
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
@@ -32,12 +37,14 @@ from voile.release.history import History
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.release.trips import FleetTerms, TripCosts
 from voile.schema.plan import one_of
+from voile.schema.trajectory import MAP_PARAMETERS
 from voile.table.protocol import PrivateTable, Relocated, Relocation, TripAccounts
 
 __all__ = ["GeoIndistinguishability"]
 
 _NAME = "geo-indistinguishability"
 _TAU, _DELTA = 120.0, 1e-5
+_ROADS_WITHIN, _RADIUS_BOUNDS = 20, (100.0, 2_000.0)
 _CENTIMETRE = 0.01
 
 Start = Literal["uniform", "zero"]
@@ -49,8 +56,8 @@ TripIds = Literal["kept", "numbered"]
 class GeoIndistinguishability(SingleRelease):
     """Publish the reports of trips with noise in their positions.
 
-    Either ``epsilon``, or ``levels`` and ``radii``.  Raises ``PlanError`` for parameters that
-    cannot be, or contradict each other.
+    Either ``epsilon``, or ``levels`` with ``radii`` or ``roads``.  Raises ``PlanError`` for
+    parameters that cannot be, or contradict each other.
     """
 
     mechanism: Mechanism = "correlated-gaussian"
@@ -67,6 +74,14 @@ class GeoIndistinguishability(SingleRelease):
     """Metres from the centre at which the next radius begins, one fewer than radii."""
     centre: Sequence[float] | None = None
     """Latitude and longitude from which radii are measured."""
+    roads: str | None = None
+    """Instead of radii: a map, by whose roads they are chosen; a file that ``read_roads`` reads."""
+    roads_nodes: str | None = None
+    """The table of nodes that a table of roads refers to."""
+    roads_within: int | None = None
+    """How many roads lie within a radius; None: 20."""
+    radius_bounds: Sequence[float] | None = None
+    """Metres: the smallest and the largest radius that is chosen by roads; None: 100 and 2,000."""
     destination: Sequence[float] | None = None
     """Latitude and longitude of the place that all trips are bound for."""
     zones_by: ZonesBy | None = None
@@ -103,7 +118,10 @@ class GeoIndistinguishability(SingleRelease):
             msg = 'fleet must be a text, the name of the fleet, for example "vans-2026"'
             raise PlanError(msg)
         check_together({name: value for name, value in self._given() if value is not None})
-        self._drawn  # noqa: B018 - zones are checked, and whether the grid allows for them
+        if self.roads is None:
+            self._drawn  # noqa: B018 - zones are checked, and whether the grid allows for them
+        else:  # the map is read when the publisher gets ready
+            self._draw(replace(self._by_level, radii=self._radius_bounds[1:]))
 
     @property
     def trip_budget(self) -> FleetTerms | None:
@@ -155,16 +173,39 @@ class GeoIndistinguishability(SingleRelease):
         """Zones with the epsilons that are promised."""
         if self.epsilon is not None:
             return Zones(levels=(self.epsilon,))
-        assert self.levels is not None
+        if self._mapped is not None:
+            found = self._mapped.found
+            return replace(self._by_level, radii=found.radii, grid=found.grid)
         assert self.radii is not None
-        return Zones(
-            levels=_listed(self.levels),
+        return replace(
+            self._by_level,
             radii=_listed(self.radii),
-            level_limits=_listed(self.level_limits),
             radius_limits=_listed(self.radius_limits),
             centre=None if self.centre is None else (self.centre[0], self.centre[1]),
+        )
+
+    @property
+    def _by_level(self) -> Zones:
+        """Zones of one radius, a metre."""
+        assert self.levels is not None
+        return Zones(
+            levels=_listed(self.levels),
+            level_limits=_listed(self.level_limits),
             by=self.zones_by or "published",
         )
+
+    @property
+    def _radius_bounds(self) -> tuple[float, float]:
+        least, most = self.radius_bounds or _RADIUS_BOUNDS
+        return least, most
+
+    @cached_property
+    def _mapped(self) -> MappedRadii | None:
+        """Radii by the roads of the map; None where none is named."""
+        if self.roads is None:
+            return None
+        within = self.roads_within or _ROADS_WITHIN
+        return read_radii(self.roads, self.roads_nodes, within, self._radius_bounds)
 
     @property
     def _deviation(self) -> float:
@@ -176,8 +217,11 @@ class GeoIndistinguishability(SingleRelease):
 
     @cached_property
     def _drawn(self) -> Drawn:
+        return self._draw(self._zones)
+
+    def _draw(self, zones: Zones) -> Drawn:
         return drawn_with(
-            self.mechanism, self._zones, self.tau or _TAU, self._deviation, self.start or "uniform"
+            self.mechanism, zones, self.tau or _TAU, self._deviation, self.start or "uniform"
         )
 
     @property
@@ -228,6 +272,12 @@ class GeoIndistinguishability(SingleRelease):
         if self.mechanism == "correlated-gaussian":
             given["tau"] = self.tau or _TAU
         decision: dict[str, Any] = {"epsilon_factor": self._drawn.factor}
+        if self._mapped is not None:
+            # Where a map lies on the custodian's machine is nobody's business.
+            given |= {name: Path(str(given[name])).name for name in MAP_PARAMETERS if name in given}
+            given["roads_within"] = self.roads_within or _ROADS_WITHIN
+            given["radius_bounds"] = list(self._radius_bounds)
+            decision["map"] = self._mapped.document()
         if self.mechanism == "angle-selection":
             decision["deviation"] = self._deviation
         if self.mechanism != "remaining-distance":
@@ -289,6 +339,10 @@ _CHECKED = {
     "level_limits": numbers,
     "radius_limits": numbers,
     "centre": place,
+    "roads": text,
+    "roads_nodes": text,
+    "roads_within": whole,
+    "radius_bounds": bounds,
     "destination": place,
     "tau": positive,
     "epsilon_angle": positive,
@@ -297,7 +351,7 @@ _CHECKED = {
     "delta": share,
     "budget": positive,
 }
-"""What numbers must be."""
+"""What numbers and names must be."""
 
 
 def _listed(value: object) -> tuple[float, ...]:

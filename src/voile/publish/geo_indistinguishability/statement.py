@@ -190,6 +190,11 @@ def _assumes(promise: Promise) -> tuple[str, ...]:
             "the first report of a trip has the smallest epsilon; each later one that of "
             "the zone of the last published position",
         )
+    if promise.zones.grid is not None:
+        own = (
+            *own,
+            "radii follow from the roads of a public map alone; beyond the map the largest holds",
+        )
     return (*_COMMON, *own)
 
 

@@ -8,7 +8,17 @@ from typing import Any, Literal
 from voile.errors import PlanError
 from voile.schema.keys import number, number_between
 
-__all__ = ["Mechanism", "check_together", "numbers", "place", "positive", "share"]
+__all__ = [
+    "Mechanism",
+    "bounds",
+    "check_together",
+    "numbers",
+    "place",
+    "positive",
+    "share",
+    "text",
+    "whole",
+]
 
 Mechanism = Literal[
     "correlated-gaussian", "planar-laplace", "angle-selection", "remaining-distance"
@@ -29,6 +39,10 @@ _ONLY_WITH: Mapping[str, str] = {
     "radius_limits": "levels",
     "zones_by": "levels",
     "centre": "levels",
+    "roads": "levels",
+    "roads_nodes": "roads",
+    "roads_within": "roads",
+    "radius_bounds": "roads",
     "budget": "fleet",
 }
 """Parameters that mean nothing without another one."""
@@ -47,16 +61,14 @@ def check_together(given: Mapping[str, Any]) -> None:
     if ("epsilon" in given) == ("levels" in given):
         msg = (
             "either epsilon (per metre) is needed, or levels and radii (metres), whose quotient it "
-            "is; not both"
+            "is, or levels and roads, a map that says the radii; not both"
         )
         raise PlanError(msg)
     for name, other in _ONLY_WITH.items():
         if name in given and other not in given:
             msg = f"{name} is of use with {other} only; give {other} too, or leave {name} out"
             raise PlanError(msg)
-    if "levels" in given and "radii" not in given:
-        msg = "levels need radii: epsilon is level / radius, with the radius in metres"
-        raise PlanError(msg)
+    _check_radii(given)
     if "fleet" in given and "budget" not in given:
         msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
         raise PlanError(msg)
@@ -64,10 +76,28 @@ def check_together(given: Mapping[str, Any]) -> None:
         msg = "angle-selection needs epsilon_angle, from which the deviation of a turn follows"
         raise PlanError(msg)
     zones = max(len(given.get(name, ())) for name in ("levels", "radii"))
-    if given.get("zones_by") == "true" and "budget" in given and zones > 1:
+    differ = zones > 1 or "roads" in given
+    if given.get("zones_by") == "true" and "budget" in given and differ:
         msg = (
             'zones_by = "true" chooses the noise by the true position, and what that costs at the '
             "border of two zones has no bound; leave out budget and fleet, or zones_by"
+        )
+        raise PlanError(msg)
+
+
+def _check_radii(given: Mapping[str, Any]) -> None:
+    """Radii are numbers, by distance to a centre, or those that a map says."""
+    by_distance = [name for name in ("radii", "radius_limits", "centre") if name in given]
+    if "roads" in given and by_distance:
+        msg = (
+            f"roads says the radii by the roads of a map, and {by_distance[0]} by the distance to "
+            "a centre; leave one of them out"
+        )
+        raise PlanError(msg)
+    if "levels" in given and not {"radii", "roads"} & given.keys():
+        msg = (
+            "levels need radii: epsilon is level / radius, with the radius in metres; or roads, a "
+            "map that says the radii"
         )
         raise PlanError(msg)
 
@@ -86,6 +116,32 @@ def numbers(name: str, value: object) -> tuple[float, ...]:
     """One number above 0 or a list of them; raises ``PlanError``."""
     listed: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
     return tuple(positive(name, item) for item in listed)
+
+
+def bounds(name: str, value: object) -> tuple[float, float]:
+    """Two ascending numbers above 0; raises ``PlanError``."""
+    found = numbers(name, value)
+    if len(found) != 2 or not found[0] < found[1]:
+        msg = f"{name} must be the smallest and the largest radius in metres, such as [100, 2000]"
+        raise PlanError(msg)
+    return found[0], found[1]
+
+
+def whole(name: str, value: object) -> int:
+    """A whole number of at least 1; raises ``PlanError``."""
+    found = number(value)
+    if found is None or found < 1 or found != int(found):
+        msg = f"{name} must be a whole number of at least 1"
+        raise PlanError(msg)
+    return int(found)
+
+
+def text(name: str, value: object) -> str:
+    """The name of a file; raises ``PlanError``."""
+    if not isinstance(value, str) or not value:
+        msg = f'{name} must be the name of a file, for example "city.osm.pbf"'
+        raise PlanError(msg)
+    return value
 
 
 def place(name: str, value: object) -> tuple[float, float]:
