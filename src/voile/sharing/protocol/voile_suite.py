@@ -79,6 +79,8 @@ _POSITION_BOX_BYTES = POSITION_BYTES + TAG_BYTES
 _HEAD_BYTES = group.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
 _COUNT_BYTES = 2
 _NONCE_BYTES = 12
+_DUMMY_BYTES = 64 + _BOX_BYTES
+"""Of randomness: a scalar, to be reduced, and a box."""
 
 
 @dataclass(frozen=True)
@@ -220,7 +222,7 @@ class VoileSuite:
         items = [
             self._item(one, secret, ephemeral, place, seeds[one.level]) for one in content.parcels
         ]
-        items += [_dummy(own, free) for free in range(count - len(items))]
+        items += _dummies(own, count - len(items))
         return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
 
     def _item(
@@ -298,14 +300,14 @@ def _bucket(parcels: int) -> int:
     return fitting[0]
 
 
-def _dummy(randomness: Randomness, place: int) -> bytes:
-    """An item for nobody.
+def _dummies(randomness: Randomness, count: int) -> list[bytes]:
+    """Items for nobody.
 
     A multiple of G by a uniform scalar is uniform in the group, as every address is; a hash to
     the curve reaches only half of the points.
     """
-    uniform = drawn(randomness, 64 + _BOX_BYTES, "dummy", f"{place}")
-    return group.multiple_of_base(group.reduced(uniform[:64])) + uniform[64:]
+    uniform = _pieces(drawn(randomness, count * _DUMMY_BYTES, "dummies"), _DUMMY_BYTES)
+    return [group.multiple_of_base(group.reduced(one[:64])) + one[64:] for one in uniform]
 
 
 def _pieces(whole: bytes, size: int) -> Iterator[bytes]:

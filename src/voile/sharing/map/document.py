@@ -1,0 +1,200 @@
+"""The compact document: integers that are steps from one point to the next, by rank of road.
+
+    {"format": "voile-road-map", "version": 1, "attribution": "...",
+     "middle": [latitude, longitude],            1e-5 degrees, as all numbers here
+     "reach": [south, west, north, east],        from the middle
+     "layers": [{"rank": "motorway",             only ranks that the map has, in the order of RANKS
+                 "counts": [3, 2, ...],          points of each line, 2 or more
+                 "steps": [y, x, ...]}]}         latitude and longitude, from the point before
+
+The first step of a layer starts at the middle, that of a line at the last point of the line before.
+Longitudes are within 180 degrees of the middle, so that maps may lie across the date line.
+
+Lines are in the order of a Z-order curve: the next one begins nearby.  1e-5 degrees are 1.1 m.
+Simplification is in Mercator's projection, which is what the page draws.
+
+Cost: some 0.1 s for the 50,000 edges of a city, and 3 bytes an edge once packed by gzip.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from voile.errors import InputError
+from voile.geodesy import Floats
+from voile.sharing.map.ranks import RANKS
+from voile.sharing.map.simplify import kept_points
+from voile.sharing.map.trails import Places, joined
+
+__all__ = ["FORMAT", "VERSION", "RoadMap", "Streets", "compact_map"]
+
+FORMAT, VERSION = "voile-road-map", 1
+_UNITS = 100_000
+_EARTH = 6_378_137.0
+_NORTHERNMOST = 85.0
+"""Mercator's projection has no poles."""
+
+
+@dataclass(frozen=True, eq=False)
+class Streets:
+    """Roads as plain arrays: v nodes and e straight edges between them, in either direction."""
+
+    latitude: Floats
+    """Shape (v,), degrees."""
+    longitude: Floats
+    source: Places
+    """Shape (e,): nodes."""
+    target: Places
+    rank: Places
+    """Shape (e,): places in ``ranks.RANKS``."""
+
+
+@dataclass(frozen=True, eq=False)
+class RoadMap:
+    """A map in its compact form."""
+
+    document: dict[str, Any]
+
+    @cached_property
+    def encoded(self) -> bytes:
+        """As JSON without spaces; the same map gives the same bytes."""
+        return json.dumps(self.document, separators=(",", ":"), ensure_ascii=False).encode()
+
+    @cached_property
+    def gzipped(self) -> bytes:
+        """What travels to a browser."""
+        return gzip.compress(self.encoded, 9, mtime=0)
+
+    @property
+    def lines(self) -> int:
+        """Number of lines in all layers."""
+        return sum(len(layer["counts"]) for layer in self.document["layers"])
+
+    @property
+    def points(self) -> int:
+        """Number of points in all layers."""
+        return sum(sum(layer["counts"]) for layer in self.document["layers"])
+
+
+def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "") -> RoadMap:
+    """The compact map of some roads; ``tolerance`` is how far a line may be off, in metres.
+
+    Raises ``InputError`` where no road is left to draw, or the tolerance is no length.
+    """
+    if not 0 <= tolerance <= 1_000:
+        msg = "the tolerance of a map must be from 0 to 1,000 metres"
+        raise InputError(msg)
+    middle = _middle(streets)
+    units = _units(streets, middle)
+    plane = _mercator(units, middle)
+    ends, rank = _edges(streets, units)
+    layers = []
+    for place, name in enumerate(RANKS):
+        lines = _lines(plane, ends[rank == place], tolerance)
+        layer = _layer(units, *lines)
+        if layer["counts"]:
+            layers.append({"rank": name, **layer})
+    if not layers:
+        msg = "the map has no road that could be drawn: its roads are shorter than the tolerance"
+        raise InputError(msg)
+    used = units[np.unique(ends)]
+    document = {
+        "format": FORMAT,
+        "version": VERSION,
+        "attribution": attribution,
+        "middle": list(middle),
+        "reach": [*used.min(axis=0).tolist(), *used.max(axis=0).tolist()],
+        "layers": layers,
+    }
+    return RoadMap(document)
+
+
+def _middle(streets: Streets) -> tuple[int, int]:
+    """Between north and south, and in the mean direction of longitudes."""
+    north = (streets.latitude.min() + streets.latitude.max()) / 2
+    turn = np.exp(1j * np.radians(streets.longitude)).mean()
+    east = math.degrees(math.atan2(turn.imag, turn.real))
+    return round(north * _UNITS), round(east * _UNITS)
+
+
+def _units(streets: Streets, middle: tuple[int, int]) -> Places:
+    """Shape (v, 2): latitude and longitude from the middle."""
+    latitude = np.clip(streets.latitude, -_NORTHERNMOST, _NORTHERNMOST)
+    east = (streets.longitude - middle[1] / _UNITS + 180) % 360 - 180
+    both = (latitude * _UNITS - middle[0], east * _UNITS)
+    return np.stack([np.rint(side) for side in both], axis=1).astype(np.int64)
+
+
+def _mercator(units: Places, middle: tuple[int, int]) -> Floats:
+    """Shape (v, 2): metres east and north at the scale of the equator."""
+    latitude = np.radians((units[:, 0] + middle[0]) / _UNITS)
+    return _EARTH * np.stack(
+        (np.radians(units[:, 1] / _UNITS), np.arcsinh(np.tan(latitude))), axis=1
+    )
+
+
+def _edges(streets: Streets, units: Places) -> tuple[Places, Places]:
+    """Each edge in one direction and once, with the best rank that it has anywhere."""
+    # Nodes at one place are one node: maps repeat them.
+    _, same = np.unique(units, axis=0, return_inverse=True)
+    name = np.full(same.max() + 1, len(units))
+    np.minimum.at(name, same.ravel(), np.arange(len(units)))
+    place = name[same.ravel()]
+    ends = np.sort(np.stack((place[streets.source], place[streets.target]), axis=1), axis=1)
+    apart = ends[:, 0] != ends[:, 1]
+    ends, rank = ends[apart], streets.rank[apart]
+    order = np.lexsort((rank, ends[:, 1], ends[:, 0]))
+    ends, rank = ends[order], rank[order]
+    new = np.ones(len(ends), dtype=bool)
+    new[1:] = (np.diff(ends, axis=0) != 0).any(axis=1)
+    return ends[new], rank[new]
+
+
+def _lines(plane: Floats, ends: Places, tolerance: float) -> tuple[Places, Places]:
+    """Nodes of simplified lines, and where each begins; as ``trails.joined`` has them."""
+    nodes, first = joined(plane, ends)
+    if not len(nodes):
+        return nodes, first
+    # Mercator's scale grows to the north: metres there are longer on the map.
+    stretch = np.cosh(plane[nodes[first[:-1]], 1] / _EARTH)
+    kept = kept_points(plane[nodes], first, tolerance * stretch)
+    before = np.zeros(len(nodes) + 1, dtype=np.int64)
+    np.cumsum(kept, out=before[1:])
+    return nodes[kept], before[first]
+
+
+def _layer(units: Places, nodes: Places, first: Places) -> dict[str, list[int]]:
+    """Lines in an order in which the next one begins nearby, as steps."""
+    if not len(nodes):
+        return {"counts": [], "steps": []}
+    lines = np.split(units[nodes], first[1:-1])
+    order = np.argsort(_z_order(units[nodes[first[:-1]]]), kind="stable")
+    lines = [line for line in (lines[place] for place in order) if _has_length(line)]
+    if not lines:
+        return {"counts": [], "steps": []}
+    points = np.concatenate(lines)
+    steps = points.copy()
+    steps[1:] -= points[:-1]
+    return {"counts": [len(line) for line in lines], "steps": steps.ravel().tolist()}
+
+
+def _has_length(line: Places) -> bool:
+    """Loops that were smaller than the tolerance end where they begin."""
+    return len(line) > 2 or bool((line[0] != line[-1]).any())
+
+
+def _z_order(units: Places) -> Places:
+    """Shape (n,): places on a curve that keeps near points near; bits of both sides in turn."""
+    sides = (units - units.min(axis=0)) >> 4
+    code = np.zeros(len(units), dtype=np.int64)
+    for bit in range(24):
+        for side in range(2):
+            code |= ((sides[:, side] >> bit) & 1) << (2 * bit + side)
+    return code

@@ -1,0 +1,148 @@
+/**
+ * The tracking page: opens the link in its address, follows the feed, shows the parcel.
+ *
+ *   link, reader, ciphers, bytes     the protocol: docs/sharing-protocol.md
+ *   feed, keeping, service-worker    what comes, what stays
+ *   tracking                         what is known
+ *   arrival, uncertainty             what follows from it
+ *   showing, notices, words          the page in words
+ *   map, camera, drawing, gestures,  the page as a map
+ *   roads, plane
+ *
+ * It asks its own origin for three things: the feed, the road map, and itself.
+ */
+
+import { lacking } from "./ciphers.js";
+import { Feed } from "./feed.js";
+import { Keeping } from "./keeping.js";
+import { linkIn } from "./link.js";
+import { ParcelMap } from "./map.js";
+import { browserNotice, linkNotice } from "./notices.js";
+import { Rejected } from "./rejected.js";
+import { loadRoads } from "./roads.js";
+import { show, showConnection, showNotice, speak } from "./showing.js";
+import { Tracking } from "./tracking.js";
+
+const TICK = 5_000;
+const LONGEST_TIMER = 2 ** 31 - 1;
+
+const seconds = () => Date.now() / 1_000;
+const element = (id) => document.getElementById(id);
+
+/** Nothing can be shown. */
+function give(said) {
+  showConnection("ended", "Not opened");
+  showNotice(said);
+  speak([said.title, said.text]);
+}
+
+class Page {
+  constructor({ number, keys }, keeping, map) {
+    this.tracking = new Tracking(keys);
+    this.keeping = keeping;
+    this.map = map;
+    this.reading = Promise.resolve();
+    this.feed = new Feed(number, () => this.tracking.reader.last, {
+      terms: (terms) => this.setTerms(terms),
+      report: (report) => this.take(report),
+      state: (state) => this.change({ state }),
+      ended: (reason) => this.end(reason),
+    });
+  }
+
+  async open() {
+    const { terms, reports } = this.keeping;
+    if (terms) this.tracking.setTerms({ ...terms, now: null }, seconds());
+    for (const report of reports) await this.tracking.take(report, seconds());
+    // What was read before is no news where it cannot be read again.
+    Object.assign(this.tracking, { refused: null, refusals: 0 });
+    this.render();
+    setInterval(() => this.tick(), TICK);
+    addEventListener("online", () => this.feed.hurry());
+    addEventListener("offline", () => this.render());
+    document.addEventListener("visibilitychange", () => {
+      this.tick();
+      if (!document.hidden) this.feed.hurry();
+    });
+    await this.feed.follow();
+  }
+
+  /** Read reports one after the other, in the order in which they came. */
+  take(report) {
+    this.reading = this.reading.then(async () => {
+      const outcome = await this.tracking.take(report, seconds());
+      if (outcome === "read") this.keeping.keepReport(report, !this.tracking.absent);
+      if (outcome > 0) setTimeout(() => this.take(report), Math.min(outcome * 1_000, LONGEST_TIMER));
+      this.render();
+    }).catch(reportError);
+    return this.reading;
+  }
+
+  setTerms(terms) {
+    this.tracking.setTerms(terms, seconds());
+    this.keeping.keepTerms(terms);
+    this.render();
+  }
+
+  change(changes) {
+    Object.assign(this.tracking, changes);
+    this.render();
+  }
+
+  end(reason) {
+    this.tracking.end(reason);
+    this.keeping.wipe();
+    this.render();
+  }
+
+  tick() {
+    if (this.tracking.expiredAt(seconds()) !== null && !this.tracking.ended) this.end("link-expired");
+    else this.render();
+  }
+
+  render() {
+    const now = seconds();
+    show(this.tracking, now);
+    const faded = this.tracking.absent || this.tracking.isOld(now);
+    this.map.see(this.tracking.sightings, faded);
+  }
+}
+
+function openMap() {
+  const buttons = { closer: element("closer"), farther: element("farther"), parcel: element("parcel") };
+  const map = new ParcelMap(element("surface"), element("canvas"), buttons);
+  loadRoads().then((roads) => {
+    map.show(roads);
+    element("roadless").hidden = roads !== null;
+    element("attribution").textContent = roads?.attribution ?? "";
+  }).catch(reportError);
+  return map;
+}
+
+/** Let the page open offline.  It works without, too: where browsers forbid it, as some do. */
+function installWorker() {
+  navigator.serviceWorker
+    ?.register("/static/service-worker.js", { scope: "/t" })
+    .catch(() => {});
+}
+
+async function main() {
+  // Another link that is pasted over this one changes nothing but the hash.
+  addEventListener("hashchange", () => location.reload());
+  const map = openMap();
+  // Where there is room for it.
+  element("about").open = matchMedia("(min-width: 48rem) and (min-height: 40rem)").matches;
+  installWorker();
+  const lacks = await lacking();
+  if (lacks) return give(browserNotice(lacks));
+  try {
+    const link = linkIn(location.hash);
+    const page = new Page(link, await Keeping.of(location.hash), map);
+    return await page.open();
+  } catch (fault) {
+    if (!(fault instanceof Rejected)) throw fault;
+    return give(linkNotice(fault.reason));
+  }
+}
+
+main().catch(reportError);

@@ -1,0 +1,134 @@
+/** Writes what is known to the page, and in words to who hears it. */
+
+import { notice } from "./notices.js";
+import { course } from "./plane.js";
+import { radius } from "./uncertainty.js";
+import { ago, clock, direction, distance, rounded } from "./words.js";
+
+const SOON = 120;
+/** How often an interval of 90 % holds the arrival, and how often its end alone does. */
+const [TWO_SIDED, ONE_SIDED] = ["9 times out of 10", "19 times out of 20"];
+const CONNECTION = { connecting: "Connecting", live: "Connected", waiting: "Trying again", ended: "Ended" };
+
+const element = (id) => document.getElementById(id);
+
+function write(id, words) {
+  if (element(id).textContent !== words) element(id).textContent = words;
+}
+
+/** Show a tracking as it is at a time. */
+export function show(tracking, now) {
+  const { sighting, ended } = tracking;
+  const state = ended ? "ended" : tracking.state;
+  showConnection(state, CONNECTION[state]);
+  const said = notice(tracking, now, navigator.onLine);
+  showNotice(said);
+  const arrival = tracking.ended ? null : arrivalWords(tracking.arrival(), now, tracking.isOld(now));
+  element("arrival").hidden = arrival === null;
+  if (arrival) {
+    write("arrival-likely", arrival.likely);
+    write("arrival-range", arrival.range + (arrival.share ? "," : ""));
+    write("arrival-share", arrival.share);
+  }
+  element("seen").hidden = sighting === null;
+  if (sighting) showSighting(tracking, now);
+  showAbout(tracking, now);
+  speak([said?.title, said?.text, arrival?.spoken, ...sightingWords(tracking, now)]);
+}
+
+export function showConnection(state, words) {
+  element("connection").dataset.state = state;
+  write("connection", words);
+}
+
+export function showNotice(said) {
+  element("notice").hidden = said === null;
+  if (!said) return;
+  element("notice").dataset.kind = said.kind;
+  write("notice-title", said.title);
+  write("notice-text", said.text);
+}
+
+/** Say something to a screen reader, once. */
+export function speak(sentences) {
+  write("words", sentences.filter(Boolean).map((one) => (/[.!?]$/.test(one) ? one : `${one}.`)).join(" "));
+}
+
+/**
+ * The arrival in words: likely, range, how often that holds, and all as one sentence that does not
+ * change from minute to minute.
+ */
+export function arrivalWords(exact, now, isOld) {
+  if (exact === null) return null;
+  const { low, middle, high } = rounded(exact);
+  const [from, likely, to] = [low, middle, high].map((time) => clock(time, now));
+  const before = `Before ${to}`;
+  if (exact.high < now) {
+    return isOld
+      ? worded(before, "That time has passed, and no newer report has come.", "", `It should have arrived before ${to}.`)
+      : worded("Any minute", `It was expected before ${to}.`, "", "Expected any minute.");
+  }
+  if (exact.middle < now + SOON) {
+    return worded("Any minute", before, ONE_SIDED, `Expected any minute; before ${to}, ${ONE_SIDED}.`);
+  }
+  const [range, share] = exact.low < now
+    ? [before, ONE_SIDED]
+    : [`Between ${from} and ${to}`, TWO_SIDED];
+  const sentence = `Expected around ${likely}; ${range.replace(/^B/, "b")}, ${share}.`;
+  return worded(`Around ${likely}`, range, share, sentence);
+}
+
+const worded = (likely, range, share, spoken) => ({ likely, range, share, spoken });
+
+function showSighting(tracking, now) {
+  const { sighting, absent } = tracking;
+  write("seen-ago", capital(ago(now - sighting.time)));
+  write("seen-at", clock(sighting.time, now));
+  element("seen-at").dateTime = new Date(sighting.time * 1_000).toISOString();
+  const left = absent ? null : sighting.remaining;
+  element("seen-remaining").hidden = left === null;
+  if (left !== null) write("seen-remaining", `${remainingWords(left)} in a straight line`);
+  write("seen-within", `The truck was inside the circle of ${distance(radius(sighting.epsilon))} around the dot, 9 times out of 10.`);
+}
+
+const remainingWords = (metres) => (metres < 50 ? "Nearly there" : `About ${distance(metres)} to go`);
+
+const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
+/** The sighting in sentences, for who does not see the map. */
+function sightingWords({ sightings, absent }, now) {
+  const [sighting, before] = [sightings.at(-1), sightings.at(-2)];
+  if (!sighting) return [];
+  const { latitude, longitude, time, remaining, epsilon } = sighting;
+  const degrees = `${Math.abs(latitude).toFixed(3)} degrees ${latitude < 0 ? "south" : "north"}, `
+    + `${Math.abs(longitude).toFixed(3)} degrees ${longitude < 0 ? "west" : "east"}`;
+  return [
+    `At ${clock(time, now)} the truck was within ${distance(radius(epsilon))} of ${degrees}, 9 times out of 10.`,
+    absent || remaining === null ? null : `${remainingWords(remaining)}.`,
+    before ? movedWords(before, sighting, now) : null,
+  ];
+}
+
+/** How it has moved, where that is more than what the noise of both positions makes of rest. */
+function movedWords(before, sighting, now) {
+  const { metres, direction: degrees } = course(before, sighting);
+  const since = `Since ${clock(before.time, now)}`;
+  if (metres <= Math.hypot(radius(before.epsilon), radius(sighting.epsilon))) {
+    return `${since} it has not moved farther than can be told.`;
+  }
+  return `${since} it has moved some ${distance(metres)} to the ${direction(degrees)}.`;
+}
+
+function showAbout({ terms, sighting, refusals, ended }, now) {
+  element("about").hidden = ended !== null;
+  element("about-place").hidden = sighting === null;
+  if (sighting) {
+    write("about-place", `The dot is at ${sighting.latitude.toFixed(4)}, ${sighting.longitude.toFixed(4)} (latitude, longitude).`);
+  }
+  const expires = terms?.expires;
+  element("about-link").hidden = !Number.isFinite(expires);
+  if (Number.isFinite(expires)) write("about-link", `This link works until ${clock(expires, now)}.`);
+  element("about-refused").hidden = refusals === 0;
+  const reports = refusals === 1 ? "1 report was" : `${refusals} reports were`;
+  write("about-refused", `${reports} refused: damaged, not signed by the truck, or sent before.`);
+}

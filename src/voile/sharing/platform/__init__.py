@@ -1,0 +1,31 @@
+"""The central platform without its sockets: who may do what, and what becomes of positions.
+
+    settings, vault      terms of the operator; the key that seals secrets
+    access, ground       why a caller may not; stores, clock, and the doors of tokens and links
+    administration       companies, trucks, devices, parcels, links
+    underway             a truck in memory: from a true position to a signed report
+    committing           group commit
+    publishing           what devices, trucks and parties send
+    reading              what readers and auditors are shown
+    platform             all of it behind one face
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+sections 3 and 6, the centralized platform.
+"""
+
+from voile.sharing.platform.access import REFUSALS, AccessError, BusyError
+from voile.sharing.platform.platform import Platform
+from voile.sharing.platform.publishing import Outcome, Receipt
+from voile.sharing.platform.settings import Settings
+from voile.sharing.platform.vault import Vault
+
+__all__ = [
+    "REFUSALS",
+    "AccessError",
+    "BusyError",
+    "Outcome",
+    "Platform",
+    "Receipt",
+    "Settings",
+    "Vault",
+]

@@ -1,0 +1,51 @@
+"""Why a caller may not: reasons for programs, sentences for people, neither with a secret."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from voile.errors import InputError, VoileError
+
+__all__ = ["REFUSALS", "AccessError", "BusyError"]
+
+REFUSALS: Mapping[str, str] = MappingProxyType(
+    {
+        "company-closed": "The company was closed",
+        "days-out-of-range": "The number of days cannot be",
+        "device-unfit": "The name of the device cannot be used",
+        "device-unknown": "The truck has no such device",
+        "card-taken": "Another truck has this card",
+        "card-unfit": "The card is not that of a truck",
+        "hours-out-of-range": "The number of hours cannot be",
+        "key-unfit": "The keys of the parties cannot be",
+        "link-expired": "The link has expired",
+        "link-revoked": "The link was revoked",
+        "link-unknown": "There is no such link",
+        "mail-box-full": "Too many submissions are waiting for this truck",
+        "name-unfit": "The name cannot be used",
+        "not-in-the-chain": "The report does not continue the truck's records",
+        "own-keys": "The truck holds its keys itself",
+        "parcel-carried": "The truck carries a parcel of this number",
+        "parcel-unfit": "The number of the parcel cannot be used",
+        "parcel-unknown": "The truck carries no such parcel",
+        "place-unfit": "The destination is no position",
+        "slot-unfit": "The slot of the report is none of this platform",
+        "token-refused": "The token does not open this door",
+        "truck-retired": "The truck was retired",
+        "truck-unknown": "There is no such truck",
+    }
+)
+"""What each reason means, in words."""
+
+
+class AccessError(InputError):
+    """A call is refused; ``reason`` is one of ``REFUSALS``."""
+
+    def __init__(self, reason: str, advice: str = "") -> None:
+        super().__init__(f"{REFUSALS[reason]}{': ' if advice else ''}{advice}")
+        self.reason = reason
+
+
+class BusyError(VoileError):
+    """More is waiting than can be done soon; try again in a moment."""

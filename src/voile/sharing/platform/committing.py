@@ -1,0 +1,91 @@
+"""Group commit: one thread appends what all others have ready, in the order in which it came.
+
+Waiting for the disk takes as long for one report as for hundreds, so those that wait are taken
+together.  A report is acknowledged when it is durable, not before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from queue import Empty, Full, Queue
+from threading import Thread
+
+from voile.sharing.platform.access import BusyError
+from voile.sharing.store import Appended, Entry, ReportLog
+
+__all__ = ["Committer"]
+
+_MOST_WAITING = 5_000
+_MOST_AT_ONCE = 400
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    entries: Sequence[Entry]
+    done: Future[Sequence[Appended]] = field(default_factory=Future)
+
+
+class Committer:
+    """Appends to a log; ``committed`` is told of every entry that is new, after it is durable."""
+
+    def __init__(self, log: ReportLog, committed: Callable[[Entry], None]) -> None:
+        self._log = log
+        self._committed = committed
+        self._queue: Queue[_Waiting | None] = Queue(_MOST_WAITING)
+        self._thread = Thread(target=self._run, name="voile-commit", daemon=True)
+        self._thread.start()
+
+    def append(self, entries: Sequence[Entry]) -> Future[Sequence[Appended]]:
+        """What becomes of some entries, which go together.  Raises ``BusyError``."""
+        waiting = _Waiting(entries)
+        try:
+            self._queue.put_nowait(waiting)
+        except Full:
+            msg = "too many reports wait to be stored: try again in a moment"
+            raise BusyError(msg) from None
+        return waiting.done
+
+    def close(self) -> None:
+        """Append what waits, and end."""
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (batch := self._next()) is not None:
+            self._commit(batch)
+
+    def _next(self) -> list[_Waiting] | None:
+        """What waits, but not more than goes well at once; None at the end."""
+        first = self._queue.get()
+        if first is None:
+            return None
+        batch, size = [first], len(first.entries)
+        while size < _MOST_AT_ONCE:
+            try:
+                waiting = self._queue.get_nowait()
+            except Empty:
+                break
+            if waiting is None:
+                self._queue.put(None)
+                break
+            batch.append(waiting)
+            size += len(waiting.entries)
+        return batch
+
+    def _commit(self, batch: Sequence[_Waiting]) -> None:
+        entries = [entry for waiting in batch for entry in waiting.entries]
+        try:
+            outcomes = list(self._log.append(entries))
+        except Exception as error:
+            for waiting in batch:
+                waiting.done.set_exception(error)
+            return
+        for entry, outcome in zip(entries, outcomes, strict=True):
+            if outcome is Appended.NEW:
+                self._committed(entry)
+        at = 0
+        for waiting in batch:
+            waiting.done.set_result(outcomes[at : at + len(waiting.entries)])
+            at += len(waiting.entries)

@@ -1,0 +1,84 @@
+"""The platform as a whole: what a service, a demonstration and tests of attackers call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from voile.randomness import Randomness
+from voile.sharing.platform.administration import Administration
+from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.publishing import Publishing
+from voile.sharing.platform.reading import Reading
+from voile.sharing.platform.settings import Settings
+from voile.sharing.platform.vault import Vault
+from voile.sharing.store import (
+    Company,
+    Directory,
+    ReportLog,
+    TrackingLink,
+    Truck,
+)
+
+__all__ = ["Platform"]
+
+_DAY = 86_400
+
+
+class Platform(Administration, Publishing, Reading):
+    """One face of three parts, which share their ground.  Threads may share it."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        log: ReportLog,
+        vault: Vault,
+        settings: Settings | None = None,
+        randomness: Randomness | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC."""
+        ground = Ground(
+            directory, log, vault, settings or Settings(), randomness or Randomness.secure(), clock
+        )
+        Reading.__init__(self, ground)
+        Publishing.__init__(self, ground, self.tell)
+        Administration.__init__(self, ground, self.changed)
+
+    @property
+    def settings(self) -> Settings:
+        """The terms of the platform."""
+        return self._ground.settings
+
+    @property
+    def clock(self) -> Callable[[], float]:
+        """The platform's clock."""
+        return self._ground.clock
+
+    def company_of(self, token: str) -> Company:
+        """The company of a token; raises ``AccessError``."""
+        return self._ground.company_of(token)
+
+    def truck_of(self, token: str) -> Truck:
+        """The truck that publishes by itself with a token; raises ``AccessError``."""
+        return self._ground.truck_of(token)
+
+    def auditor_of(self, token: str) -> str:
+        """The name of the auditor of a token; raises ``AccessError``."""
+        return self._ground.auditor_of(token)
+
+    def link_of(self, number: str) -> TrackingLink:
+        """The link of a number, if it is open; raises ``AccessError``."""
+        return self._ground.link_of(number)
+
+    def tidy(self, keep_days: int = 31) -> None:
+        """Drop submissions and bodies of reports that are older; their records stay."""
+        before = int(self.clock()) - keep_days * _DAY
+        self._ground.directory.drop_mail(before)
+        self._ground.log.forget(before)
+
+    def close(self) -> None:
+        """Finish what was begun, and close the stores."""
+        Publishing.close(self)
+        self._ground.log.close()
+        self._ground.directory.close()

@@ -1,0 +1,352 @@
+"""From what devices and trucks send to what is stored.
+
+Trackers: token, decode, perturb, encrypt, sign, commit.  Of the positions in a message one is
+published for each slot that is later than the truck's last one: the first in the slot.  So a queue
+that a phone kept without a network, or a file of a trip, fills the slots that were missed.
+
+Exact positions live in arguments of functions and in no attribute, log or file.  Work is done by a
+few threads, one truck by one thread at a time; a call returns a future that is done when its
+reports are durable.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from threading import Lock
+from typing import Any
+
+from voile.sharing.ingest import (
+    BACKFILL,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    Request,
+    admit,
+    decode,
+    detect,
+    token_hash,
+)
+from voile.sharing.platform.access import AccessError, BusyError
+from voile.sharing.platform.committing import Committer
+from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.underway import UnderWay
+from voile.sharing.positions import BudgetSpentError
+from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
+from voile.sharing.store import Appended, Device, Entry, Mail, StoreError, TrackingLink, Truck
+
+__all__ = ["Outcome", "Publishing", "Receipt"]
+
+_MOST_SLOTS = 300
+"""Of one message: the latest, where there are more."""
+_MOST_TASKS = 2_000
+_MOST_MAIL = 10_000
+_EARLY_SECONDS = 60
+_TRIES = 3
+_KNOWN_SECONDS = 5.0
+_MOST_KNOWN = 100_000
+
+
+class Outcome(StrEnum):
+    """What became of a message of a device."""
+
+    PUBLISHED = "published"
+    """At least one report was published for it, and is durable."""
+    KNOWN_SLOT = "known-slot"
+    """Its slots are published already, or earlier than the last one that is."""
+    SUPERSEDED = "superseded"
+    """Its positions are not later than the last one published."""
+    BUDGET_SPENT = "budget-spent"
+    """The truck may publish no more on this day."""
+    NOTHING = "nothing"
+    """It told no position."""
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """The answer to a device."""
+
+    outcome: Outcome
+    content_type: str
+    body: bytes
+    refused: int = 0
+    """How many of its positions were not taken, for reasons of ``ingest.REASONS``."""
+
+
+class _Truck:
+    """The lock of a truck, and the truck where it is in memory."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.under_way: UnderWay | None = None
+        self.changed = False
+
+    def forget(self) -> None:
+        """Read the truck again before its next report: what is in memory was not stored."""
+        with self.lock:
+            self.under_way = None
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A device that was let in not long ago."""
+
+    device: Device
+    truck: Truck
+    when: float
+
+
+@dataclass(frozen=True)
+class _Message:
+    """What a device sent; private."""
+
+    token: str
+    request: Request
+    answer: Future[Receipt]
+
+
+class Publishing:
+    """Everything that adds to the log of reports."""
+
+    def __init__(self, ground: Ground, committed: Callable[[Entry], None]) -> None:
+        self._ground = ground
+        self._committer = Committer(ground.log, committed)
+        self._workers = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "voile-perturb")
+        self._trucks: dict[bytes, _Truck] = {}
+        self._known: dict[bytes, _Known] = {}
+        self._waiting = 0
+        self._count = Lock()
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._workers.shutdown(wait=True)
+        self._committer.close()
+
+    def changed(self, truck: bytes) -> None:
+        """Look again what a truck carries, and who may send for it, before its next report."""
+        self._here(truck).changed = True
+        self._known.clear()
+
+    def receive(self, token: str, request: Request) -> Future[Receipt]:
+        """Publish what a device sends.
+
+        The future raises ``IngestError`` or ``StoreError``; ``BusyError`` is raised at once.
+        """
+        message = _Message(token, request, Future())
+        self._begin(message.answer, partial(self._receive, message, _TRIES))
+        return message.answer
+
+    def publish(self, truck: Truck, report: bytes) -> Future[Appended]:
+        """Store the report of a truck that holds its keys itself.
+
+        The future raises ``RejectedError``, ``AccessError`` or ``StoreError``; ``BusyError`` is
+        raised at once.
+        """
+        answer: Future[Appended] = Future()
+        self._begin(answer, partial(self._publish, truck, report, answer))
+        return answer
+
+    def submit(self, link: TrackingLink, message: bytes) -> None:
+        """Take a party's sealed submission to the truck of a link.
+
+        Raises ``RejectedError``, as far as the platform can see: it reads what is meant for trucks
+        whose keys it holds; and ``AccessError``.
+        """
+        sealed = SealedSubmission.decode(message)
+        if sealed.truck != link.truck:
+            msg = "the submission is meant for another truck than that of the link"
+            raise RejectedError(Reason.FOREIGN, msg)
+        truck, now = self._truck(link.truck), self._ground.clock()
+        if truck.secrets is None:
+            waiting = self._ground.directory.mail(truck.truck, 0, _MOST_MAIL)
+            if len(waiting) == _MOST_MAIL:
+                raise AccessError("mail-box-full", "those of past days are dropped every day")
+            self._ground.directory.add_mail(Mail(truck.truck, message, now))
+            return
+        here = self._here(truck.truck)
+        with here.lock:
+            self._under_way(here, truck, now).accept(message, now)
+
+    def _begin(self, answer: Future[Any], work: Callable[[], None]) -> None:
+        """Let a worker do what ends in an answer."""
+        with self._count:
+            if self._waiting >= _MOST_TASKS:
+                msg = "too much is waiting: try again in a moment"
+                raise BusyError(msg)
+            self._waiting += 1
+        answer.add_done_callback(self._ended)
+        self._workers.submit(_guarded, answer, work)
+
+    def _ended(self, _: Future[Any]) -> None:
+        with self._count:
+            self._waiting -= 1
+
+    def _here(self, truck: bytes) -> _Truck:
+        return self._trucks.get(truck) or self._trucks.setdefault(truck, _Truck())
+
+    def _truck(self, number: bytes) -> Truck:
+        truck = self._ground.directory.truck(number)
+        if truck is None or truck.retired is not None or not self._ground.is_served(truck):
+            raise AccessError("truck-retired")
+        return truck
+
+    def _under_way(self, here: _Truck, truck: Truck, now: float) -> UnderWay:
+        """The truck in memory, with its present parcels; the caller holds the lock."""
+        if here.under_way is None:
+            here.under_way = UnderWay(self._ground, truck)
+        changed, here.changed = here.changed, False
+        here.under_way.refresh(now, changed=changed)
+        return here.under_way
+
+    def _receive(self, message: _Message, tries: int) -> None:
+        """Make reports of a message and hand them on to be stored."""
+        now = self._ground.clock()
+        device, truck = self._admitted(message.token, now)
+        decoded = self._decoded(message.token, device, message.request, now)
+        here = self._here(device.truck)
+        with here.lock:
+            entries, outcome = self._reports(here, truck, decoded.fixes, now)
+            # Inside the lock, so that reports of a truck are stored in the order of their slots.
+            stored = self._committer.append(entries) if entries else None
+        receipt = Receipt(outcome, *decoded.reply, len(decoded.refused))
+        if stored is None:
+            message.answer.set_result(receipt)
+        else:
+            stored.add_done_callback(partial(self._stored, message, receipt, here, tries))
+
+    def _stored(
+        self,
+        message: _Message,
+        receipt: Receipt,
+        here: _Truck,
+        tries: int,
+        stored: Future[Sequence[Appended]],
+    ) -> None:
+        """Answer the device, or try again where another process has published for its truck."""
+        if stored.exception() is not None:
+            here.forget()
+            message.answer.set_exception(stored.exception())
+        elif all(one in (Appended.NEW, Appended.KNOWN) for one in stored.result()):
+            message.answer.set_result(receipt)
+        elif tries > 1:
+            here.forget()
+            again = partial(self._receive, message, tries - 1)
+            self._workers.submit(_guarded, message.answer, again)
+        else:
+            here.forget()
+            msg = "others publish for this truck at the same time: try again"
+            message.answer.set_exception(StoreError(msg))
+
+    def _admitted(self, token: str, now: float) -> tuple[Device, Truck]:
+        """The device of a token, and its truck; raises ``IngestError``.
+
+        What was found is believed for some seconds, and where this process ends something, no
+        longer.
+        """
+        hash_ = token_hash(token)
+        known = self._known.get(hash_)
+        if known is None or not 0 <= now - known.when < _KNOWN_SECONDS:
+            device = self._ground.directory.device(hash_)
+            admit(token, device.token if device else None, (), now)
+            assert device is not None
+            known = _Known(device, self._truck_of_device(device), now)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            self._known[hash_] = known
+        return known.device, known.truck
+
+    def _decoded(self, token: str, device: Device, request: Request, now: float) -> Decoded:
+        """What a device says; raises ``IngestError``."""
+        rules, given = self._ground.settings.rules, (request.content_type, request.query)
+        if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
+            rules = replace(BACKFILL, region=rules.region)
+        decoded = decode(request, Arrival(now, rules, device.token.device))
+        admit(token, device.token, decoded.devices, now)
+        return decoded
+
+    def _truck_of_device(self, device: Device) -> Truck:
+        try:
+            return self._truck(device.truck)
+        except AccessError:
+            raise IngestError("token-refused", "the truck or its company has ended") from None
+
+    def _reports(
+        self, here: _Truck, truck: Truck, fixes: Sequence[Fix], now: float
+    ) -> tuple[list[Entry], Outcome]:
+        """The reports to store, and what became of the message; the caller holds the lock."""
+        if not fixes:
+            return [], Outcome.NOTHING
+        try:
+            under_way = self._under_way(here, truck, now)
+            return _entries(under_way, self._by_slot(fixes, now))
+        except BaseException:
+            here.under_way = None  # it may have gone ahead of what is stored
+            raise
+
+    def _by_slot(self, fixes: Sequence[Fix], now: float) -> dict[int, Fix]:
+        """The first position of each slot, ascending; of the last slots where there are many."""
+        settings = self._ground.settings
+        chosen: dict[int, Fix] = {}
+        for fix in sorted(fixes, key=lambda fix: fix.time):
+            chosen.setdefault(settings.slot(min(fix.time, now)), fix)
+        return dict(list(chosen.items())[-_MOST_SLOTS:])
+
+    def _publish(self, truck: Truck, message: bytes, answer: Future[Appended]) -> None:
+        """Check what can be seen of a report, and hand it on to be stored."""
+        report = Report.decode(message)
+        if not report.suite.signs:
+            msg = f"reports of suite {report.suite.name} are not signed, and are not taken"
+            raise RejectedError(Reason.SUITE, msg)
+        if report.place.truck != truck.truck:
+            msg = "the report is of another truck than the token"
+            raise RejectedError(Reason.FOREIGN, msg)
+        record = report.record()
+        record.check_signature(truck.truck, TruckCard.decode(truck.card).verifying)
+        if report.place.slot > self._ground.clock() + _EARLY_SECONDS:
+            msg = f"slot {report.place.slot} has not begun"
+            raise RejectedError(Reason.FUTURE, msg)
+        if report.place.slot % self._ground.settings.slot_seconds:
+            raise AccessError(
+                "slot-unfit", f"use multiples of {self._ground.settings.slot_seconds}"
+            )
+        entry = Entry(truck.truck, report.place.slot, message)
+        self._committer.append([entry]).add_done_callback(partial(_hand_on, answer))
+
+
+def _entries(under_way: UnderWay, chosen: dict[int, Fix]) -> tuple[list[Entry], Outcome]:
+    """Reports of the slots that are new, and why there are none."""
+    entries: list[Entry] = []
+    outcome = Outcome.KNOWN_SLOT
+    for slot, fix in chosen.items():
+        if slot <= under_way.last:
+            continue
+        if not under_way.is_later(fix):
+            outcome = Outcome.SUPERSEDED
+            continue
+        try:
+            entries.append(under_way.report(fix, slot))
+        except BudgetSpentError:
+            outcome = Outcome.BUDGET_SPENT
+    return entries, Outcome.PUBLISHED if entries else outcome
+
+
+def _hand_on(answer: Future[Appended], stored: Future[Sequence[Appended]]) -> None:
+    error = stored.exception()
+    if error is None:
+        answer.set_result(stored.result()[0])
+    else:
+        answer.set_exception(error)
+
+
+def _guarded(answer: Future[Any], work: Callable[[], None]) -> None:
+    """Whatever goes wrong is the answer."""
+    try:
+        work()
+    except BaseException as error:
+        answer.set_exception(error)

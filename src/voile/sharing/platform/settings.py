@@ -1,0 +1,119 @@
+"""What the operator chooses: slots, noise, budgets, sizes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+from voile.errors import PlanError, nearest
+from voile.sharing.ingest import LIVE, Region, Rules
+from voile.sharing.positions import Levels
+
+__all__ = ["Settings"]
+
+_DAY = 86_400
+_MOST_ROOM = 1000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The terms of a platform; raises ``PlanError`` where they cannot be."""
+
+    slot_seconds: int = 300
+    """A truck publishes once in each slot of so many seconds; it divides the day."""
+    displacements: Sequence[float] = (150.0, 600.0, 2400.0)
+    """``Levels.displacements``: metres, near to far."""
+    tau: float = 120.0
+    """``Levels.tau``: seconds."""
+    near: Sequence[float] = (2_000.0, 10_000.0)
+    """``Levels.near``: metres to the destination."""
+    distance: float = 100.0
+    """Metres between the trajectories that the budget is about."""
+    delta: float = 1e-5
+    """At which the budget is priced."""
+    budget: float | None = None
+    """Epsilon that a truck may spend in a day (UTC); None: accounted, and not bounded."""
+    room: int = 30
+    """Reports are padded as if a truck had at least so many parcels."""
+    speeds_kmh: Sequence[float] = (20.0, 35.0, 50.0)
+    """Of trucks along the straight line to a destination: 5 %, median, 95 %; public."""
+    region: Sequence[float] | None = None
+    """South, west, north, east of where trucks are: finds coordinates that were swapped."""
+
+    def __post_init__(self) -> None:
+        if not _whole(self.slot_seconds) or self.slot_seconds < 1 or _DAY % self.slot_seconds:
+            msg = "slot_seconds must be a whole number that divides a day, such as 300"
+            raise PlanError(msg)
+        if not _whole(self.room) or not 0 <= self.room <= _MOST_ROOM:
+            msg = f"room must be a whole number from 0 to {_MOST_ROOM}"
+            raise PlanError(msg)
+        _positive("distance", self.distance)
+        if self.budget is not None:
+            _positive("budget", self.budget)
+        _positive("delta", self.delta)
+        if self.delta >= 1:
+            msg = "delta must be below 1"
+            raise PlanError(msg)
+        speeds = list(self.speeds_kmh)
+        for speed in speeds:
+            _positive("speeds_kmh", speed)
+        if len(speeds) != 3 or speeds != sorted(speeds):
+            msg = "speeds_kmh must be three ascending numbers: 5 %, median and 95 %"
+            raise PlanError(msg)
+        self._check_region()
+        self.levels  # noqa: B018 - displacements, tau and near are checked
+
+    def _check_region(self) -> None:
+        if self.region is None:
+            return
+        south, west, north, east = self.region if len(self.region) == 4 else (1.0, 0.0, 0.0, 0.0)
+        if not (-90 <= south < north <= 90 and -180 <= west < east <= 180):
+            msg = "region must be south, west, north and east, in degrees"
+            raise PlanError(msg)
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Self:
+        """Settings from the keys of a configuration file; raises ``PlanError``."""
+        known = [field.name for field in fields(cls)]
+        for name, value in document.items():
+            if name not in known:
+                msg = f"there is no setting {name!r}{nearest(name, known)}"
+                raise PlanError(msg)
+            if name in _LISTS and not isinstance(value, list | tuple):
+                msg = f"{name} must be a list of numbers"
+                raise PlanError(msg)
+        given: dict[str, Any] = {
+            name: tuple(value) if name in _LISTS else value for name, value in document.items()
+        }
+        return cls(**given)
+
+    @cached_property
+    def levels(self) -> Levels:
+        """How noisy each level is."""
+        return Levels(tuple(self.displacements), self.tau, tuple(self.near))
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What is taken from a device under way."""
+        return LIVE if self.region is None else Rules(region=Region(*self.region))
+
+    def slot(self, now: float) -> int:
+        """The slot of a time: its first second since 1970."""
+        return int(now) // self.slot_seconds * self.slot_seconds
+
+
+_LISTS = ("displacements", "near", "speeds_kmh", "region")
+
+
+def _whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _positive(name: str, value: object) -> None:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and value > 0):  # type: ignore[arg-type, operator]
+        msg = f"{name} must be a number above 0"
+        raise PlanError(msg)

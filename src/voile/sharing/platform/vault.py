@@ -1,0 +1,87 @@
+"""The key that seals what the platform must keep and nobody may read: a file of its own.
+
+Secrets of trucks, states of streams and destinations are stored as AES-256-GCM ciphertexts, each
+bound to what it is and whose.  Whoever has the database without this file reads none of them;
+whoever has both, and the reports, has the true positions of trucks that do not encrypt themselves.
+So keep the two apart in backups.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from voile.errors import InputError
+from voile.randomness import Key, Randomness
+
+__all__ = ["Vault"]
+
+_NONCE_BYTES = 12
+_KEY_BYTES = 32
+
+
+class Vault:
+    """Seals and unseals; ``Vault.create`` makes the key, ``Vault.open`` reads it."""
+
+    def __init__(self, secret: bytes) -> None:
+        """``secret``: 32 bytes."""
+        self._root = Randomness(Key(secret).secret, publishable=True)
+        self._cipher = AESGCM(self._root.key("vault").secret)
+
+    def __repr__(self) -> str:
+        return "Vault(secret)"
+
+    @classmethod
+    def create(cls, path: Path) -> Self:
+        """Write a new key to a file that only its owner may read; raises ``InputError``."""
+        secret = Randomness.secure().key("vault").secret
+        try:
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        except OSError as error:
+            msg = f"the key cannot be written to {path}: {error.strerror}"
+            raise InputError(msg) from None
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secret.hex() + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        return cls(secret)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Read the key; raises ``InputError`` where others may read it, too."""
+        try:
+            mode = path.stat().st_mode
+            text = path.read_text("ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it is no key"
+            msg = f"the key {path} cannot be read: {why}"
+            raise InputError(msg) from None
+        if mode & (stat.S_IRWXG | stat.S_IRWXO):
+            msg = f"others than its owner may read the key {path}: chmod 600 {path}"
+            raise InputError(msg)
+        if len(text) != 2 * _KEY_BYTES or not set(text) <= set("0123456789abcdef"):
+            msg = f"{path} is no key: it must hold 64 hexadecimal digits"
+            raise InputError(msg)
+        return cls(bytes.fromhex(text))
+
+    def randomness(self, *purpose: str) -> Randomness:
+        """Draws that only the holder of the key can repeat."""
+        return self._root.within(*purpose)
+
+    def seal(self, context: bytes, secret: bytes) -> bytes:
+        """A ciphertext that opens in this context alone; 28 bytes longer."""
+        nonce = Randomness.secure().key("nonce").secret[:_NONCE_BYTES]
+        return nonce + self._cipher.encrypt(nonce, secret, context)
+
+    def unseal(self, context: bytes, sealed: bytes) -> bytes:
+        """The inverse; raises ``InputError`` where key or context is another one."""
+        try:
+            return self._cipher.decrypt(sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:], context)
+        except (InvalidTag, ValueError):
+            msg = "what the store holds was sealed by another key: use the key it began with"
+            raise InputError(msg) from None

@@ -1,0 +1,287 @@
+"""The directory in a database: companies, tokens, trucks, devices, parcels, mail, links, states."""
+
+# ruff: noqa: D102 - ``Directory`` says what its methods do
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from voile.sharing.ingest.tokens import DeviceToken
+from voile.sharing.store.log import save_states
+from voile.sharing.store.protocols import ConflictError, Directory
+from voile.sharing.store.records import (
+    AccessToken,
+    Company,
+    Device,
+    Mail,
+    Parcel,
+    Role,
+    TrackingLink,
+    Truck,
+)
+from voile.sharing.store.sql import Connection, Engine, Row, checked_text, marks
+
+__all__ = ["SQLDirectory"]
+
+_COMPANY = "SELECT company, name, created, closed FROM companies"
+_TOKEN = "SELECT hash, role, holder, created, expires, revoked FROM tokens"  # noqa: S105
+_TRUCK = "SELECT truck, company, card, secrets, created, retired FROM trucks"
+_DEVICE = "SELECT device, hash, issued, expires, revoked, truck FROM devices"
+_PARCEL = "SELECT parcel, truck, sender, receiver, destination, created, ended FROM parcels"
+_MAIL = "SELECT truck, message, received, seq FROM mail"
+_LINK = "SELECT hash, truck, created, expires, revoked FROM links"
+
+_NUMBER, _HOLDER = "the company's number", "the holder of a token"
+_DEVICE_NAME = "the device's name"
+
+
+class SQLDirectory(Directory):
+    """``Directory`` over an engine."""
+
+    _engine: Engine
+
+    def add_company(self, company: Company, token: AccessToken) -> None:
+        values = {
+            "company": checked_text(_NUMBER, company.company),
+            "name": checked_text("the company's name", company.name),
+            "created": company.created,
+            "closed": company.closed,
+        }
+
+        def work(connection: Connection) -> None:
+            _insert(connection, "companies", values, "there is a company of this number")
+            _insert_token(connection, token)
+
+        self._engine.write(work)
+
+    def company(self, company: str) -> Company | None:
+        row = self._row(f"{_COMPANY} WHERE company = ?", checked_text(_NUMBER, company))
+        return Company(*row) if row else None
+
+    def companies(self) -> Sequence[Company]:
+        return [Company(*row) for row in self._engine.read(f"{_COMPANY} ORDER BY seq")]
+
+    def close_company(self, company: str, now: float) -> None:
+        self._change(
+            "UPDATE companies SET closed = ? WHERE company = ? AND closed IS NULL",
+            now,
+            checked_text(_NUMBER, company),
+        )
+
+    def add_token(self, token: AccessToken) -> None:
+        self._engine.write(lambda connection: _insert_token(connection, token))
+
+    def token(self, hash_: bytes) -> AccessToken | None:
+        row = self._row(f"{_TOKEN} WHERE hash = ?", hash_)
+        return AccessToken(row[0], Role(row[1]), *row[2:]) if row else None
+
+    def revoke_tokens(self, role: str, holder: str, now: float) -> int:
+        return self._change(
+            "UPDATE tokens SET revoked = ? WHERE role = ? AND holder = ? AND revoked IS NULL",
+            now,
+            str(role),
+            checked_text(_HOLDER, holder),
+        )
+
+    def add_truck(self, truck: Truck, token: AccessToken | None = None) -> None:
+        values = {
+            "truck": truck.truck,
+            "company": checked_text(_NUMBER, truck.company),
+            "card": truck.card,
+            "secrets": truck.secrets,
+            "created": truck.created,
+            "retired": truck.retired,
+        }
+
+        def work(connection: Connection) -> None:
+            _insert(connection, "trucks", values, "there is a truck of this number")
+            if token is not None:
+                _insert_token(connection, token)
+
+        self._engine.write(work)
+
+    def truck(self, truck: bytes) -> Truck | None:
+        row = self._row(f"{_TRUCK} WHERE truck = ?", truck)
+        return Truck(*row) if row else None
+
+    def trucks(self, company: str | None = None) -> Sequence[Truck]:
+        if company is None:
+            rows = self._engine.read(f"{_TRUCK} ORDER BY seq")
+        else:
+            values = (checked_text(_NUMBER, company),)
+            rows = self._engine.read(f"{_TRUCK} WHERE company = ? ORDER BY seq", values)
+        return [Truck(*row) for row in rows]
+
+    def retire_truck(self, truck: bytes, now: float) -> None:
+        def work(connection: Connection) -> None:
+            retired = connection.change(
+                "UPDATE trucks SET retired = COALESCE(retired, ?), secrets = NULL WHERE truck = ?",
+                (now, truck),
+            )
+            if retired:
+                connection.change(
+                    "INSERT INTO states (truck, state) VALUES (?, NULL) "
+                    "ON CONFLICT (truck) DO UPDATE SET state = NULL",
+                    (truck,),
+                )
+
+        self._engine.write(work)
+
+    def add_device(self, device: Device) -> None:
+        token = device.token
+        values = {
+            "hash": token.hash,
+            "truck": device.truck,
+            "device": checked_text(_DEVICE_NAME, token.device),
+            "issued": token.issued,
+            "expires": token.expires,
+            "revoked": token.revoked,
+        }
+        problem = "a device has this token; issue another"
+        self._engine.write(lambda connection: _insert(connection, "devices", values, problem))
+
+    def device(self, hash_: bytes) -> Device | None:
+        row = self._row(f"{_DEVICE} WHERE hash = ?", hash_)
+        return _device(row) if row else None
+
+    def devices(self, truck: bytes) -> Sequence[Device]:
+        rows = self._engine.read(f"{_DEVICE} WHERE truck = ? ORDER BY seq", (truck,))
+        return [_device(row) for row in rows]
+
+    def revoke_device(self, truck: bytes, device: str, now: float) -> int:
+        return self._change(
+            "UPDATE devices SET revoked = ? WHERE truck = ? AND device = ? AND revoked IS NULL",
+            now,
+            truck,
+            checked_text(_DEVICE_NAME, device),
+        )
+
+    def add_parcel(self, parcel: Parcel) -> None:
+        values = {
+            "truck": parcel.truck,
+            "parcel": parcel.parcel,
+            "sender": parcel.sender,
+            "receiver": parcel.receiver,
+            "destination": parcel.destination,
+            "created": parcel.created,
+            "ended": parcel.ended,
+        }
+        problem = "the truck carries a parcel of this number; end that first"
+        self._engine.write(lambda connection: _insert(connection, "parcels", values, problem))
+
+    def parcels(self, truck: bytes) -> Sequence[Parcel]:
+        rows = self._engine.read(
+            f"{_PARCEL} WHERE truck = ? AND ended IS NULL ORDER BY seq", (truck,)
+        )
+        return [Parcel(*row) for row in rows]
+
+    def end_parcel(self, truck: bytes, parcel: bytes, now: float) -> bool:
+        ended = self._change(
+            "UPDATE parcels SET ended = ?, sender = NULL, receiver = NULL, destination = NULL "
+            "WHERE truck = ? AND parcel = ? AND ended IS NULL",
+            now,
+            truck,
+            parcel,
+        )
+        return ended > 0
+
+    def add_mail(self, mail: Mail) -> int:
+        locking = self._engine.locking
+        return self._engine.write(lambda connection: _add_mail(connection, mail, locking))
+
+    def mail(self, truck: bytes, number: int, limit: int) -> Sequence[Mail]:
+        rows = self._engine.read(
+            f"{_MAIL} WHERE truck = ? AND seq > ? ORDER BY seq LIMIT ?", (truck, number, limit)
+        )
+        return [Mail(*row) for row in rows]
+
+    def drop_mail(self, before: float) -> int:
+        return self._change("DELETE FROM mail WHERE received < ?", before)
+
+    def add_link(self, link: TrackingLink) -> None:
+        values = {
+            "hash": link.hash,
+            "truck": link.truck,
+            "created": link.created,
+            "expires": link.expires,
+            "revoked": link.revoked,
+        }
+        problem = "there is a link of this number; draw another"
+        self._engine.write(lambda connection: _insert(connection, "links", values, problem))
+
+    def link(self, hash_: bytes) -> TrackingLink | None:
+        row = self._row(f"{_LINK} WHERE hash = ?", hash_)
+        return TrackingLink(*row) if row else None
+
+    def links(self, truck: bytes) -> Sequence[TrackingLink]:
+        rows = self._engine.read(f"{_LINK} WHERE truck = ? ORDER BY seq", (truck,))
+        return [TrackingLink(*row) for row in rows]
+
+    def revoke_link(self, hash_: bytes, now: float) -> bool:
+        revoked = self._change(
+            "UPDATE links SET revoked = COALESCE(revoked, ?) WHERE hash = ?", now, hash_
+        )
+        return revoked > 0
+
+    def save_states(self, states: Sequence[tuple[bytes, bytes]]) -> None:
+        """See ``Directory``; states of retired trucks are not kept."""
+        last = dict(states)
+        if last:
+            self._engine.write(lambda connection: save_states(connection, last.items()))
+
+    def state(self, truck: bytes) -> bytes | None:
+        row = self._row("SELECT state FROM states WHERE truck = ?", truck)
+        return row[0] if row else None
+
+    def _row(self, statement: str, *values: object) -> Row | None:
+        rows = self._engine.read(statement, values)
+        return rows[0] if rows else None
+
+    def _change(self, statement: str, *values: object) -> int:
+        return self._engine.write(lambda connection: connection.change(statement, values))
+
+
+def _device(row: Row) -> Device:
+    return Device(DeviceToken(*row[:-1]), row[-1])
+
+
+def _insert(connection: Connection, table: str, values: Mapping[str, object], problem: str) -> None:
+    """Add a row; raises ``ConflictError`` where one like it is there."""
+    statement = (
+        f"INSERT INTO {table} ({', '.join(values)}) "  # noqa: S608 - names of columns, marks
+        f"VALUES ({marks(len(values))}) ON CONFLICT DO NOTHING"
+    )
+    if not connection.change(statement, tuple(values.values())):
+        raise ConflictError(problem)
+
+
+def _insert_token(connection: Connection, token: AccessToken) -> None:
+    values = {
+        "hash": token.hash,
+        "role": str(token.role),
+        "holder": checked_text(_HOLDER, token.holder),
+        "created": token.created,
+        "expires": token.expires,
+        "revoked": token.revoked,
+    }
+    _insert(connection, "tokens", values, "there is such a token; draw another")
+
+
+def _add_mail(connection: Connection, mail: Mail, locking: str) -> int:
+    """Number a submission while its truck is locked.
+
+    So none that comes later has a smaller number than one that the truck may have fetched.
+    """
+    if not connection.rows(f"SELECT 1 FROM trucks WHERE truck = ?{locking}", (mail.truck,)):  # noqa: S608
+        msg = "there is no truck of this number"
+        raise ConflictError(msg)
+    digest = sha256(mail.message).digest()
+    known = connection.rows(
+        "SELECT seq FROM mail WHERE truck = ? AND digest = ?", (mail.truck, digest)
+    )
+    ((number,),) = known or connection.rows(
+        "INSERT INTO mail (truck, digest, message, received) VALUES (?, ?, ?, ?) RETURNING seq",
+        (mail.truck, digest, mail.message, mail.received),
+    )
+    return int(number)

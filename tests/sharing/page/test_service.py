@@ -1,0 +1,43 @@
+"""The page as the real service sends it, over the real feed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.sharing.page.conftest import PATIENCE, Viewer
+from voile.sharing.demo import Drive, Town
+from voile.sharing.demo.running import Demonstration, Pace
+from voile.sharing.map import compact_map
+
+MOVED = "(before) => document.getElementById('about-place').textContent !== before"
+
+
+@pytest.mark.slow
+def test_a_demonstration_is_followed_in_a_browser(
+    viewers: Callable[..., Viewer], tmp_path: Path
+) -> None:
+    """Both parties see their van move, whoever holds its keys, and nothing goes amiss."""
+    town = Town()
+    drives = [
+        Drive(one.seconds[:400], one.latitude[:400], one.longitude[:400]) for one in town.drives(2)
+    ]
+    road_map = compact_map(town.streets, attribution="A town that never was").encoded
+    with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 10.0)) as running:
+        followers = []
+        for one in running.addresses:
+            follower = viewers()
+            follower.page.goto(one.address)
+            followers.append(follower)
+        for follower, one in zip(followers, running.addresses, strict=True):
+            follower.says("attribution", "A town that never was")
+            follower.says("about-place", "The dot is at")
+            follower.says("words", "Expected")
+            place = follower.text("about-place")
+            follower.page.wait_for_function(MOVED, arg=place, timeout=PATIENCE)
+            origins = {urlsplit(address).netloc for address in follower.asked}
+            assert origins == {urlsplit(one.address).netloc}
+        assert not running.troubles
