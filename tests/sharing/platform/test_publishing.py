@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.sharing.scene import DAY, HOME, NOON, Parties, Scene
 from voile import Randomness
+from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
@@ -392,3 +393,31 @@ def test_listeners_hear_of_reports_after_they_are_durable(scene):
     leave()
     scene.drive(token, 1)
     assert heard == [NOON, NOON + 300]
+
+
+class _Choosy:
+    """A log that refuses whole batches in which one truck is."""
+
+    def __init__(self, log, truck: bytes) -> None:
+        self._log, self._truck = log, truck
+
+    def append(self, entries):
+        if any(entry.truck == self._truck for entry in entries):
+            msg = "no truck is registered with this account"
+            raise InputError(msg)
+        return self._log.append(entries)
+
+    def __getattr__(self, name):
+        return getattr(self._log, name)
+
+
+def test_a_report_that_a_log_refuses_does_not_stop_others(scene):
+    """Reports that wait together are stored one by one where the log refuses one of them."""
+    company = scene.company()
+    trucks = [scene.truck(company) for _ in range(4)]
+    scene.platform._committer._log = _Choosy(scene.store, trucks[1][0].truck)
+    request = traccar((NOON, 52.01, 4.36))
+    futures = [scene.platform.receive(token, request) for _, token in trucks]
+    refused = [type(future.exception(timeout=30)) for future in futures]
+    assert refused == [type(None), InputError, type(None), type(None)]
+    assert [len(all_reports(scene, truck)) for truck, _ in trucks] == [1, 0, 1, 1]

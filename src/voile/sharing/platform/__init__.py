@@ -3,6 +3,7 @@
     settings, vault      terms of the operator; the key that seals secrets
     access, ground       why a caller may not; stores, clock, and the doors of tokens and links
     administration       companies, trucks, devices, parcels, links
+    admission            which device may send
     underway             a truck in memory: from a true position to a signed report
     committing           group commit
     publishing           what devices, trucks and parties send

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from queue import Empty, Full, Queue
 from threading import Thread
 
+from voile.errors import InputError
 from voile.sharing.platform.access import BusyError
 from voile.sharing.store import Appended, Entry, ReportLog
 
@@ -78,7 +79,16 @@ class Committer:
         entries = [entry for waiting in batch for entry in waiting.entries]
         try:
             outcomes = list(self._log.append(entries))
+        except InputError as error:
+            if len(batch) == 1:
+                batch[0].done.set_exception(error)
+                return
+            # A log such as a chain refuses all for one of them: the others shall not suffer.
+            for waiting in batch:
+                self._commit([waiting])
+            return
         except Exception as error:
+            # Whoever waits is told, and the thread lives on.
             for waiting in batch:
                 waiting.done.set_exception(error)
             return

@@ -1,6 +1,6 @@
 """From what devices and trucks send to what is stored.
 
-Trackers: token, decode, perturb, encrypt, sign, commit.  Of the positions in a message one is
+Trackers: admit, decode, perturb, encrypt, sign, commit.  Of the positions in a message one is
 published for each slot that is later than the truck's last one: the first in the slot.  So a queue
 that a phone kept without a network, or a file of a trip, fills the slots that were missed.
 
@@ -31,15 +31,15 @@ from voile.sharing.ingest import (
     admit,
     decode,
     detect,
-    token_hash,
 )
 from voile.sharing.platform.access import AccessError, BusyError
+from voile.sharing.platform.admission import Admission, Admitted
 from voile.sharing.platform.committing import Committer
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.underway import UnderWay
 from voile.sharing.positions import BudgetSpentError
 from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
-from voile.sharing.store import Appended, Device, Entry, Mail, StoreError, TrackingLink, Truck
+from voile.sharing.store import Appended, Entry, Mail, StoreError, TrackingLink, Truck
 
 __all__ = ["Outcome", "Publishing", "Receipt"]
 
@@ -49,8 +49,6 @@ _MOST_TASKS = 2_000
 _MOST_MAIL = 10_000
 _EARLY_SECONDS = 60
 _TRIES = 3
-_KNOWN_SECONDS = 5.0
-_MOST_KNOWN = 100_000
 
 
 class Outcome(StrEnum):
@@ -94,20 +92,13 @@ class _Truck:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """A device that was let in not long ago."""
-
-    device: Device
-    truck: Truck
-    when: float
-
-
-@dataclass(frozen=True)
 class _Message:
     """What a device sent; private."""
 
-    token: str
-    request: Request
+    admitted: Callable[[float], Admitted]
+    """Who sent it, by the time; raises ``IngestError``."""
+    decoded: Callable[[Admitted, float], Decoded]
+    """What it says; raises ``IngestError``."""
     answer: Future[Receipt]
 
 
@@ -117,9 +108,9 @@ class Publishing:
     def __init__(self, ground: Ground, committed: Callable[[Entry], None]) -> None:
         self._ground = ground
         self._committer = Committer(ground.log, committed)
-        self._workers = ThreadPoolExecutor(max(2, os.cpu_count() or 2), "voile-perturb")
+        self._workers = ThreadPoolExecutor(int(os.environ.get("VW", "2")), "voile-perturb")
+        self._admission = Admission(ground)
         self._trucks: dict[bytes, _Truck] = {}
-        self._known: dict[bytes, _Known] = {}
         self._waiting = 0
         self._count = Lock()
 
@@ -131,16 +122,28 @@ class Publishing:
     def changed(self, truck: bytes) -> None:
         """Look again what a truck carries, and who may send for it, before its next report."""
         self._here(truck).changed = True
-        self._known.clear()
+        self._admission.forget()
 
     def receive(self, token: str, request: Request) -> Future[Receipt]:
         """Publish what a device sends.
 
         The future raises ``IngestError`` or ``StoreError``; ``BusyError`` is raised at once.
         """
-        message = _Message(token, request, Future())
-        self._begin(message.answer, partial(self._receive, message, _TRIES))
-        return message.answer
+        return self._take(
+            partial(self._admission.by_token, token), partial(self._decoded, token, request)
+        )
+
+    def receive_vouched(
+        self, company: str, device: str, decode: Callable[[Arrival], Decoded]
+    ) -> Future[Receipt]:
+        """Publish what a device sends that somebody else, such as a broker, has made sure of.
+
+        ``company`` is the number of the one whose device it must be; ``decode`` is called once, in
+        another thread, and may raise ``IngestError``.  Errors are those of ``receive``.
+        """
+        return self._take(
+            partial(self._admission.by_name, company, device), partial(self._vouched, decode)
+        )
 
     def publish(self, truck: Truck, report: bytes) -> Future[Appended]:
         """Store the report of a truck that holds its keys itself.
@@ -162,7 +165,7 @@ class Publishing:
         if sealed.truck != link.truck:
             msg = "the submission is meant for another truck than that of the link"
             raise RejectedError(Reason.FOREIGN, msg)
-        truck, now = self._truck(link.truck), self._ground.clock()
+        truck, now = self._admission.served(link.truck), self._ground.clock()
         if truck.secrets is None:
             waiting = self._ground.directory.mail(truck.truck, 0, _MOST_MAIL)
             if len(waiting) == _MOST_MAIL:
@@ -172,6 +175,15 @@ class Publishing:
         here = self._here(truck.truck)
         with here.lock:
             self._under_way(here, truck, now).accept(message, now)
+
+    def _take(
+        self,
+        admitted: Callable[[float], Admitted],
+        decoded: Callable[[Admitted, float], Decoded],
+    ) -> Future[Receipt]:
+        message = _Message(admitted, decoded, Future())
+        self._begin(message.answer, partial(self._receive, message, _TRIES))
+        return message.answer
 
     def _begin(self, answer: Future[Any], work: Callable[[], None]) -> None:
         """Let a worker do what ends in an answer."""
@@ -190,12 +202,6 @@ class Publishing:
     def _here(self, truck: bytes) -> _Truck:
         return self._trucks.get(truck) or self._trucks.setdefault(truck, _Truck())
 
-    def _truck(self, number: bytes) -> Truck:
-        truck = self._ground.directory.truck(number)
-        if truck is None or truck.retired is not None or not self._ground.is_served(truck):
-            raise AccessError("truck-retired")
-        return truck
-
     def _under_way(self, here: _Truck, truck: Truck, now: float) -> UnderWay:
         """The truck in memory, with its present parcels; the caller holds the lock."""
         if here.under_way is None:
@@ -207,11 +213,11 @@ class Publishing:
     def _receive(self, message: _Message, tries: int) -> None:
         """Make reports of a message and hand them on to be stored."""
         now = self._ground.clock()
-        device, truck = self._admitted(message.token, now)
-        decoded = self._decoded(message.token, device, message.request, now)
-        here = self._here(device.truck)
+        admitted = message.admitted(now)
+        decoded = message.decoded(admitted, now)
+        here = self._here(admitted.truck.truck)
         with here.lock:
-            entries, outcome = self._reports(here, truck, decoded.fixes, now)
+            entries, outcome = self._reports(here, admitted.truck, decoded.fixes, now)
             # Inside the lock, so that reports of a truck are stored in the order of their slots.
             stored = self._committer.append(entries) if entries else None
         receipt = Receipt(outcome, *decoded.reply, len(decoded.refused))
@@ -243,38 +249,25 @@ class Publishing:
             msg = "others publish for this truck at the same time: try again"
             message.answer.set_exception(StoreError(msg))
 
-    def _admitted(self, token: str, now: float) -> tuple[Device, Truck]:
-        """The device of a token, and its truck; raises ``IngestError``.
-
-        What was found is believed for some seconds, and where this process ends something, no
-        longer.
-        """
-        hash_ = token_hash(token)
-        known = self._known.get(hash_)
-        if known is None or not 0 <= now - known.when < _KNOWN_SECONDS:
-            device = self._ground.directory.device(hash_)
-            admit(token, device.token if device else None, (), now)
-            assert device is not None
-            known = _Known(device, self._truck_of_device(device), now)
-            if len(self._known) >= _MOST_KNOWN:
-                self._known.clear()
-            self._known[hash_] = known
-        return known.device, known.truck
-
-    def _decoded(self, token: str, device: Device, request: Request, now: float) -> Decoded:
-        """What a device says; raises ``IngestError``."""
+    def _decoded(self, token: str, request: Request, admitted: Admitted, now: float) -> Decoded:
+        """What the device of a token says; raises ``IngestError``."""
         rules, given = self._ground.settings.rules, (request.content_type, request.query)
         if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
             rules = replace(BACKFILL, region=rules.region)
-        decoded = decode(request, Arrival(now, rules, device.token.device))
-        admit(token, device.token, decoded.devices, now)
+        kept = admitted.device.token
+        decoded = decode(request, Arrival(now, rules, kept.device))
+        admit(token, kept, decoded.devices, now)
         return decoded
 
-    def _truck_of_device(self, device: Device) -> Truck:
-        try:
-            return self._truck(device.truck)
-        except AccessError:
-            raise IngestError("token-refused", "the truck or its company has ended") from None
+    def _vouched(
+        self, decode: Callable[[Arrival], Decoded], admitted: Admitted, now: float
+    ) -> Decoded:
+        """What a device says whose name is made sure of; raises ``IngestError``."""
+        name = admitted.device.token.device
+        decoded = decode(Arrival(now, self._ground.settings.rules, name))
+        if not decoded.devices <= {name}:
+            raise IngestError("token-refused", "the message names another device")
+        return decoded
 
     def _reports(
         self, here: _Truck, truck: Truck, fixes: Sequence[Fix], now: float

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
@@ -15,12 +17,18 @@ SIGNATURE_BYTES = 64
 
 def verifying_key(seed: bytes) -> bytes:
     """The public key of a signer's 32 secret bytes."""
-    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
+    return _signer(seed).public_key().public_bytes_raw()
 
 
 def sign(seed: bytes, label: str, message: bytes) -> bytes:
     """The signature of a message that is meant as ``label`` says."""
-    return Ed25519PrivateKey.from_private_bytes(seed).sign(framed(label.encode(), message))
+    return _signer(seed).sign(framed(label.encode(), message))
+
+
+@lru_cache(4096)
+def _signer(seed: bytes) -> Ed25519PrivateKey:
+    """Making one takes as long as signing; a platform signs for the same trucks all day."""
+    return Ed25519PrivateKey.from_private_bytes(seed)
 
 
 def check_signature(key: bytes, label: str, message: bytes, signature: bytes, what: str) -> None:

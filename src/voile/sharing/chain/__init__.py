@@ -1,0 +1,83 @@
+"""The decentralized platform: logs of reports on Ethereum, read without trust in a platform.
+
+A contract (``reports.vy``) knows who may publish: its owner certifies companies, companies register
+trucks by the account that sends for them, trucks publish.  Three modes, by what is on the chain:
+
+    storage   ``ChainLog``    every report, in the contract's storage: what the paper counts
+    log       ``ChainLog``    every report, as one event: the default
+    anchor    ``AnchorLog``   the root of a tree of reports; they are in another log, off the chain
+
+Both classes are a ``store.ReportLog``.  They work on any ``Chain``: the embedded one for tests and
+demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``connect``).
+
+    interface, errors          what is asked of a chain, and what goes wrong
+    contract                   the contract that the package brings, its calls and events
+    web3_chain, embedded       both back ends
+    delivery, following        transactions until they are mined; events, through reorganisations
+    journal, mirror, anchors   what is kept on this side, in SQLite
+    chain_log, anchor_log      the logs
+    merkle, reading            for readers: proofs of inclusion, reports straight from a chain
+    registry                   for the owner and for companies
+
+It needs web3 (``pip install 'voile[chain]'``; ``voile[embedded-chain]`` for the embedded one), and
+no compiler.
+"""
+
+from voile.sharing.chain.anchor_log import AnchorLog
+from voile.sharing.chain.chain_log import ChainLog, Mode
+from voile.sharing.chain.contract import Anchored, Deployment, Registration
+from voile.sharing.chain.embedded import EmbeddedChain
+from voile.sharing.chain.errors import ChainError, RevertedError
+from voile.sharing.chain.interface import (
+    Block,
+    Chain,
+    Event,
+    Fee,
+    Receipt,
+    Signer,
+    Terms,
+    address_of,
+)
+from voile.sharing.chain.merkle import Inclusion, verify_inclusion
+from voile.sharing.chain.reading import (
+    NotAnchoredError,
+    Published,
+    Readings,
+    check_anchored,
+    published,
+    read_published,
+)
+from voile.sharing.chain.registry import Registry, deploy
+from voile.sharing.chain.web3_chain import connect, signer
+
+__all__ = [
+    "AnchorLog",
+    "Anchored",
+    "Block",
+    "Chain",
+    "ChainError",
+    "ChainLog",
+    "Deployment",
+    "EmbeddedChain",
+    "Event",
+    "Fee",
+    "Inclusion",
+    "Mode",
+    "NotAnchoredError",
+    "Published",
+    "Readings",
+    "Receipt",
+    "Registration",
+    "Registry",
+    "RevertedError",
+    "Signer",
+    "Terms",
+    "address_of",
+    "check_anchored",
+    "connect",
+    "deploy",
+    "published",
+    "read_published",
+    "signer",
+    "verify_inclusion",
+]

@@ -1,0 +1,146 @@
+"""For readers and auditors with a node of their own: no platform is asked, and none is trusted.
+
+``published`` gives the reports of a truck as the chain has them, and ``read_published`` hands them
+to a ``protocol.Reader``.  In mode ``anchor``, where a report comes from elsewhere,
+``check_anchored`` tells whether the truck's company anchored it.  What the node says is believed:
+ask one's own, or several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from voile.errors import InputError
+from voile.sharing.chain.contract import Anchored, Contract, Deployment
+from voile.sharing.chain.following import span
+from voile.sharing.chain.interface import Chain
+from voile.sharing.chain.merkle import Inclusion, verify_inclusion
+from voile.sharing.protocol import Place, Reader, Reason, Record, RejectedError, Report, Sighting
+
+__all__ = [
+    "NotAnchoredError",
+    "Published",
+    "Readings",
+    "check_anchored",
+    "published",
+    "read_published",
+]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A report on the chain.
+
+    That the account registered for the truck sent it, in a slot later than all before, the contract
+    has seen to; what is in the message, it has not looked at.
+    """
+
+    place: Place
+    message: bytes
+    block: int
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What a reader found."""
+
+    reader: Reader
+    sightings: tuple[Sighting, ...]
+    rejected: tuple[tuple[int, Reason], ...]
+    """Slots whose reports are not accepted, and why: of days without a key, among others."""
+
+
+class NotAnchoredError(InputError):
+    """A report is not anchored as it is said to be; ``reason`` says why, for programs."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """``unregistered``, ``no-root``, ``not-included`` or ``backdated``."""
+
+
+def published(
+    chain: Chain, deployment: Deployment, truck: bytes, first: int | None = None
+) -> Iterator[Published]:
+    """Reports of a truck in blocks from ``first`` on (all), as they were mined.
+
+    Raises ``ChainError``.
+    """
+    contract = Contract(chain, deployment)
+    block = deployment.block if first is None else max(first, deployment.block)
+    newest = chain.head().number
+    while block <= newest:
+        end, found = span(lambda low, high: contract.sent(low, high, truck), block, newest)
+        for one in found:
+            place = Place(one.truck, one.slot)
+            message = one.message
+            if message is None:
+                message = contract.stored(one.truck, one.slot)
+            yield Published(place, message, one.block)
+        block = end + 1
+
+
+def read_published(
+    reader: Reader, reports: Iterable[Published], now: int, *, vouched: bool = False
+) -> Readings:
+    """Read reports from a chain; what is rejected is told, and reading goes on.
+
+    Reports are believed by the truck's signature; or, ``vouched``, because the chain names their
+    sender, as reports of suite ``paper`` need.  Then the company is believed, too, which decides
+    whose account the truck's is.
+    """
+    sightings, rejected = [], []
+    for one in reports:
+        try:
+            if vouched:
+                report = Report.decode(one.message)
+                reader, sighting = reader.read_vouched(one.place, report.body, now)
+            else:
+                reader, sighting = reader.read(one.message, now)
+        except RejectedError as error:
+            rejected.append((one.place.slot, error.reason))
+            continue
+        if sighting is not None:
+            sightings.append(sighting)
+    return Readings(reader, tuple(sightings), tuple(rejected))
+
+
+def check_anchored(
+    chain: Chain, deployment: Deployment, record: bytes, inclusion: Inclusion
+) -> Anchored:
+    """The root that a record (``protocol.Record``, encoded) is under.
+
+    Raises ``NotAnchoredError``, ``RejectedError`` for what is no record, and ``ChainError``.  That
+    the truck signed the record is for ``protocol.Reader`` or ``protocol.Auditor`` to see.
+    """
+    place, contract = Record.decode(record).place, Contract(chain, deployment)
+    registration = contract.registration(place.truck)
+    if registration is None:
+        msg = "the contract knows no such truck"
+        raise NotAnchoredError("unregistered", msg)
+    anchored = _root(contract, registration.company, inclusion.number)
+    if anchored is None:
+        msg = f"the truck's company has anchored no root of number {inclusion.number}"
+        raise NotAnchoredError("no-root", msg)
+    if not verify_inclusion(record, inclusion, anchored.root):
+        msg = f"the record is not under root {inclusion.number} of the truck's company"
+        raise NotAnchoredError("not-included", msg)
+    if place.slot > anchored.slot:
+        msg = (
+            f"root {inclusion.number} is of slots up to {anchored.slot}, the record of a later one"
+        )
+        raise NotAnchoredError("backdated", msg)
+    return anchored
+
+
+def _root(contract: Contract, company: bytes, number: int) -> Anchored | None:
+    block, newest = contract.deployment.block, contract.chain.head().number
+    while block <= newest:
+        end, found = span(
+            lambda low, high: contract.roots(low, high, company, number), block, newest
+        )
+        for one in found:
+            return one
+        block = end + 1
+    return None
