@@ -18,9 +18,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from voile.dp.planar.costs import gaussian_epsilon, squared_mu
+from voile.dp.planar.costs import gaussian_epsilon, next_squared_mu
 from voile.dp.planar.noise import Live
 from voile.errors import RefusedError
 from voile.randomness import Key
@@ -107,12 +105,9 @@ class PositionStream:
 
     def _cost(self, time: float) -> float:
         """Mu squared that a report at ``time`` adds: that of the near level, since it tells all."""
-        epsilon = self._levels.epsilons[0]
-        times = [time] if self._time is None else [self._time, time]
-        costs = squared_mu(
-            np.full(len(times), epsilon), np.array(times), self._distance, self._levels.tau
-        )
-        return float(costs[-1] - (costs[0] if len(costs) > 1 else 0.0))
+        seconds = None if self._time is None else time - self._time
+        levels = self._levels
+        return next_squared_mu(levels.epsilons[0], seconds, self._distance, levels.tau)
 
     def _fits(self, spent: float) -> bool:
         assert self._budget is not None
