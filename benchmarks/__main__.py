@@ -33,6 +33,8 @@ NAMES = (
     "trucks_laws",
     "trucks_speed",
     "sharing_protocol",
+    "sharing_ingest",
+    "sharing_gas",
 )
 
 

@@ -33,6 +33,7 @@ _COMMANDS = {
     "pack": "pack parcels, private or published",
     "publish": "make one release",
     "query": "bounds and an estimate of an aggregate, from a release alone",
+    "share": "live locations for the parties of a parcel",
     "study": "make one release, put it to the test, report on both",
 }
 _FAULT = 1

@@ -130,6 +130,10 @@ class FakeChain:
         self._answer()
         return self._mined(int.from_bytes(account, "big"))
 
+    def balance(self, account: bytes) -> int:
+        self._answer()
+        return 10**18
+
     def fee(self) -> Fee:
         self._answer()
         return Fee(self.base, None)

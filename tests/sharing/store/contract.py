@@ -409,6 +409,22 @@ class DirectoryContract:
         revoked = [known.device(one.token.hash).token.revoked for one in tokens]
         assert revoked == [5.0, None, 5.0, None]
 
+    def test_devices_by_name(self, known):
+        """A company's devices of exactly this name, on any of its trucks; no other company's."""
+        other = Company("0" * 32, "Other", 1.0)
+        known.add_company(other, token("other", holder=other.company))
+        known.add_truck(Truck(number_of(3), other.company, b"card", None, 3.0))
+        tokens = [device("b"), device("a", truck=number_of(2)), device("c")]
+        for one in (*tokens, device("d", "Phone"), device("e", truck=number_of(3))):
+            known.add_device(one)
+        assert list(known.devices_named(COMPANY.company, "phone")) == tokens
+        known.revoke_device(number_of(2), "phone", 5.0)
+        revoked = [one.token.revoked for one in known.devices_named(COMPANY.company, "phone")]
+        assert revoked == [None, 5.0, None]
+        assert [one.truck for one in known.devices_named(other.company, "phone")] == [number_of(3)]
+        assert not known.devices_named("nobody", "phone")
+        assert not known.devices_named(COMPANY.company, "phone' OR ''='")
+
     def test_parcels(self, known):
         """A number is taken while it is carried; ended ones are gone from the list for good."""
         first, second = parcel(b"3S\x00A"), parcel(b"3SB")
@@ -524,6 +540,8 @@ class DirectoryContract:
                 lambda text=text: known.close_company(text, 1.0),
                 lambda text=text: known.revoke_tokens("company", text, 1.0),
                 lambda text=text: known.revoke_device(TRUCK.truck, text, 1.0),
+                lambda text=text: known.devices_named(COMPANY.company, text),
+                lambda text=text: known.devices_named(text, "phone"),
             ]
             for lookup in lookups:
                 with pytest.raises(InputError):

@@ -17,17 +17,20 @@ demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``connect``).
     journal, mirror, anchors   what is kept on this side, in SQLite
     chain_log, anchor_log      the logs
     merkle, reading            for readers: proofs of inclusion, reports straight from a chain
-    registry                   for the owner and for companies
+    auditing                   for auditors: a truck's records, from its card and a node
+    registry, funding          for the owner and for companies
 
 It needs web3 (``pip install 'voile[chain]'``; ``voile[embedded-chain]`` for the embedded one), and
 no compiler.
 """
 
 from voile.sharing.chain.anchor_log import AnchorLog
+from voile.sharing.chain.auditing import Audited, audit
 from voile.sharing.chain.chain_log import ChainLog, Mode
-from voile.sharing.chain.contract import Anchored, Deployment, Registration
-from voile.sharing.chain.embedded import EmbeddedChain
-from voile.sharing.chain.errors import ChainError, RevertedError
+from voile.sharing.chain.contract import Anchored, Contract, Deployment, Registration
+from voile.sharing.chain.embedded import EmbeddedChain, Mined
+from voile.sharing.chain.errors import ChainError, RevertedError, UnfundedError
+from voile.sharing.chain.funding import fill
 from voile.sharing.chain.interface import (
     Block,
     Chain,
@@ -53,15 +56,18 @@ from voile.sharing.chain.web3_chain import connect, signer
 __all__ = [
     "AnchorLog",
     "Anchored",
+    "Audited",
     "Block",
     "Chain",
     "ChainError",
     "ChainLog",
+    "Contract",
     "Deployment",
     "EmbeddedChain",
     "Event",
     "Fee",
     "Inclusion",
+    "Mined",
     "Mode",
     "NotAnchoredError",
     "Published",
@@ -72,10 +78,13 @@ __all__ = [
     "RevertedError",
     "Signer",
     "Terms",
+    "UnfundedError",
     "address_of",
+    "audit",
     "check_anchored",
     "connect",
     "deploy",
+    "fill",
     "published",
     "read_published",
     "signer",

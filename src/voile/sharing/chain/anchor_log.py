@@ -36,7 +36,7 @@ from voile.sharing.chain.contract import Anchored, Contract, Deployment
 from voile.sharing.chain.delivery import Delivery, Look, Outgoing
 from voile.sharing.chain.errors import ChainError, RevertedError
 from voile.sharing.chain.following import Follower
-from voile.sharing.chain.interface import Chain, Signer, Terms, address_of
+from voile.sharing.chain.interface import Block, Chain, Signer, Terms, address_of
 from voile.sharing.chain.merkle import Inclusion, leaf_of
 from voile.sharing.store.heads import Arrival
 from voile.sharing.store.protocols import Appended, ReportLog
@@ -53,6 +53,7 @@ class AnchorLog(ReportLog):
 
     ``company`` is the account of the certified company that registered the trucks.  ``journal`` is
     a file of this log alone; None keeps it in memory, and then no inclusion outlives the process.
+    ``turn`` is held while the account sends, for a process that sends other things from it, too.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class AnchorLog(ReportLog):
         *,
         journal: Path | None = None,
         terms: Terms | None = None,
+        turn: Lock | None = None,
     ) -> None:
         self._contract = Contract(chain, deployment)
         self._company = company
@@ -72,7 +74,7 @@ class AnchorLog(ReportLog):
         self._terms = terms or Terms()
         self._delivery = Delivery(chain, deployment.address, self._terms)
         self._follower = Follower(self._contract, self._anchors, self._found, self._keep)
-        self._appending = Lock()
+        self._appending = turn or Lock()
 
     # Writing
 
@@ -114,6 +116,14 @@ class AnchorLog(ReportLog):
             waiting = self._anchors.under_way()
             if waiting:
                 self._send(self._trial(0), frozenset(one.root for one in waiting))
+
+    def waiting(self) -> int:
+        """How many roots are on their way to the chain."""
+        return len(self._anchors.under_way())
+
+    def seen(self) -> Block | None:
+        """The block up to which the journal was read; None before the first."""
+        return self._anchors.newest()
 
     def forget(self, before: int) -> int:
         """See ``ReportLog``: what the other log drops.  Inclusions stay."""

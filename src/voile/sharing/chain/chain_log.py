@@ -40,7 +40,7 @@ from voile.sharing.chain.contract import Contract, Deployment, Sent
 from voile.sharing.chain.delivery import Delivery, Look, Outgoing
 from voile.sharing.chain.errors import ChainError, RevertedError
 from voile.sharing.chain.following import Follower
-from voile.sharing.chain.interface import Chain, Signer, Terms
+from voile.sharing.chain.interface import Block, Chain, Signer, Terms
 from voile.sharing.chain.mirror import Kept, Mirror, report_in
 from voile.sharing.store.heads import Arrival, Head, decide
 from voile.sharing.store.protocols import Appended, ReportLog
@@ -133,6 +133,14 @@ class ChainLog(ReportLog):
         That happens where a truck was retired, or another process published for it, meanwhile.
         """
         return self._mirror.refused()
+
+    def waiting(self) -> int:
+        """How many reports are on their way to the chain."""
+        return len(self._mirror.under_way())
+
+    def seen(self) -> Block | None:
+        """The block up to which the mirror was read; None before the first."""
+        return self._mirror.newest()
 
     def forget(self, before: int) -> int:
         """See ``ReportLog``: always 0."""

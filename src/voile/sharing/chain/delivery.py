@@ -47,6 +47,8 @@ class Outgoing:
     data: bytes
     gas: int
     """The limit."""
+    value: int = 0
+    """Wei that go along."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,8 @@ class _Run:
         if self._identity is None:
             self._identity = self._chain.identity()
         fields = {"nonce": nonce, "gas": one.gas, "chainId": self._identity}
-        signed = one.account.sign_transaction(transaction(fields, self._to, one.data, fee))
+        filled = transaction(fields, self._to, one.data, fee, one.value)
+        signed = one.account.sign_transaction(filled)
         return bytes(signed.raw_transaction)
 
     def _why(self, one: Outgoing) -> str:

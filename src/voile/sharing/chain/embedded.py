@@ -6,7 +6,8 @@ are those of the fork of py-evm's newest virtual machine (``fork``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from threading import RLock
 from typing import Any, TypeVar
 
@@ -15,13 +16,24 @@ from voile.sharing.chain.errors import needed
 from voile.sharing.chain.interface import address_of
 from voile.sharing.chain.web3_chain import Web3Chain
 
-__all__ = ["EmbeddedChain"]
+__all__ = ["EmbeddedChain", "Mined"]
 
 T = TypeVar("T")
 
 _EXTRA = "embedded-chain"
 _WEI = 10**18
 _LEAST_GAS, _STORED_BYTE_GAS = 200_000, 750
+
+
+@dataclass(frozen=True)
+class Mined:
+    """A transaction."""
+
+    to: bytes
+    """Whom it was sent to, or the contract that it made."""
+    data: bytes
+    gas: int
+    """Used."""
 
 
 class EmbeddedChain(Web3Chain):
@@ -60,6 +72,23 @@ class EmbeddedChain(Web3Chain):
         """Make blocks, of what waits."""
         with self._lock:
             self.tester.mine_blocks(blocks)
+
+    def mined(self) -> Sequence[Mined]:
+        """All transactions up to now, the first one first."""
+        with self._lock:
+            newest = self.tester.get_block_by_number("latest")["number"]
+            return [
+                self._mined(one)
+                for number in range(newest + 1)
+                for one in self.tester.get_block_by_number(number)["transactions"]
+            ]
+
+    def _mined(self, name: str) -> Mined:
+        sent = self.tester.get_transaction_by_hash(name)
+        receipt = self.tester.get_transaction_receipt(name)
+        to = receipt["contract_address"] or sent["to"]
+        data = bytes.fromhex(str(sent["data"]).removeprefix("0x"))
+        return Mined(address_of(str(to)), data, int(receipt["gas_used"]))
 
     def call(self, sender: bytes, to: bytes, data: bytes) -> bytes:
         """See ``Chain``; this virtual machine lets nobody call who could not pay for it."""

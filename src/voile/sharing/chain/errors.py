@@ -26,13 +26,16 @@ class UnfundedError(NotTakenError):
     """The account has too little money for the transaction."""
 
 
-class RevertedError(InputError):
-    """The contract does not allow it."""
+class RevertedError(InputError, StoreError):
+    """The contract does not allow it, and nothing was changed.
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"the contract refuses: {reason} ({_MEANING.get(reason, 'see its source')})"
-        )
+    One may try again when the truck is registered or the company certified: so to whoever reports
+    a position it is a store that cannot take it now.
+    """
+
+    def __init__(self, reason: str, whom: str = "") -> None:
+        meaning = _MEANING.get(reason, "see its source")
+        super().__init__(f"the contract refuses{whom and f' {whom}'}: {reason} ({meaning})")
         self.reason = reason
         """One word of the contract, such as ``unregistered``."""
 

@@ -127,6 +127,9 @@ class Chain(Protocol):
     def nonce(self, account: bytes) -> int:
         """How many transactions of an account are mined."""
 
+    def balance(self, account: bytes) -> int:
+        """What an account has, in wei."""
+
     def fee(self) -> Fee:
         """What a transaction should offer now."""
 
@@ -158,13 +161,13 @@ class Chain(Protocol):
 
 
 def transaction(
-    fields: Mapping[str, Any], to: bytes | None, data: bytes, fee: Fee
+    fields: Mapping[str, Any], to: bytes | None, data: bytes, fee: Fee, value: int = 0
 ) -> dict[str, Any]:
-    """A transaction as signers take it."""
+    """A transaction as signers take it; ``value`` is the wei that it pays."""
     pays: dict[str, Any] = (
         {"gasPrice": fee.most}
         if fee.tip is None
         else {"maxFeePerGas": fee.most, "maxPriorityFeePerGas": min(fee.tip, fee.most), "type": 2}
     )
     target = {} if to is None else {"to": to}
-    return {**fields, **target, **pays, "data": data, "value": 0}
+    return {**fields, **target, **pays, "data": data, "value": value}

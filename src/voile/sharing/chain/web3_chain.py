@@ -85,6 +85,10 @@ class Web3Chain:
         """See ``Chain``."""
         return int(self._ask(lambda: self._eth.get_transaction_count(self._address(account))))
 
+    def balance(self, account: bytes) -> int:
+        """See ``Chain``."""
+        return int(self._ask(lambda: self._eth.get_balance(self._address(account))))
+
     def fee(self) -> Fee:
         """Twice the base fee, which covers six full blocks in a row, and the usual tip."""
         base = self._ask(lambda: self._eth.get_block("latest")).get("baseFeePerGas")

@@ -13,7 +13,7 @@ from voile.sharing.ingest.arrivals import Arrival, Decoded, Format, Refusal
 from voile.sharing.ingest.detecting import Request, decode, detect
 from voile.sharing.ingest.errors import REASONS, IngestError
 from voile.sharing.ingest.fixes import BACKFILL, LIVE, Fix, Region, Rules
-from voile.sharing.ingest.owntracks import decode_owntracks_mqtt
+from voile.sharing.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
 from voile.sharing.ingest.tokens import (
     DeviceToken,
     admit,
@@ -41,6 +41,7 @@ __all__ = [
     "decode",
     "decode_owntracks_mqtt",
     "detect",
+    "device_of_topic",
     "issue",
     "revoked",
     "token_hash",

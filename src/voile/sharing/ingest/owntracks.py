@@ -25,7 +25,7 @@ from voile.sharing.ingest.fields import Fields, device_name, read_form, seconds
 from voile.sharing.ingest.fixes import Fix
 from voile.sharing.ingest.json_text import read_json
 
-__all__ = ["decode_owntracks", "decode_owntracks_mqtt"]
+__all__ = ["decode_owntracks", "decode_owntracks_mqtt", "device_of_topic"]
 
 _KILOMETRE_PER_HOUR = 1 / 3.6
 _LONGEST_TOPIC = 300
@@ -62,6 +62,11 @@ def decode_owntracks_mqtt(topic: str, payload: bytes, arrival: Arrival) -> Decod
     if len(levels) > 3 or not payload.strip():
         return Decoded(Format.OWNTRACKS)
     return _decoded("/".join(levels[1:]), _payload(payload, arrival), arrival)
+
+
+def device_of_topic(topic: str) -> str:
+    """The device, ``user/device``, whose topic it is; raises ``IngestError``."""
+    return device_name("/".join(_levels(topic)[1:3]))
 
 
 def _levels(topic: str) -> list[str]:

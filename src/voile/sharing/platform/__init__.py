@@ -1,6 +1,8 @@
 """The central platform without its sockets: who may do what, and what becomes of positions.
 
     settings, vault      terms of the operator; the key that seals secrets
+    key_file             keys in files
+    registrar            where trucks must be known before they publish
     access, ground       why a caller may not; stores, clock, and the doors of tokens and links
     administration       companies, trucks, devices, parcels, links
     admission            which device may send
@@ -17,6 +19,7 @@ sections 3 and 6, the centralized platform.
 from voile.sharing.platform.access import REFUSALS, AccessError, BusyError
 from voile.sharing.platform.platform import Platform
 from voile.sharing.platform.publishing import Outcome, Receipt
+from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
 
@@ -27,6 +30,7 @@ __all__ = [
     "Outcome",
     "Platform",
     "Receipt",
+    "Registrar",
     "Settings",
     "Vault",
 ]

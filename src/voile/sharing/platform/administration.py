@@ -16,6 +16,7 @@ from voile.errors import InputError
 from voile.sharing.ingest import issue, token_hash
 from voile.sharing.platform.access import AccessError
 from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.registrar import NoRegistrar, Registrar
 from voile.sharing.protocol import RejectedError, TruckCard, TruckSecrets, Waybill
 from voile.sharing.protocol.wire import TRUCK_BYTES
 from voile.sharing.store import (
@@ -47,10 +48,16 @@ class Administration:
     Numbers of trucks are 16 bytes, those of parcels 1 to 64.
     """
 
-    def __init__(self, ground: Ground, changed: Callable[[bytes], None]) -> None:
+    def __init__(
+        self,
+        ground: Ground,
+        changed: Callable[[bytes], None],
+        registrar: Registrar | None = None,
+    ) -> None:
         """``changed`` is told which truck carries other parcels, or lets others in."""
         self._ground = ground
         self._changed = changed
+        self._registrar = registrar or NoRegistrar()
 
     def open_company(self, name: str) -> tuple[Company, str]:
         """A new company and its token; raises ``AccessError`` for a name that is none."""
@@ -85,6 +92,12 @@ class Administration:
 
         Raises ``AccessError``.
         """
+        self._registrar.check(own_keys=card is not None)
+        truck, token = self._added(company, card)
+        self._registrar.changed()
+        return truck, token
+
+    def _added(self, company: Company, card: bytes | None) -> tuple[Truck, str | None]:
         now = self._ground.clock()
         if card is None:
             drawn = self._ground.fresh("truck")
@@ -116,6 +129,7 @@ class Administration:
         for device in self._ground.directory.devices(truck):
             self._ground.directory.revoke_device(truck, device.token.device, now)
         self._changed(truck)
+        self._registrar.changed()
 
     def add_device(
         self, company: Company, truck: bytes, device: str, days: float | None = None

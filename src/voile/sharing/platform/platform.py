@@ -10,6 +10,7 @@ from voile.sharing.platform.administration import Administration
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.publishing import Publishing
 from voile.sharing.platform.reading import Reading
+from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
 from voile.sharing.store import (
@@ -36,14 +37,18 @@ class Platform(Administration, Publishing, Reading):
         settings: Settings | None = None,
         randomness: Randomness | None = None,
         clock: Callable[[], float] = time.time,
+        registrar: Registrar | None = None,
     ) -> None:
-        """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC."""
+        """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC.
+
+        ``registrar`` makes trucks known where the log is, if that must be.
+        """
         ground = Ground(
             directory, log, vault, settings or Settings(), randomness or Randomness.secure(), clock
         )
         Reading.__init__(self, ground)
         Publishing.__init__(self, ground, self.tell)
-        Administration.__init__(self, ground, self.changed)
+        Administration.__init__(self, ground, self.changed, registrar)
 
     @property
     def settings(self) -> Settings:
@@ -70,6 +75,21 @@ class Platform(Administration, Publishing, Reading):
     def link_of(self, number: str) -> TrackingLink:
         """The link of a number, if it is open; raises ``AccessError``."""
         return self._ground.link_of(number)
+
+    def settle(self) -> None:
+        """Finish what the log could not, such as reports that wait for a chain.
+
+        Call it at start, now and then, and when ``when_behind`` says so.  Raises ``StoreError``.
+        """
+        self._registrar.settle()
+
+    def when_behind(self, wake: Callable[[], None]) -> None:
+        """Call back, in any thread, when there is something to settle."""
+        self._registrar.when_behind(wake)
+
+    def proof(self, link: TrackingLink, slot: int) -> bytes | None:
+        """Where the report of a link's truck is anchored (``chain.Inclusion``), if it is."""
+        return self._registrar.proof(link.truck, slot)
 
     def tidy(self, keep_days: int = 31) -> None:
         """Drop submissions and bodies of reports that are older; their records stay."""

@@ -8,8 +8,6 @@ So keep the two apart in backups.
 
 from __future__ import annotations
 
-import os
-import stat
 from pathlib import Path
 from typing import Self
 
@@ -18,11 +16,11 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from voile.errors import InputError
 from voile.randomness import Key, Randomness
+from voile.sharing.platform.key_file import new_key, read_key
 
 __all__ = ["Vault"]
 
 _NONCE_BYTES = 12
-_KEY_BYTES = 32
 
 
 class Vault:
@@ -39,35 +37,12 @@ class Vault:
     @classmethod
     def create(cls, path: Path) -> Self:
         """Write a new key to a file that only its owner may read; raises ``InputError``."""
-        secret = Randomness.secure().key("vault").secret
-        try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except OSError as error:
-            msg = f"the key cannot be written to {path}: {error.strerror}"
-            raise InputError(msg) from None
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(secret.hex() + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        return cls(secret)
+        return cls(new_key(path, "vault"))
 
     @classmethod
     def open(cls, path: Path) -> Self:
         """Read the key; raises ``InputError`` where others may read it, too."""
-        try:
-            mode = path.stat().st_mode
-            text = path.read_text("ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no key"
-            msg = f"the key {path} cannot be read: {why}"
-            raise InputError(msg) from None
-        if mode & (stat.S_IRWXG | stat.S_IRWXO):
-            msg = f"others than its owner may read the key {path}: chmod 600 {path}"
-            raise InputError(msg)
-        if len(text) != 2 * _KEY_BYTES or not set(text) <= set("0123456789abcdef"):
-            msg = f"{path} is no key: it must hold 64 hexadecimal digits"
-            raise InputError(msg)
-        return cls(bytes.fromhex(text))
+        return cls(read_key(path))
 
     def randomness(self, *purpose: str) -> Randomness:
         """Draws that only the holder of the key can repeat."""

@@ -149,6 +149,14 @@ class SQLDirectory(Directory):
         rows = self._engine.read(f"{_DEVICE} WHERE truck = ? ORDER BY seq", (truck,))
         return [_device(row) for row in rows]
 
+    def devices_named(self, company: str, device: str) -> Sequence[Device]:
+        rows = self._engine.read(
+            f"{_DEVICE} WHERE device = ? "  # noqa: S608 - a constant
+            "AND truck IN (SELECT truck FROM trucks WHERE company = ?) ORDER BY seq",
+            (checked_text(_DEVICE_NAME, device), checked_text(_NUMBER, company)),
+        )
+        return [_device(row) for row in rows]
+
     def revoke_device(self, truck: bytes, device: str, now: float) -> int:
         return self._change(
             "UPDATE devices SET revoked = ? WHERE truck = ? AND device = ? AND revoked IS NULL",

@@ -141,6 +141,9 @@ class Directory(Protocol):
     def devices(self, truck: bytes) -> Sequence[Device]:
         """All tokens of a truck's devices, in the order of issue."""
 
+    def devices_named(self, company: str, device: str) -> Sequence[Device]:
+        """All tokens of a company's devices of one name, open or not, in the order of issue."""
+
     def revoke_device(self, truck: bytes, device: str, now: float) -> int:
         """Revoke all tokens of a truck's device that are not; how many."""
 

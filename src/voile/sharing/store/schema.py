@@ -132,7 +132,9 @@ _FORMAT_1 = (
     "CREATE UNIQUE INDEX reports_by_slot ON reports (slot, truck)",
 )
 
-_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1,)
+_FORMAT_2 = ("CREATE INDEX devices_by_name ON devices (device)",)
+
+_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1, _FORMAT_2)
 """Statements that lead from format i to i + 1.  Append; never change an old entry."""
 
 FORMAT = len(_FORMATS)

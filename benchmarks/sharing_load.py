@@ -1,0 +1,97 @@
+"""A load generator for the sharing service: trackers that send on time, over loopback.
+
+Open loop: each position has its time, and its answer is waited for from that time on, so a service
+that falls behind shows it in the latencies.  Bounded: a connection has one request under way, so
+no more than ``connections`` wait at a time.  A process of its own; answers are read whole.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+__all__ = ["Load", "Sent", "send_all"]
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to send."""
+
+    port: int
+    tokens: Sequence[str]
+    """One for each truck, which sends once in ``period``."""
+    period: float
+    """Seconds."""
+    rounds: int
+    connections: int
+
+
+@dataclass(frozen=True)
+class Sent:
+    """What came of it."""
+
+    seconds: float
+    """From the first moment of sending to the last answer."""
+    latencies: Sequence[float]
+    """Seconds from when a position was due to its answer."""
+    refused: int
+    """Answers other than 200."""
+
+
+def send_all(load: Load) -> Sent:
+    """Send everything; to be called in a process of its own."""
+    return asyncio.run(_send_all(load))
+
+
+async def _send_all(load: Load) -> Sent:
+    latencies: list[float] = []
+    refused: list[int] = []
+    shares = [load.tokens[place :: load.connections] for place in range(load.connections)]
+    begin = time.time() + 1.0
+    # Whole seconds, so that each round of a truck is in a slot of its own.
+    begin = float(int(begin) + 1)
+    await asyncio.gather(
+        *(
+            _connection(load, begin, place, share, latencies, refused)
+            for place, share in enumerate(shares)
+            if share
+        )
+    )
+    return Sent(time.time() - begin, latencies, sum(refused))
+
+
+async def _connection(
+    load: Load,
+    begin: float,
+    place: int,
+    tokens: Sequence[str],
+    latencies: list[float],
+    refused: list[int],
+) -> None:
+    reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
+    gap = load.period / len(load.tokens)
+    for turn in range(load.rounds):
+        for number, token in enumerate(tokens):
+            due = begin + turn * load.period + (place + number * load.connections) * gap
+            if (wait := due - time.time()) > 0:
+                await asyncio.sleep(wait)
+            writer.write(_request(token, int(due), number))
+            status = await _status(reader)
+            latencies.append(time.time() - due)
+            refused.append(status != 200)
+    writer.close()
+
+
+def _request(token: str, now: int, number: int) -> bytes:
+    query = f"id=truck&lat=52.{10_000 + number % 80_000}&lon=4.36&timestamp={now}"
+    return f"GET /ingest/{token}?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
+
+
+async def _status(reader: asyncio.StreamReader) -> int:
+    head = await reader.readuntil(b"\r\n\r\n")
+    for line in head.lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            await reader.readexactly(int(line[15:]))
+    return int(head[9:12])

@@ -1,0 +1,190 @@
+"""``voile share``: the service that shares live locations with the parties of a parcel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from voile.cli.show import as_json as json_option
+from voile.cli.show import print_json, say, telling_what_is_done
+from voile.errors import InputError
+
+if TYPE_CHECKING:
+    from voile.sharing.platform import Platform
+
+__all__ = ["share"]
+
+_ELSEWHERE = {
+    "chain": "keep reports on a chain instead of the store",
+    "demo": "start everything on this machine and drive a few trucks",
+    "roads": "make the road map that the tracking page draws",
+    "truck": "perturb, encrypt and publish on the truck itself",
+    "verify": "check a truck's records on a chain",
+}
+_FOLDER = click.argument("folder", type=click.Path(path_type=Path))
+
+
+class _Commands(click.Group):
+    """A group some of whose commands stand in modules of their own."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *_ELSEWHERE})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _ELSEWHERE:
+            return super().get_command(ctx, cmd_name)
+        members = vars(import_module(f"voile.cli.share_{cmd_name}")).values()
+        return next(m for m in members if isinstance(m, click.Command) and m.name == cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        here = {name: one.get_short_help_str(100) for name, one in self.commands.items()}
+        with formatter.section("Commands"):
+            formatter.write_dl(sorted({**here, **_ELSEWHERE}.items()))
+
+
+@click.group(cls=_Commands)
+def share() -> None:
+    """Show the parties of a parcel where it is, and nobody else.
+
+    A service lives in a FOLDER, which `init` makes. It is private: whoever has it reads positions.
+    """
+
+
+@share.command(short_help="set a service up in a new folder")
+@_FOLDER
+@click.option(
+    "--address",
+    default="http://127.0.0.1:8080",
+    show_default=True,
+    help="What people type: links begin with it.",
+)
+@json_option
+def init(folder: Path, address: str, *, as_json: bool) -> None:
+    """Set a service up in FOLDER: share.toml, vault.key and share.db.
+
+    vault.key opens what share.db keeps sealed. Keep copies of the two apart.
+    """
+    with _extra():
+        from voile.sharing.service.folder import create  # noqa: PLC0415
+    create(folder, address)
+    with telling_what_is_done(f"the service stands in {folder}"):
+        say(f"{folder}: set up. Look through share.toml, then: voile share serve {folder}")
+        if as_json:
+            print_json({"folder": str(folder), "address": address})
+
+
+@share.command(short_help="open a company, and print its token")
+@_FOLDER
+@click.argument("name")
+@json_option
+def company(folder: Path, name: str, *, as_json: bool) -> None:
+    """Open a company named NAME and print its token, which is shown this once."""
+    with _platform(folder) as platform:
+        opened, token = platform.open_company(name)
+    with telling_what_is_done("the company was opened"):
+        if as_json:
+            print_json({"company": opened.company, "name": opened.name, "token": token})
+        else:
+            click.echo(token)
+            say(f"company {opened.company}: this token is not shown again")
+
+
+@share.command(short_help="close a company with all that is its")
+@_FOLDER
+@click.argument("company_number", metavar="COMPANY")
+def close(folder: Path, company_number: str) -> None:
+    """Close COMPANY, named by its number: its tokens, devices and links are refused from now on."""
+    with _platform(folder) as platform:
+        platform.close_company(company_number)
+    say(f"company {company_number}: closed")
+
+
+@share.command(short_help="admit an auditor, and print the token")
+@_FOLDER
+@click.argument("name")
+@json_option
+def auditor(folder: Path, name: str, *, as_json: bool) -> None:
+    """Admit an auditor named NAME and print the token, which is shown this once.
+
+    It opens the signed records of all trucks: who published when, no location and no party.
+    """
+    with _platform(folder) as platform:
+        token = platform.open_auditor(name)
+    with telling_what_is_done("the auditor was admitted"):
+        if as_json:
+            print_json({"name": name, "token": token})
+        else:
+            click.echo(token)
+            say("this token is not shown again")
+
+
+@share.command(short_help="run the service")
+@_FOLDER
+@click.option("--host", help="Where to listen [default: of share.toml, else 127.0.0.1].")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    help="0 takes a free one [default: of share.toml, else 8080].",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes; more than one needs PostgreSQL.",
+)
+@json_option
+def serve(folder: Path, host: str | None, port: int | None, workers: int, *, as_json: bool) -> None:
+    """Run the service of FOLDER until it is interrupted."""
+    with _extra():
+        from voile.sharing.service.serving import serve as run  # noqa: PLC0415
+
+    def ready(host: str, port: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        say(f"voile: listening on http://{shown}:{port}; stop by SIGTERM or Ctrl+C")
+        if as_json:
+            print_json({"host": host, "port": port})
+
+    run(folder, host=host, port=port, workers=workers, ready=ready, tell=_tell)
+    say("voile: stopped")
+
+
+@share.command(short_help="print the OpenAPI description")
+def openapi() -> None:
+    """Print the OpenAPI description of the service, as JSON."""
+    with _extra():
+        from voile.sharing.service.app import description  # noqa: PLC0415
+    print_json(description())
+
+
+def _tell(message: str) -> None:
+    say(f"voile: {message}")
+
+
+@contextmanager
+def _platform(folder: Path) -> Iterator[Platform]:
+    """The platform of a folder; a service may run on it at the same time."""
+    with _extra():
+        from voile.sharing.service.folder import Configuration, open_platform  # noqa: PLC0415
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        yield platform
+    finally:
+        platform.close()
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Say what to install where a library of the extra is not there."""
+    try:
+        yield
+    except ImportError as error:
+        if (error.name or "voile").partition(".")[0] == "voile":
+            raise
+        msg = f"the sharing service needs {error.name}: pip install 'voile[share]'"
+        raise InputError(msg) from None

@@ -1,0 +1,183 @@
+"""The application: routes, what stands around them, and what runs beside them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI
+from fastapi.routing import APIRoute
+from pydantic import BaseModel
+
+from voile.errors import VoileError
+from voile.sharing.platform import Platform
+from voile.sharing.service import company, devices, exchange, models, public, reading
+from voile.sharing.service.bodies import Bodies
+from voile.sharing.service.broker import Broker
+from voile.sharing.service.desk import Desk
+from voile.sharing.service.direct import Trackers
+from voile.sharing.service.feed import Feeds
+from voile.sharing.service.guard import Guard
+from voile.sharing.service.mqtt import subscribe
+from voile.sharing.service.notices import Notices
+from voile.sharing.service.options import Options
+from voile.sharing.service.problems import COMMON, Mistake, Problem, documented, handlers
+from voile.sharing.service.settling import settle
+from voile.version import VERSION
+
+if TYPE_CHECKING:
+    from voile.sharing.map import MapFile
+
+__all__ = ["application", "description"]
+
+_TIDY_SECONDS = 3_600.0
+_ABOUT = """Live locations for the parties of a parcel, and for nobody else.
+
+Tokens go in the header Authorization as Bearer. Errors are problems of RFC 9457, with a `reason`
+that keeps its meaning."""
+_PARTS = ("path", "query", "header", "body")
+_NO_TELEMETRY: dict[str, Any] = {
+    # FastAPI can export requests, with the tokens in the paths of trackers and the inputs that
+    # failed validation, wherever the environment says.
+    "telemetry": {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
+}
+
+
+def application(
+    platform: Platform,
+    options: Options | None = None,
+    *,
+    roads: MapFile | None = None,
+    broker: Broker | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> FastAPI:
+    """The service over a platform, which stays its caller's to close.
+
+    ``roads`` is the map of the page; ``broker`` is where devices publish by MQTT, of which one
+    process of a service takes what they send; ``tell`` is told of troubles that the operator should
+    know of, in sentences that hold nothing of any request.
+    """
+    chosen, notices = options or Options(), Notices(tell)
+    desk = Desk(platform, chosen)
+    app = _described(notices, lambda app: _running(desk, notices, broker))
+    app.state.desk = desk
+    app.state.feeds = Feeds(desk)
+    app.state.roads = roads
+    app.add_middleware(Trackers, handlers=handlers(_fields(), notices))
+    app.add_middleware(Bodies, most_waiting=chosen.body_bytes_waiting)
+    app.add_middleware(Guard, notices=notices, is_encrypted=chosen.is_encrypted)
+    return app
+
+
+def description() -> dict[str, Any]:
+    """The OpenAPI document, without a platform."""
+    return _described(Notices(lambda _: None), None).openapi()
+
+
+def _described(notices: Notices, lifespan: Any) -> FastAPI:
+    app = FastAPI(
+        title="Voile share",
+        summary="Live locations for the parties of a parcel, and for nobody else.",
+        description=_ABOUT,
+        version=VERSION,
+        docs_url=None,  # these pages load scripts from elsewhere
+        redoc_url=None,
+        redirect_slashes=False,  # an address with a token is not repeated in a header
+        generate_unique_id_function=_name,
+        exception_handlers=handlers(_fields(), notices),
+        lifespan=lifespan,
+        responses=documented(*COMMON),
+        **_NO_TELEMETRY,
+    )
+    for module in (devices, company, exchange, reading, public):
+        app.include_router(module.router)
+    public.add_page(app)
+    _describe_problems(app)
+    return app
+
+
+def _name(route: APIRoute) -> str:
+    return route.name
+
+
+def _fields() -> frozenset[str]:
+    """Names of parts and fields that stand in the description of the API."""
+    shapes = [getattr(models, name) for name in models.__all__]
+    names = {
+        name
+        for shape in shapes
+        if isinstance(shape, type) and issubclass(shape, BaseModel)
+        for name in shape.model_fields
+    }
+    more = ("truck", "parcel", "device", "slot", "after", "from", "last-event-id")
+    return frozenset({*names, *_PARTS, *more})
+
+
+def _describe_problems(app: FastAPI) -> None:
+    """Every route may end in the common problems, beside its own of the same status."""
+    original = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = original()
+            shapes = document["components"]["schemas"]
+            for name in ("HTTPValidationError", "ValidationError"):
+                shapes.pop(name, None)
+            template = "#/components/schemas/{model}"
+            problem = Problem.model_json_schema(ref_template=template)
+            problem.pop("$defs", None)
+            shapes["Problem"] = problem
+            shapes["Mistake"] = Mistake.model_json_schema(ref_template=template)
+            for operations in document["paths"].values():
+                for operation in operations.values():
+                    _add_common(operation["responses"])
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = described  # type: ignore[method-assign]
+
+
+def _add_common(answers: dict[str, Any]) -> None:
+    for status, common in documented(*COMMON).items():
+        content = answers.setdefault(str(status), common)["content"]
+        shown = content["application/problem+json"]
+        shown["examples"] = {
+            **common["content"]["application/problem+json"]["examples"],
+            **shown["examples"],
+        }
+
+
+@asynccontextmanager
+async def _running(desk: Desk, notices: Notices, broker: Broker | None) -> AsyncIterator[None]:
+    """While the application runs: what is old is dropped, what waits for a chain is sent.
+
+    Messages of MQTT are taken; faults of tasks are told.
+    """
+    asyncio.get_running_loop().set_exception_handler(
+        # What asyncio would log may quote anything.
+        lambda _, context: notices.fault(context.get("exception") or RuntimeError())
+    )
+    beside = [
+        asyncio.create_task(_tidy(desk, notices)),
+        asyncio.create_task(settle(desk, notices)),
+    ]
+    if broker is not None:
+        beside.append(asyncio.create_task(subscribe(desk, notices, broker)))
+    try:
+        yield
+    finally:
+        desk.closing.set()
+        for task in beside:
+            task.cancel()
+        await asyncio.wait(beside)
+
+
+async def _tidy(desk: Desk, notices: Notices) -> None:
+    while True:
+        try:
+            await desk.do(desk.platform.tidy)
+        except VoileError as error:
+            notices.say(str(error))
+        await asyncio.sleep(_TIDY_SECONDS)

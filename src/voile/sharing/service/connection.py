@@ -1,0 +1,116 @@
+"""Connections with bounds that uvicorn does not set by itself.
+
+- The first line and the headers of a request have a most number of bytes, and a time by which
+  they must have come, so that nobody holds connections open by sending them drop by drop.
+- Who takes nothing of what is sent is disconnected after a time.
+- What is no HTTP is answered by a problem, as everything else is.
+
+They hold for both of uvicorn's parsers, h11 and the faster httptools.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
+
+from uvicorn.protocols.http.auto import AutoHTTPProtocol
+
+from voile.sharing.service.options import Options
+from voile.sharing.service.problems import document_of
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
+else:
+    _Protocol = AutoHTTPProtocol
+
+__all__ = ["bounded_protocol"]
+
+_REASONS = {400: "not-http", 408: "too-slow", 431: "headers-too-large"}
+
+
+def bounded_protocol(options: Options) -> type[asyncio.Protocol]:
+    """The protocol to give to uvicorn as ``http``."""
+
+    class Bounded(_Bounded):
+        chosen = options
+
+    return Bounded
+
+
+class _Bounded(_Protocol):
+    """A connection; ``chosen`` is set by ``bounded_protocol``."""
+
+    chosen: Options
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._head_bytes = 0
+        self._head_late: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)  # type: ignore[arg-type]
+        self._await_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end_of_head()
+        self._cancel_stalled()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        before = self.cycle
+        super().data_received(data)
+        if self.cycle is not before:
+            self._end_of_head()
+        elif before is None or before.response_complete:
+            self._head_bytes += len(data)
+            self._await_head()
+            if self._head_bytes > self.chosen.header_bytes:
+                self._refuse(431)
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        if self._stalled is None:
+            later = self.loop.call_later
+            self._stalled = later(self.chosen.stalled, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._cancel_stalled()
+        super().resume_writing()
+
+    def send_400_response(self, msg: str) -> None:
+        self._refuse(400)
+
+    def _await_head(self) -> None:
+        if self._head_late is None:
+            later = self.loop.call_later
+            self._head_late = later(self.chosen.header_seconds, self._refuse, 408)
+
+    def _end_of_head(self) -> None:
+        self._head_bytes = 0
+        if self._head_late is not None:
+            self._head_late.cancel()
+            self._head_late = None
+
+    def _cancel_stalled(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
+    def _refuse(self, status: int) -> None:
+        if self.transport.is_closing():
+            return
+        problem = document_of(_REASONS[status])
+        body = json.dumps(problem).encode()
+        head = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
+            "content-type: application/problem+json\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+        )
+        self._end_of_head()
+        self.transport.write(head.encode() + body)
+        self.transport.close()

@@ -1,0 +1,123 @@
+"""What every route needs: the platform, who is asking, how often, and threads for what blocks.
+
+Tokens are taken from the header Authorization alone (trackers also name theirs in the path, or as
+the password of Basic): addresses get into logs, histories and referrers.  Whatever is wrong with a
+token the answer is the same; how many wrong ones an address of the network may try is limited, and
+does not keep right ones of the same address from passing: many trucks may share one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import Request
+from fastapi.openapi.models import HTTPBearer as BearerModel
+from fastapi.security.base import SecurityBase
+
+from voile.sharing import ingest
+from voile.sharing.ingest import IngestError, token_hash
+from voile.sharing.platform import AccessError, Platform, Receipt
+from voile.sharing.service.limits import Meter, network_of
+from voile.sharing.service.options import Options
+from voile.sharing.service.problems import ProblemError
+
+__all__ = ["Desk", "Token", "desk_of"]
+
+T = TypeVar("T")
+
+_THREADS = 16
+_OPENS_NOTHING = ("token-refused", "link-unknown")
+
+
+class Token(SecurityBase):
+    """The token of the header, for FastAPI's dependencies and its description of the API."""
+
+    def __init__(self, role: str, description: str) -> None:
+        self.model = BearerModel(description=description)
+        self.scheme_name = role
+        self.role = role
+
+    async def __call__(self, request: Request) -> str:
+        """The token as it stands there; raises ``ProblemError`` where there is none."""
+        scheme, _, token = request.headers.get("authorization", "").strip().partition(" ")
+        if scheme.lower() != "bearer" or not token.strip():
+            raise ProblemError("token-missing", "send it as: Authorization: Bearer TOKEN")
+        return token.strip()
+
+
+class Desk:
+    """Lets callers in, and does what they ask in a thread.  Of one event loop."""
+
+    def __init__(self, platform: Platform, options: Options) -> None:
+        self.platform = platform
+        self.options = options
+        self.closing = asyncio.Event()
+        """Set when the service ends: feeds end then."""
+        self._threads = CapacityLimiter(_THREADS)
+        rates = options.rates
+        self._failures = Meter(rates.failures)
+        self._meters = {
+            role: Meter(rate)
+            for role, rate in (
+                ("device", rates.device),
+                ("company", rates.company),
+                ("truck", rates.truck),
+                ("auditor", rates.auditor),
+                ("link", rates.link),
+            )
+        }
+
+    async def do(self, work: Callable[[], T]) -> T:
+        """What a function returns that may wait for the store."""
+        return await to_thread.run_sync(work, limiter=self._threads)
+
+    async def ask(self, request: Request, role: str, token: str, work: Callable[[], T]) -> T:
+        """``do`` for the holder of a token, who is counted; ``work`` looks whether it is right.
+
+        Raises ``ProblemError`` where one has asked too often, and what ``work`` raises.
+        """
+        self.count(role, token)
+        try:
+            return await self.do(work)
+        except AccessError as error:
+            self.refused(request, error.reason)
+            raise
+
+    def count(self, role: str, token: str) -> None:
+        """One more request with a token; raises ``ProblemError``."""
+        _refuse(self._meters[role].wait(token_hash(token)))
+
+    def refused(self, request: Request, reason: str) -> None:
+        """Where a token has opened nothing: one failure more of the address, if it was that.
+
+        Raises ``ProblemError`` where there were too many.
+        """
+        if reason in _OPENS_NOTHING:
+            host = request.client.host if request.client else None
+            _refuse(self._failures.wait(network_of(host)))
+
+    async def receive(self, request: Request, token: str, message: ingest.Request) -> Receipt:
+        """What the platform makes of a device's message, when it is durable."""
+        self.count("device", token)
+        try:
+            return await asyncio.shield(asyncio.wrap_future(self.platform.receive(token, message)))
+        except IngestError as error:
+            self.refused(request, error.reason)
+            raise
+
+
+def _refuse(wait: float) -> None:
+    if wait > 0:
+        seconds = max(1, math.ceil(wait))
+        raise ProblemError("too-many-requests", f"wait {seconds} s", retry=wait)
+
+
+def desk_of(request: Request) -> Desk:
+    """The desk of the application that a request came to."""
+    desk = request.app.state.desk
+    assert isinstance(desk, Desk)
+    return desk

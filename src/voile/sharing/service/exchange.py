@@ -1,0 +1,190 @@
+"""What parties, trucks and auditors exchange: cards, submissions, reports, records."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response, Security
+
+from voile.sharing.platform import AccessError, Platform
+from voile.sharing.protocol import Reason
+from voile.sharing.service import models
+from voile.sharing.service.company import COMPANY, TruckPath
+from voile.sharing.service.desk import Token, desk_of
+from voile.sharing.service.problems import ProblemError, documented, outcome_problem
+from voile.sharing.store import Appended, Truck
+
+__all__ = ["LINK", "LinkToken", "router"]
+
+LINK = Token("link", "The number of a tracking link: what stands before the dot.")
+LinkToken = Annotated[str, Security(LINK)]
+TruckToken = Annotated[
+    str, Security(Token("truck", "The token of a truck that publishes by itself."))
+]
+AuditorToken = Annotated[
+    str, Security(Token("auditor", "The token of an auditor; of `voile share auditor`."))
+]
+_EITHER = Annotated[str, Security(COMPANY)]
+Number = Annotated[int, Query(ge=0, lt=2**53)]
+
+_MOST_RECORDS = 500
+_LINK = ("token-missing", "link-unknown", "link-expired", "link-revoked")
+_TOKEN = ("token-missing", "token-refused")
+_FORMS = tuple(reason.value for reason in Reason)
+_OCTETS = "application/octet-stream"
+
+router = APIRouter(prefix="/api/v1")
+
+
+def _octets(what: str) -> dict[str, object]:
+    schema = {"type": "string", "format": "binary"}
+    content = {_OCTETS: {"schema": schema}}
+    return {"requestBody": {"description": what, "required": True, "content": content}}
+
+
+async def _message(request: Request) -> bytes:
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != _OCTETS:
+        raise ProblemError("type-unfit", f"send the message itself, as {_OCTETS}")
+    return await request.body()
+
+
+@router.get(
+    "/card",
+    tags=["parties"],
+    summary="The card of a link's truck",
+    responses=documented(*_LINK),
+)
+async def card(request: Request, token: LinkToken) -> models.Card:
+    """Whom a submission is sealed for, and whose signature reports have."""
+    desk = desk_of(request)
+    platform = desk.platform
+    found = await desk.ask(
+        request, "link", token, lambda: platform.card(platform.link_of(token).truck)
+    )
+    return models.Card(card=models.encoded(found))
+
+
+@router.post(
+    "/mail",
+    tags=["parties"],
+    status_code=202,
+    summary="Submit the keys of a parcel, sealed for the truck",
+    response_class=Response,
+    responses=documented(*_LINK, *_FORMS, "type-unfit", "truck-retired", "mail-box-full"),
+    openapi_extra=_octets("One `SealedSubmission`, 284 bytes."),
+)
+async def submit(request: Request, token: LinkToken) -> Response:
+    """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
+    message, desk = await _message(request), desk_of(request)
+    platform = desk.platform
+    await desk.ask(
+        request, "link", token, lambda: platform.submit(platform.link_of(token), message)
+    )
+    return Response(status_code=202)
+
+
+@router.post(
+    "/reports",
+    tags=["truck"],
+    status_code=201,
+    summary="Publish a report",
+    responses={
+        200: {"model": models.Published, "description": "The same report was there already."},
+        **documented(
+            *(*_TOKEN, *_FORMS, "type-unfit", "truck-retired"),
+            *("slot-unfit", "slot-taken", "not-in-the-chain"),
+        ),
+    },
+    openapi_extra=_octets("One signed `Report` of suite voile."),
+)
+async def publish(request: Request, response: Response, token: TruckToken) -> models.Published:
+    """It is durable when this is answered. The same report again is no error."""
+    message, desk = await _message(request), desk_of(request)
+    platform = desk.platform
+    truck: Truck = await desk.ask(request, "truck", token, lambda: platform.truck_of(token))
+    outcome = await asyncio.shield(asyncio.wrap_future(platform.publish(truck, message)))
+    problem = outcome_problem(outcome)
+    if problem is not None:
+        raise problem
+    if outcome is Appended.KNOWN:
+        response.status_code = 200
+    return models.Published(outcome=outcome.value)
+
+
+@router.get(
+    "/mail",
+    tags=["truck"],
+    summary="Fetch what parties have submitted",
+    responses=documented(*_TOKEN),
+)
+async def mail(request: Request, token: TruckToken, after: Number = 0) -> models.MailBox:
+    """At most 1,000 at once."""
+    desk = desk_of(request)
+    platform = desk.platform
+    waiting = await desk.ask(
+        request, "truck", token, lambda: platform.mail(platform.truck_of(token), after)
+    )
+    items = [
+        models.MailItem(number=one.number, message=models.encoded(one.message)) for one in waiting
+    ]
+    return models.MailBox(mail=items)
+
+
+@router.get(
+    "/trucks",
+    tags=["company", "auditor"],
+    summary="List trucks",
+    responses=documented(*_TOKEN, "company-closed"),
+)
+async def trucks(request: Request, token: _EITHER) -> models.TruckList:
+    """A company's own; with the token of an auditor those of all companies."""
+    desk = desk_of(request)
+    found = await desk.ask(request, "company", token, lambda: _visible(desk.platform, token))
+    known = [
+        models.KnownTruck(
+            truck=one.truck.hex(),
+            card=models.encoded(one.card),
+            own_keys=one.secrets is None and one.retired is None,
+            retired=one.retired,
+        )
+        for one in found
+    ]
+    return models.TruckList(trucks=known)
+
+
+@router.get(
+    "/trucks/{truck}/records",
+    tags=["auditor"],
+    summary="The signed, chained records of a truck",
+    responses=documented(*_TOKEN, "truck-unknown"),
+)
+async def records(
+    request: Request,
+    token: AuditorToken,
+    truck: TruckPath,
+    number: Annotated[int, Query(ge=0, lt=2**32, alias="from")] = 0,
+) -> models.Records:
+    """At most 500 at once: who published when, without locations and parties."""
+    desk, octets = desk_of(request), bytes.fromhex(truck)
+    platform = desk.platform
+
+    def read() -> tuple[bytes, list[bytes]]:
+        platform.auditor_of(token)
+        return platform.card(octets), list(platform.records(octets, number, _MOST_RECORDS))
+
+    found, those = await desk.ask(request, "auditor", token, read)
+    return models.Records(
+        card=models.encoded(found), records=[models.encoded(one) for one in those]
+    )
+
+
+def _visible(platform: Platform, token: str) -> Sequence[Truck]:
+    try:
+        company = platform.company_of(token)
+    except AccessError:
+        platform.auditor_of(token)
+        company = None
+    return platform.trucks(company)

@@ -1,0 +1,252 @@
+"""The folder that a service runs on.
+
+    share.toml    what the operator chooses
+    vault.key     the key that seals secrets; whoever has it and the store reads positions
+    share.db      the store, where it is SQLite
+    roads.json    the map of the page, where there is one (``voile share roads``)
+    chain...      where reports go to a chain: see ``on_chain``
+
+The folder appears whole or not at all, readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shutil import rmtree
+from typing import TYPE_CHECKING, Any
+
+from voile.errors import InputError, PlanError, nearest
+from voile.sharing.platform import Platform, Settings, Vault
+from voile.sharing.platform.administration import unsealed_secrets
+from voile.sharing.platform.ground import Ground
+from voile.sharing.protocol import group
+from voile.sharing.service.broker import Broker
+from voile.sharing.service.chain_options import ChainOptions
+from voile.sharing.service.on_chain import check_place, open_on_chain
+from voile.sharing.service.options import Options
+
+if TYPE_CHECKING:
+    from voile.sharing.chain import Chain
+    from voile.sharing.map import MapFile
+
+__all__ = ["Configuration", "create", "open_platform", "open_store", "road_map"]
+
+CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
+
+_TABLES = ("service", "rates", "store", "platform", "mqtt", "chain")
+_TEMPLATE = """\
+# A sharing service of Voile. Lines with # show defaults.
+
+[service]
+# What people type: links begin with it. A proxy for TLS answers there and passes requests on.
+address = "{address}"
+# host = "127.0.0.1"
+# port = 8080
+# trusted_proxies = ["127.0.0.1", "::1"]   # whose X-Forwarded-For is believed
+# most_feeds = 2000                        # readers connected at a time
+# most_feeds_of_link = 8
+
+[store]
+# PostgreSQL for more than one process; without it the store is share.db beside this file.
+# url = "postgresql://voile@db.example.org/share"
+
+[platform]
+# slot_seconds = 300                 # a truck publishes at most once in a slot
+# displacements = [150, 600, 2400]   # metres by which the three positions are off on average
+# near = [2000, 10000]               # metres to the destination from which a nearer one is seen
+# tau = 120                          # seconds over which the noise is correlated
+# budget = 40                        # epsilon that a truck may spend in a day; none: unbounded
+# distance = 100                     # metres between the trajectories that the budget is about
+# delta = 1e-5
+# room = 30                          # reports are padded as if a truck had so many parcels
+# speeds_kmh = [20, 35, 50]          # straight to a destination: 5 %, median, 95 %
+# region = [50.7, 3.3, 53.6, 7.2]    # south, west, north, east: finds swapped coordinates
+
+[rates]
+# [requests a second, most at once] for each token, and for wrong ones from one address
+# device   = [5, 300]
+# company  = [20, 200]
+# truck    = [2, 60]
+# auditor  = [10, 100]
+# link     = [1, 60]
+# failures = [0.5, 30]
+
+# Reports on a chain: `voile share chain deploy` adds a table for it; read docs/chain.md first.
+
+# OwnTracks by MQTT. Read in docs/trackers.md first what the broker must see to.
+# [mqtt]
+# host = "broker.example.org"
+# port = 8883
+# tls = true                         # false only where broker and service share this machine
+# ca_file = "broker-ca.pem"          # in this folder; without it the system's certificates count
+# user = "voile-share"
+# password_file = "mqtt.password"    # in this folder, readable by its owner only
+# topic = "owntracks/+/+"
+# client_id = "voile-share"          # the broker keeps messages for it while the service is away
+# version = "5"                      # or "3.1.1"
+# session_hours = 24                 # for how long it keeps them
+# [mqtt.companies]                   # of owntracks/USER/DEVICE: USER = "number of the company"
+# fleet = "0123456789abcdef0123456789abcdef"
+"""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What share.toml says."""
+
+    settings: Settings
+    options: Options
+    database: str | None = None
+    """The address of PostgreSQL; None: SQLite, in the folder."""
+    broker: Broker | None = None
+    """Where devices publish by MQTT, where they do."""
+    chain: ChainOptions | None = None
+    """The chain that reports go to; None: the store."""
+
+    @classmethod
+    def read(cls, folder: Path) -> Configuration:
+        """Raises ``PlanError`` where it cannot be; ``InputError`` where it is not there."""
+        path = folder / CONFIGURATION
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            msg = f"{folder}: no service was set up here: voile share init {folder}"
+            raise InputError(msg) from None
+        except OSError as error:
+            msg = f"{path}: it cannot be read ({error.strerror})"
+            raise InputError(msg) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
+            msg = f"{path}: this is not TOML; see docs/sharing-service.md"
+            raise PlanError(msg) from None
+        try:
+            return cls._of(document, folder)
+        except PlanError as error:
+            msg = f"{path}: {error}"
+            raise PlanError(msg) from None
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any], folder: Path) -> Configuration:
+        for name, table in document.items():
+            if name not in _TABLES:
+                msg = f"there is no table {name!r}{nearest(name, _TABLES)}"
+                raise PlanError(msg)
+            if not isinstance(table, Mapping):
+                msg = f"{name} must be a table: [{name}]"
+                raise PlanError(msg)
+        service, rates, store, platform, mqtt, chain = (document.get(name, {}) for name in _TABLES)
+        return cls(
+            Settings.from_document(platform),
+            Options.from_document(service, rates),
+            _database(store),
+            Broker.from_document(mqtt, folder) if "mqtt" in document else None,
+            ChainOptions.from_document(chain) if "chain" in document else None,
+        )
+
+    def on(self, host: str | None, port: int | None) -> Configuration:
+        """The same, listening elsewhere where that is said."""
+        options = self.options
+        options = options if host is None else replace(options, host=host)
+        options = options if port is None else replace(options, port=port)
+        return replace(self, options=options)
+
+
+def _database(store: Mapping[str, Any]) -> str | None:
+    for name in store:
+        if name != "url":
+            msg = f"there is no setting {name!r} of the store: only url"
+            raise PlanError(msg)
+    url = store.get("url")
+    if url is not None and not isinstance(url, str):
+        msg = "url of the store must be a text"
+        raise PlanError(msg)
+    return url
+
+
+def create(folder: Path, address: str = Options.address) -> None:
+    """Set a service up in a folder that is not there yet, or is empty.
+
+    Raises ``InputError``.
+    """
+    from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
+
+    Options(address=address)
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        msg = f"{folder}: something is here already; name a new folder, or an empty one"
+        raise InputError(msg)
+    try:
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))
+    except OSError as error:
+        msg = f"{folder}: it cannot be made ({error.strerror})"
+        raise InputError(msg) from None
+    try:
+        Vault.create(unfinished / KEY)
+        SQLiteStore.open(unfinished / STORE).close()
+        configuration = os.open(unfinished / CONFIGURATION, os.O_WRONLY | os.O_CREAT, 0o600)
+        with os.fdopen(configuration, "w", encoding="utf-8") as file:
+            file.write(_TEMPLATE.format(address=address))
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(folder)
+    except OSError as error:
+        rmtree(unfinished, ignore_errors=True)
+        msg = f"{folder}: it cannot be made ({error.strerror})"
+        raise InputError(msg) from None
+    except BaseException:
+        rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def open_platform(
+    folder: Path, configuration: Configuration, node: Chain | None = None
+) -> Platform:
+    """The platform of a folder; the caller closes it.
+
+    ``node`` is the chain of a trial, where somebody else looks at it, too.
+
+    Raises ``InputError`` where the key is missing, readable by others or not the store's, and where
+    the store was written by a newer Voile; ``StoreError`` where it cannot be reached.
+    """
+    group.reduced(bytes(64))  # says what to install before anybody waits for an answer
+    vault = Vault.open(folder / KEY)
+    store = open_store(folder, configuration)
+    try:
+        held = next((truck for truck in store.trucks() if truck.secrets is not None), None)
+        if held is not None:
+            unsealed_secrets(Ground(store, store, vault), held)
+        check_place(folder, configuration.chain, store)
+        if configuration.chain is None:
+            return Platform(store, store, vault, configuration.settings)
+        log, fleet = open_on_chain(folder, configuration.chain, store, vault, node)
+        return Platform(store, log, vault, configuration.settings, registrar=fleet)
+    except BaseException:
+        store.close()
+        raise
+
+
+def open_store(folder: Path, configuration: Configuration) -> Any:
+    """The store of a folder, a directory and a log; raises ``InputError`` and ``StoreError``."""
+    if configuration.database is not None:
+        from voile.sharing.store.postgres import PostgresStore  # noqa: PLC0415
+
+        return PostgresStore.open(configuration.database)
+    from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
+
+    path = folder / STORE
+    if not path.exists():
+        # A new one would begin the chains of all trucks again.
+        msg = f"{path}: the store is missing; restore it from a backup"
+        raise InputError(msg)
+    return SQLiteStore.open(path)
+
+
+def road_map(folder: Path) -> MapFile | None:
+    """The map of the page, where there is one; raises ``InputError`` where it is none."""
+    from voile.sharing.map import read_map  # noqa: PLC0415 - it compiles
+
+    path = folder / ROADS
+    return read_map(path) if path.exists() else None

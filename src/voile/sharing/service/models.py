@@ -1,0 +1,229 @@
+"""What is asked and answered in JSON.
+
+Numbers of trucks are 32 hexadecimal digits; keys, cards and messages are base64url without padding.
+Fields that are not known are refused: a misspelt one would be left out silently.
+"""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64decode, urlsafe_b64encode
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+__all__ = [
+    "Base64",
+    "Card",
+    "DeviceList",
+    "KnownDevice",
+    "KnownParcel",
+    "KnownTruck",
+    "Link",
+    "LinkToRevoke",
+    "LinkWanted",
+    "MailBox",
+    "MailItem",
+    "NewDevice",
+    "NewParcel",
+    "NewTruck",
+    "OpenedDevice",
+    "OpenedTruck",
+    "ParcelList",
+    "Place",
+    "Published",
+    "Records",
+    "TruckList",
+    "decoded",
+    "encoded",
+]
+
+_KEY = "CyU6_QzUuwmfgMUpHsyXVlQz9Rm1HTfzS4VVyqj1d2Q"
+_TRUCK = "9f86d081884c7d659a2feaa0c55ad015"
+_TOKEN = "mfrggzdfmztwq2lknnwg23tpobyxe43u"  # noqa: S105 - an example
+_NOW = 1_790_000_000
+
+Base64 = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]*$", max_length=1_000)]
+"""Base64url without padding."""
+Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{43}$", examples=[_KEY])]
+"""32 bytes, an Ed25519 key."""
+TruckNumber = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", examples=[_TRUCK])]
+Token = Annotated[
+    str, Field(description="Shown this once; kept as a hash only.", examples=[_TOKEN])
+]
+
+
+def encoded(octets: bytes) -> str:
+    """Base64url without padding."""
+    return urlsafe_b64encode(octets).rstrip(b"=").decode("ascii")
+
+
+def decoded(text: str) -> bytes:
+    """The inverse, of a text that is ``Base64``; one of impossible length gives no octets."""
+    return b"" if len(text) % 4 == 1 else urlsafe_b64decode(text + "=" * (-len(text) % 4))
+
+
+class _Asked(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class NewTruck(_Asked):
+    """A truck to register."""
+
+    card: Base64 | None = Field(
+        None,
+        description="Of a truck that publishes by itself: its card (`TruckCard`). Without it the "
+        "platform draws its keys and encrypts for it.",
+    )
+
+
+class OpenedTruck(BaseModel):
+    """A truck that was registered."""
+
+    truck: TruckNumber
+    card: Base64
+    token: Token | None = Field(None, description="To publish with; where a card was given.")
+
+
+class KnownTruck(BaseModel):
+    """A truck."""
+
+    truck: TruckNumber
+    card: Base64
+    own_keys: bool = Field(description="Whether it publishes by itself.")
+    retired: float | None = Field(description="Since when; seconds since 1970.")
+
+
+class TruckList(BaseModel):
+    """Trucks, in the order in which they were registered."""
+
+    trucks: list[KnownTruck]
+
+
+class NewDevice(_Asked):
+    """A tracker to admit."""
+
+    device: str = Field(
+        min_length=1,
+        max_length=128,
+        description="The name that it gives itself; of OwnTracks USER/DEVICE.",
+        examples=["truck-7"],
+    )
+    days: float | None = Field(
+        None,
+        gt=0,
+        le=3_660,
+        allow_inf_nan=False,
+        description="After which its token is refused; never where left out.",
+    )
+
+
+class OpenedDevice(BaseModel):
+    """The token of a tracker."""
+
+    token: Token
+
+
+class KnownDevice(BaseModel):
+    """A token of a tracker, without the token."""
+
+    device: str
+    issued: float = Field(examples=[_NOW])
+    expires: float | None
+    revoked: float | None
+
+
+class DeviceList(BaseModel):
+    """Tokens of a truck's trackers, in the order of issue."""
+
+    devices: list[KnownDevice]
+
+
+class Place(_Asked):
+    """A place on Earth, WGS 84, in degrees."""
+
+    latitude: float = Field(ge=-90, le=90, allow_inf_nan=False, examples=[52.0116])
+    longitude: float = Field(ge=-180, le=180, allow_inf_nan=False, examples=[4.3571])
+
+
+class NewParcel(_Asked):
+    """Who may submit keys for a parcel, and where it goes."""
+
+    sender: Key
+    receiver: Key
+    destination: Place | None = Field(
+        None, description="Without it parties see the far position alone. It is kept sealed."
+    )
+
+
+class KnownParcel(BaseModel):
+    """A parcel that a truck carries."""
+
+    parcel: str
+    sender: Key
+    receiver: Key
+    has_destination: bool
+    created: float
+
+
+class ParcelList(BaseModel):
+    """Parcels that are not ended."""
+
+    parcels: list[KnownParcel]
+
+
+class LinkWanted(_Asked):
+    """How long a link is to be open."""
+
+    hours: float = Field(gt=0, le=744, allow_inf_nan=False, examples=[24])
+
+
+class Link(BaseModel):
+    """A link to the reports of one truck."""
+
+    link: Token
+    expires: float = Field(description="Seconds since 1970.", examples=[_NOW + 86_400])
+    address: str = Field(
+        description="Append the fragment that holds the keys (`protocol.Link.fragment()`), which "
+        "the platform never sees.",
+        examples=[f"https://share.example.org/t#{_TOKEN}."],
+    )
+
+
+class LinkToRevoke(_Asked):
+    """A link to close; in the body, since addresses get into logs."""
+
+    link: str = Field(min_length=1, max_length=200, examples=[_TOKEN])
+
+
+class Card(BaseModel):
+    """The card of a link's truck: whom to seal a submission for."""
+
+    card: Base64
+
+
+class Published(BaseModel):
+    """What became of a report."""
+
+    outcome: str = Field(
+        description="`new`; `known`: the same report was there already.", examples=["new"]
+    )
+
+
+class MailItem(BaseModel):
+    """A submission to a truck."""
+
+    number: int = Field(description="Ascending; ask for what is after the last one.")
+    message: str = Field(description="`SealedSubmission`, base64url.")
+
+
+class MailBox(BaseModel):
+    """Submissions, oldest first; ask again after the last number until there is none."""
+
+    mail: list[MailItem]
+
+
+class Records(BaseModel):
+    """Records of a truck, from a number on; ask again from the next until there is none."""
+
+    card: Base64
+    records: list[str] = Field(description="`protocol.Record`, 155 bytes each, base64url.")

@@ -1,0 +1,43 @@
+"""What the operator is told: sentences without positions, tokens or anything else of a request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from threading import Lock
+
+from voile.errors import place_of_fault
+
+__all__ = ["Notices"]
+
+_QUIET_SECONDS = 60.0
+_MOST_KINDS = 1_000
+
+
+class Notices:
+    """Tells the operator, and says the same again after a minute at the earliest."""
+
+    def __init__(
+        self, tell: Callable[[str], None], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        """``tell`` is called from any thread."""
+        self._tell = tell
+        self._clock = clock
+        self._said: dict[str, float] = {}
+        self._lock = Lock()
+
+    def say(self, message: str) -> None:
+        """Tell something."""
+        with self._lock:
+            now = self._clock()
+            if now - self._said.get(message, -_QUIET_SECONDS) < _QUIET_SECONDS:
+                return
+            if len(self._said) >= _MOST_KINDS:
+                self._said.clear()
+            self._said[message] = now
+        self._tell(message)
+
+    def fault(self, error: BaseException) -> None:
+        """Tell of an exception that nobody expected: its kind and its place alone."""
+        place = place_of_fault(error) if error.__traceback__ else type(error).__name__
+        self.say(f"a fault of Voile: {place}")

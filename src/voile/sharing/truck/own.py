@@ -1,0 +1,115 @@
+"""What stands on the device of a truck: its keys, its parcels, and the reports it has made.
+
+    vault.key    the key that seals the truck's secrets
+    truck.db     its reports, its parcels and what parties have submitted
+
+Reports are durable here before they are sent, so that a device that loses its power or its network
+goes on where it was, and no slot is ever published with two positions.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Self
+
+from voile.errors import InputError
+from voile.sharing.ingest import Request
+from voile.sharing.platform import Outcome, Platform, Settings, Vault
+from voile.sharing.store import Company, Entry, SQLiteStore, TrackingLink, Truck
+
+__all__ = ["OwnTruck"]
+
+_KEY, _STORE = "vault.key", "truck.db"
+_DEVICE = "truck"
+_AT_ONCE = 100
+
+
+class OwnTruck:
+    """The truck of a folder.  Threads may share it."""
+
+    def __init__(
+        self, folder: Path, settings: Settings | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """``settings`` must have the slots of the platform.  Raises ``InputError``."""
+        if not (folder / _STORE).exists():
+            msg = f"{folder}: no truck was set up here: voile share truck init {folder}"
+            raise InputError(msg)
+        vault = Vault.open(folder / _KEY)
+        self._store = SQLiteStore.open(folder / _STORE)
+        self._platform = Platform(self._store, self._store, vault, settings, clock=clock)
+        self._company: Company = self._store.companies()[0]
+        self._truck: Truck = self._store.trucks()[0]
+        # Of this process alone: whoever sends positions here needs none that lasts.
+        self._token = self._platform.add_device(self._company, self.truck, _DEVICE)
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """Draw the keys of a new truck; raises ``InputError`` where the folder is not empty."""
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            msg = f"{folder}: something is here already; name a new folder, or an empty one"
+            raise InputError(msg)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            msg = f"{folder}: it cannot be made ({error.strerror})"
+            raise InputError(msg) from None
+        vault = Vault.create(folder / _KEY)
+        store = SQLiteStore.open(folder / _STORE)
+        platform = Platform(store, store, vault)
+        company, _ = platform.open_company("this truck")
+        platform.add_truck(company)
+        platform.close()
+        return cls(folder)
+
+    @property
+    def truck(self) -> bytes:
+        """Its number."""
+        return self._truck.truck
+
+    @property
+    def card(self) -> bytes:
+        """What its company registers it by (``protocol.TruckCard``)."""
+        return self._truck.card
+
+    def load(
+        self,
+        parcel: bytes,
+        sender: bytes,
+        receiver: bytes,
+        destination: tuple[float, float] | None = None,
+    ) -> None:
+        """Take a parcel on board; raises ``AccessError``."""
+        self._platform.add_parcel(self._company, self.truck, parcel, sender, receiver, destination)
+
+    def unload(self, parcel: bytes) -> None:
+        """Deliver a parcel: its keys are forgotten.  Raises ``AccessError``."""
+        self._platform.end_parcel(self._company, self.truck, parcel)
+
+    def parcels(self) -> list[bytes]:
+        """Numbers of the parcels on board."""
+        return [one.parcel for one in self._platform.parcels(self._company, self.truck)]
+
+    def receive(self, request: Request) -> Outcome:
+        """Make the report of a position, durably; raises ``IngestError`` or ``StoreError``.
+
+        A message that names its device must call it "truck".
+        """
+        return self._platform.receive(self._token, request).result().outcome
+
+    def accept(self, message: bytes) -> None:
+        """Take what a party has submitted; raises ``RejectedError``."""
+        self._platform.submit(TrackingLink(b"", self.truck, 0.0, math.inf), message)
+
+    def reports(self, after: int) -> Iterator[Entry]:
+        """Reports later than a slot, ascending."""
+        while some := self._store.after(self.truck, after, _AT_ONCE):
+            yield from some
+            after = some[-1].slot
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._platform.revoke_device(self._company, self.truck, _DEVICE)
+        self._platform.close()

@@ -1,0 +1,270 @@
+"""``voile share``: setting a service up, tokens, and what is said where it cannot start."""
+
+from __future__ import annotations
+
+import json
+import socket
+import sqlite3
+import stat
+import subprocess
+import sys
+import tomllib
+from contextlib import closing
+
+import pytest
+
+from voile.sharing.service.folder import Configuration, open_platform
+from voile.sharing.store.sqlite import SQLiteStore
+
+
+@pytest.fixture
+def folder(desk):
+    """A service that was set up."""
+    assert desk.run("share", "init", desk / "service").status == 0
+    return desk / "service"
+
+
+def test_a_service_is_set_up_for_its_owner_alone(desk):
+    """Everything that is needed stands in the folder, and only its owner may read it."""
+    done = desk.run(
+        "share", "init", desk / "service", "--json", "--address", "https://share.example.org"
+    )
+    assert done.document == {
+        "folder": str(desk / "service"),
+        "address": "https://share.example.org",
+    }
+    files = {path.name: path for path in (desk / "service").iterdir()}
+    assert sorted(files) == ["share.db", "share.toml", "vault.key"]
+    for path in (desk / "service", *files.values()):
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
+    assert Configuration.read(desk / "service").options.address == "https://share.example.org"
+    assert desk.hidden() == []
+
+
+def test_the_defaults_that_are_shown_are_the_defaults(folder):
+    """Every line of share.toml that is commented out may be put in, and changes nothing.
+
+    Except for the broker, which there is or is not.
+    """
+    whole, _, _ = (folder / "share.toml").read_text().partition("# OwnTracks by MQTT")
+    lines = whole.splitlines()
+    without = ("url =", "budget =", "region =")
+    shown = [
+        line.removeprefix("# ")
+        if (line.startswith("# ") and " = [" in line) or "= " in line
+        else line
+        for line in lines
+        if not any(name in line for name in without)
+    ]
+    text = "\n".join(line for line in shown if not line.startswith("# "))
+    assert len(tomllib.loads(text)["platform"]) == 8
+    before = Configuration.read(folder)
+    (folder / "share.toml").write_text(text)
+    after = Configuration.read(folder)
+    assert after.options == before.options
+    for name in ("slot_seconds", "tau", "distance", "delta", "room"):
+        assert getattr(after.settings, name) == getattr(before.settings, name)
+    for name in ("displacements", "near", "speeds_kmh"):
+        assert list(getattr(after.settings, name)) == list(getattr(before.settings, name))
+
+
+def test_tokens_are_printed_once_and_open_their_doors(desk, folder):
+    """The token of a company and of an auditor is all of standard output, and is not stored."""
+    company = desk.run("share", "company", folder, "Post of Delft")
+    auditor = desk.run("share", "auditor", folder, "Chamber", "--json").document["token"]
+    token = company.stdout.strip()
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        assert platform.company_of(token).name == "Post of Delft"
+        assert platform.auditor_of(auditor) == "Chamber"
+    finally:
+        platform.close()
+    stored = b"".join(path.read_bytes() for path in folder.iterdir())
+    assert token.encode() not in stored
+    assert auditor.encode() not in stored
+
+
+def test_a_company_is_closed(desk, folder):
+    """A closed company's token opens nothing; closing one that is not there is an error."""
+    made = desk.run("share", "company", folder, "Post", "--json").document
+    assert desk.run("share", "close", folder, made["company"]).status == 0
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        with pytest.raises(Exception, match="does not open this door"):
+            platform.company_of(made["token"])
+    finally:
+        platform.close()
+    assert desk.run("share", "close", folder, "0" * 32).status == 2
+
+
+def test_a_folder_with_something_in_it_is_left_alone(desk, folder):
+    """Neither a service nor anything else is overwritten."""
+    assert "something is here already" in desk.fails(2, "share", "init", folder)
+    desk.file("x", "file")
+    assert "something is here already" in desk.fails(2, "share", "init", desk / "file")
+    assert "cannot be made" in desk.fails(2, "share", "init", desk / "no" / "such")
+    assert "address must be" in desk.fails(2, "share", "init", desk / "new", "--address", "x.org")
+
+
+def test_a_service_that_was_not_set_up_says_how(desk):
+    """Commands on a folder without a service name the command that makes one."""
+    for command in (["serve"], ["company"], ["auditor"]):
+        rest = [] if command == ["serve"] else ["Name"]
+        message = desk.fails(2, "share", *command, desk / "nothing", *rest)
+        assert "voile share init" in message
+
+
+def broken_key_missing(folder):
+    (folder / "vault.key").unlink()
+
+
+def broken_key_open(folder):
+    (folder / "vault.key").chmod(0o644)
+
+
+def broken_key_wrong(folder):
+    (folder / "vault.key").write_text("no key")
+
+
+def broken_store_missing(folder):
+    (folder / "share.db").unlink()
+
+
+def broken_store_newer(folder):
+    with closing(sqlite3.connect(folder / "share.db")) as store:
+        store.execute("PRAGMA journal_mode = DELETE")  # so that nothing is beside it afterwards
+        store.execute("PRAGMA user_version = 999")
+
+
+def broken_store_other(folder):
+    (folder / "share.db").write_bytes(b"something else" * 100)
+
+
+def broken_configuration(folder):
+    (folder / "share.toml").write_text("[platform\n")
+
+
+def broken_setting(folder):
+    (folder / "share.toml").write_text("[platform]\nslot_second = 300\n")
+
+
+def broken_table(folder):
+    (folder / "share.toml").write_text("[platfrom]\n")
+
+
+def broken_roads(folder):
+    (folder / "roads.json").write_text("{}")
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (broken_key_missing, "cannot be read"),
+        (broken_key_open, "chmod 600"),
+        (broken_key_wrong, "is no key"),
+        (broken_store_missing, "restore it from a backup"),
+        (broken_store_newer, "update Voile"),
+        (broken_store_other, "not a store of Voile"),
+        (broken_configuration, "not TOML"),
+        (broken_setting, "did you mean 'slot_seconds'"),
+        (broken_table, "did you mean 'platform'"),
+        (broken_roads, "voile share roads"),
+    ],
+)
+def test_a_service_that_cannot_start_says_why(desk, folder, broken, said):
+    """The message names the file and what to do, and the exit status is that of wrong input."""
+    broken(folder)
+    message = desk.fails(2, "share", "serve", folder, "--port", "0")
+    assert said in message
+    assert str(folder) in message
+
+
+def test_the_key_of_another_store_is_noticed(desk, folder):
+    """A store whose secrets another key sealed is not served with a new one."""
+    made = desk.run("share", "company", folder, "Post", "--json").document
+    platform = open_platform(folder, Configuration.read(folder))
+    platform.add_truck(platform.company_of(made["token"]))
+    platform.close()
+    assert desk.run("share", "init", desk / "other").status == 0
+    (desk / "other" / "vault.key").rename(folder / "vault.key")
+    message = desk.fails(2, "share", "serve", folder, "--port", "0")
+    assert "sealed by another key" in message
+
+
+def test_a_port_in_use_is_named(desk, folder):
+    """The message says which port, and how to take another."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        message = desk.fails(2, "share", "serve", folder, "--port", port)
+    assert f"port {port} of 127.0.0.1 is in use" in message
+    assert "--port" in message
+
+
+def test_workers_need_postgresql(desk, folder):
+    """Several processes over SQLite are refused with what to do."""
+    message = desk.fails(2, "share", "serve", folder, "--workers", "2")
+    assert "PostgreSQL" in message
+    assert "[store]" in message
+
+
+def test_a_host_that_cannot_be_is_named(desk, folder):
+    """An address of no interface of the machine is wrong input."""
+    message = desk.fails(2, "share", "serve", folder, "--port", "0", "--host", "203.0.113.1")
+    assert "check --host" in message
+
+
+def test_the_description_is_printed(desk):
+    """``voile share openapi`` prints the OpenAPI document."""
+    document = desk.run("share", "openapi").document
+    assert document["openapi"].startswith("3.")
+    assert "/ingest" in document["paths"]
+
+
+def test_commands_of_other_modules_are_listed(desk):
+    """The help of the group names all commands, those that are imported later too."""
+    shown = desk.run("share", "--help").stdout
+    for name in ("init", "company", "auditor", "serve", "openapi", "roads", "demo", "truck"):
+        assert name in shown
+
+
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "nacl"])
+def test_without_the_extra_it_is_said_what_to_install(folder, missing):
+    """Where a library is not there, the message names it and the extra."""
+    program = (
+        f"import sys; sys.modules[{missing!r}] = None\n"
+        "from voile.cli import main\n"
+        f"main(['share', 'serve', {str(folder)!r}])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2, done.stderr
+    assert "pip install 'voile[share]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_store_in_use_is_no_obstacle(desk, folder):
+    """Companies can be opened while a service runs on the folder."""
+    store = SQLiteStore.open(folder / "share.db")
+    try:
+        assert desk.run("share", "company", folder, "Post").status == 0
+        assert [one.name for one in store.companies()] == ["Post"]
+    finally:
+        store.close()
+
+
+def test_help_starts_without_the_heavy_libraries():
+    """``voile share --help`` imports neither FastAPI nor PyNaCl."""
+    program = (
+        "import sys\nfrom voile.cli import main\n"
+        "try: main(['share', '--help'])\n"
+        "except SystemExit: pass\n"
+        "import json; print(json.dumps(sorted(set(sys.modules) & {'fastapi', 'nacl', 'uvicorn'})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert json.loads(done.stdout.splitlines()[-1]) == []

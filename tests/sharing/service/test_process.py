@@ -1,0 +1,191 @@
+"""The service as a process: how it ends, what it keeps, and what it writes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import threading
+import time
+
+import httpx2 as httpx
+import pytest
+
+from tests.sharing.service.process import Process, set_up
+from tests.sharing.service.server import events, named
+from tests.sharing.store.postgres_server import PostgresServer
+from voile.sharing import protocol
+from voile.sharing.service.models import decoded
+
+SECOND = "[platform]\nslot_seconds = 1\n"
+
+
+def truck_of(http: httpx.Client, device: str = "truck-7") -> tuple[str, str]:
+    truck = http.post("/api/v1/trucks", json={}).json()["truck"]
+    made = http.post(f"/api/v1/trucks/{truck}/devices", json={"device": device})
+    return truck, made.json()["token"]
+
+
+def send(http: httpx.Client, token: str, device="truck-7", place=(52.0116, 4.3571)) -> int:
+    query = {"id": device, "lat": place[0], "lon": place[1], "timestamp": time.time()}
+    return http.get(f"/ingest/{token}", params=query).status_code
+
+
+def test_a_service_ends_in_order_and_begins_again(tmp_path):
+    """SIGTERM ends it with status 0 although a feed is open, and the reader resumes afterwards."""
+    token = set_up(tmp_path / "s", SECOND)
+    service = Process(tmp_path / "s")
+    with service.client(token) as http:
+        truck, device = truck_of(http)
+        assert send(http, device) == 200
+        link = http.post(f"/api/v1/trucks/{truck}/links", json={"hours": 1}).json()["link"]
+        with service.client(link) as reader, reader.stream("GET", "/api/v1/feed") as feed:
+            those = events(feed)
+            assert next(those).name == "terms"
+            last = next(those).number
+            began = time.monotonic()
+            assert service.end() == 0
+            assert time.monotonic() - began < 8
+            assert [event.name for event in those if event.name] == []
+    assert service.log.endswith("voile: stopped\n")
+    again = Process(tmp_path / "s")
+    try:
+        with again.client(link) as reader:
+            reader.headers["last-event-id"] = f"{last}"
+            with reader.stream("GET", "/api/v1/feed") as feed, again.client() as http:
+                those = named(events(feed))
+                assert next(those).name == "terms"
+                assert send(http, device) == 200
+                assert next(those).number > last
+    finally:
+        assert again.end(signal.SIGINT) == 0
+
+
+def under_load(service: Process, devices: list[str], stop: threading.Event):
+    """Send for each device as fast as it goes; (device, slot's second) that were acknowledged."""
+    taken: list[tuple[str, int]] = []
+
+    def drive(token: str) -> None:
+        with service.client() as http:
+            while not stop.is_set():
+                now = time.time()
+                query = {"id": "truck-7", "lat": 52.0, "lon": 4.0, "timestamp": now}
+                try:
+                    if http.get(f"/ingest/{token}", params=query).status_code == 200:
+                        taken.append((token, int(now)))
+                except httpx.HTTPError:
+                    return
+                time.sleep(0.02)
+
+    threads = [threading.Thread(target=drive, args=(token,)) for token in devices]
+    for thread in threads:
+        thread.start()
+    return threads, taken
+
+
+@pytest.mark.slow
+def test_what_was_acknowledged_survives_a_kill_under_load(tmp_path):
+    """SIGKILL loses no report that was acknowledged, makes none twice, and breaks no chain."""
+    token = set_up(tmp_path / "s", SECOND + "[rates]\ndevice = [1000, 1000]\n")
+    trucks: dict[str, str] = {}
+    taken: list[tuple[str, int]] = []
+    for _ in range(3):
+        service = Process(tmp_path / "s")
+        with service.client(token) as http:
+            while len(trucks) < 6:
+                truck, device = truck_of(http)
+                trucks[device] = truck
+        stop = threading.Event()
+        threads, acknowledged = under_load(service, list(trucks), stop)
+        time.sleep(1.3)
+        assert service.end(signal.SIGKILL) == -signal.SIGKILL
+        stop.set()
+        for thread in threads:
+            thread.join(10)
+        taken += acknowledged
+    assert len({slot for _, slot in taken}) >= 3
+    service = Process(tmp_path / "s")
+    with service.client(token) as http:
+        for device in trucks:
+            assert send(http, device) == 200
+    assert service.end() == 0
+    check_log(tmp_path / "s" / "share.db", trucks, taken)
+
+
+def check_log(path, trucks, taken) -> None:
+    """Every slot that was acknowledged has one report, and records are one chain."""
+    with sqlite3.connect(path) as store:
+        for device, truck in trucks.items():
+            rows = store.execute(
+                "SELECT slot, message FROM reports WHERE truck = ? ORDER BY slot",
+                (bytes.fromhex(truck),),
+            ).fetchall()
+            slots = [slot for slot, _ in rows]
+            assert len(set(slots)) == len(slots)
+            acknowledged = {slot for token, slot in taken if token == device}
+            assert acknowledged
+            # A device's second is at most the one in which the service heard it.
+            assert all(slot in slots or slot + 1 in slots for slot in acknowledged)
+            numbers = [protocol.Report.decode(message).sequence for _, message in rows]
+            assert numbers == list(range(len(rows)))
+
+
+def test_neither_positions_nor_tokens_are_written_anywhere(tmp_path):
+    """What was sent is neither in what the service writes nor in its files."""
+    token = set_up(tmp_path / "s", SECOND)
+    service = Process(tmp_path / "s", environment={"PYTHONASYNCIODEBUG": "1"})
+    place = (52.0123457, 4.3654323)
+    with service.client(token) as http:
+        truck, device = truck_of(http)
+        assert send(http, device, place=place) == 200
+        assert send(http, device, device="foreign", place=place) == 401
+        assert send(http, "wrongtoken-wrongtoken", place=place) == 401
+        bad = f"id=truck-7&lat={place[0]}&lon={place[1]}x&timestamp=1"
+        assert http.get(f"/ingest/{device}?{bad}").status_code == 422
+        assert http.post(f"/ingest/{device}", content=f'{{"lat": {place[0]}').status_code == 422
+        link = http.post(f"/api/v1/trucks/{truck}/links", json={"hours": 1}).json()["link"]
+        with service.client(link) as reader, reader.stream("GET", "/api/v1/feed") as feed:
+            assert next(events(feed)).name == "terms"
+    assert service.end() == 0
+    secrets = [token, device, link, "wrongtoken", "52.0123", "4.36543"]
+    packed = [round(place[0] * 1e7).to_bytes(4, "big"), round(place[1] * 1e7).to_bytes(4, "big")]
+    for file in [*(tmp_path / "s").iterdir(), tmp_path / "s.log"]:
+        octets = file.read_bytes()
+        for secret in [*(one.encode() for one in secrets), *packed]:
+            assert secret not in octets, file.name
+    assert len(service.log.splitlines()) == 2
+
+
+@pytest.mark.slow
+def test_workers_over_postgresql_serve_one_truck(tmp_path):
+    """Two processes over one database publish one chain, and a dead worker is replaced."""
+    server = PostgresServer()
+    server.start()
+    try:
+        token = set_up(tmp_path / "s", f'[store]\nurl = "{server.url()}"\n{SECOND}')
+        service = Process(tmp_path / "s", ("--port", 0, "--workers", 2))
+        with service.client(token) as http:
+            truck, device = truck_of(http)
+            link = http.post(f"/api/v1/trucks/{truck}/links", json={"hours": 1}).json()["link"]
+        with service.client(link) as reader, reader.stream("GET", "/api/v1/feed") as feed:
+            those = named(events(feed))
+            assert next(those).name == "terms"
+            numbers = []
+            for _ in range(6):
+                for _ in range(4):
+                    with service.client() as http:  # connections go to either worker
+                        assert send(http, device) == 200
+                time.sleep(1.05)  # the next slot
+                report = protocol.Report.decode(decoded(next(those).data))
+                numbers.append(report.sequence)
+            assert numbers == list(range(6))
+            first = next(iter(service.workers()))
+            os.kill(first, signal.SIGKILL)
+            deadline = time.monotonic() + 60
+            while not (len(now := service.workers()) == 2 and first not in now):
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        assert service.end() == 0
+        assert "is replaced" in service.log
+    finally:
+        server.stop()

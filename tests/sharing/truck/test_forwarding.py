@@ -1,0 +1,154 @@
+"""A truck that holds its keys, the platform that does not, and a network that fails."""
+
+from __future__ import annotations
+
+from base64 import urlsafe_b64encode
+
+import httpx2 as httpx
+import pytest
+from starlette.testclient import TestClient
+
+from tests.sharing.scene import DAY, HOME, Clock, Parties, Scene
+from voile.errors import InputError
+from voile.geodesy import metres_between
+from voile.sharing import protocol
+from voile.sharing.ingest import Request
+from voile.sharing.platform import Outcome, Settings
+from voile.sharing.service import Options, application
+from voile.sharing.truck import OwnTruck
+from voile.sharing.truck.forwarding import AwayError, Forwarding
+
+
+class Road:
+    """A platform, a truck of its own keys that is registered there, and what is between them."""
+
+    def __init__(self, folder, scene: Scene) -> None:
+        OwnTruck.create(folder / "truck").close()
+        self.scene, self.folder, self.clock = scene, folder / "truck", scene.clock
+        self.truck = OwnTruck(self.folder, Settings(), scene.clock)
+        self.company = scene.company()
+        self.registered, self.token = scene.platform.add_truck(self.company, self.truck.card)
+        assert self.token is not None
+        self.client = TestClient(
+            application(scene.platform, Options()), raise_server_exceptions=False
+        )
+        self.forwarding = Forwarding(self.truck, "http://testserver", self.token, self.client)
+
+    def report(self, place=(52.01, 4.36)) -> Outcome:
+        query = f"id=truck&lat={place[0]}&lon={place[1]}&timestamp={self.clock.now:.0f}"
+        outcome = self.truck.receive(Request(query=query))
+        self.clock.now += 300
+        return outcome
+
+    def close(self) -> None:
+        self.client.close()
+        self.truck.close()
+
+
+@pytest.fixture
+def road(tmp_path):
+    (tmp_path / "platform").mkdir()
+    scene = Scene(tmp_path / "platform")
+    made = Road(tmp_path, scene)
+    yield made
+    made.close()
+    scene.platform.close()
+
+
+def submitted(road: Road, parcel: bytes, parties: Parties) -> protocol.Link:
+    """The parties of a parcel have sent their keys to the platform."""
+    number, _ = road.scene.platform.add_link(road.company, road.truck.truck, 24)
+    card = protocol.TruckCard.decode(road.truck.card)
+    for sealed in parties.submissions(card, parcel):
+        road.scene.platform.submit(road.scene.platform.link_of(number), sealed)
+    return protocol.Link.to(protocol.suite_named(), card, DAY, [parties.secret(parcel)])
+
+
+def sightings(road: Road, link: protocol.Link):
+    """What the holder of a link reads at the platform."""
+    reader, seen = protocol.Reader(link), []
+    for entry in road.scene.store.after(road.truck.truck, -1, 100):
+        reader, sighting = reader.read(entry.message, int(road.clock.now))
+        seen.append(sighting)
+    return seen
+
+
+def test_parties_see_a_truck_that_the_platform_cannot_read(road):
+    """Keys come to the truck and reports go out by way of a platform that holds no key of it."""
+    parties = Parties()
+    link = submitted(road, b"3SABCD0123456", parties)
+    road.truck.load(b"3SABCD0123456", *parties.keys, HOME)
+    assert road.forwarding.fetch() == 2
+    assert road.report() is Outcome.PUBLISHED
+    assert road.forwarding.send() == 1
+    (sighting,) = sightings(road, link)
+    place = (sighting.position.latitude, sighting.position.longitude)
+    assert sighting.level == 0
+    assert sighting.remaining == round(metres_between(*place, *HOME))
+    assert road.registered.secrets is None
+    files = [path for path in road.scene.folder.iterdir() if path.name.startswith("share.db")]
+    assert all(b"3SABCD0123456" not in path.read_bytes() for path in files)
+
+
+def test_reports_wait_while_the_platform_is_away(road):
+    """What could not be sent is sent later, in order, each once."""
+    answers = road.client.request
+    road.client.request = lambda *_, **__: (_ for _ in ()).throw(httpx.ConnectError("no network"))
+    for _ in range(3):
+        road.report()
+        with pytest.raises(AwayError, match="tried again"):
+            road.forwarding.send()
+    road.client.request = answers
+    assert road.forwarding.send() == 3
+    assert road.forwarding.send() == 0
+    assert len(road.scene.store.after(road.truck.truck, -1, 100)) == 3
+
+
+def test_a_truck_goes_on_after_its_device_was_off(road):
+    """Another start sends again what it cannot know to have arrived; nothing is there twice."""
+    road.report()
+    road.forwarding.send()
+    road.report()
+    road.truck.close()
+    road.truck = OwnTruck(road.folder, Settings(), road.clock)
+    again = Forwarding(road.truck, "http://testserver", road.token, road.client)
+    road.report()
+    assert again.send() == 2
+    auditor = protocol.Auditor(protocol.TruckCard.decode(road.truck.card))
+    for record in road.scene.platform.records(road.truck.truck, 0, 10):
+        auditor = auditor.follow(record)
+    assert auditor.sequence == 3
+
+
+def test_submissions_before_the_parcel_are_read_again(road):
+    """A parcel that comes on board after its parties have submitted is in the reports, too."""
+    parties = Parties()
+    link = submitted(road, b"P1", parties)
+    assert road.forwarding.fetch() == 0
+    road.truck.load(b"P1", *parties.keys)
+    road.forwarding.forget_what_was_read()
+    assert road.forwarding.fetch() == 2
+    road.report()
+    road.forwarding.send()
+    assert [sighting is not None for sighting in sightings(road, link)] == [True]
+    assert road.truck.parcels() == [b"P1"]
+    road.truck.unload(b"P1")
+    assert road.truck.parcels() == []
+
+
+def test_what_the_platform_refuses_for_good_is_said(road):
+    """A token that opens nothing is no reason to try again."""
+    road.report()
+    refused = Forwarding(road.truck, "http://testserver", "wrong", road.client)
+    with pytest.raises(InputError, match="refuses"):
+        refused.send()
+
+
+def test_a_folder_holds_one_truck(tmp_path):
+    """A folder that holds something is not taken, and one without a truck is no truck's."""
+    OwnTruck.create(tmp_path / "truck").close()
+    with pytest.raises(InputError, match="already"):
+        OwnTruck.create(tmp_path / "truck")
+    with pytest.raises(InputError, match="init"):
+        OwnTruck(tmp_path / "other", clock=Clock())
+    assert urlsafe_b64encode(OwnTruck(tmp_path / "truck").card)
