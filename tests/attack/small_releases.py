@@ -11,6 +11,7 @@ import voile
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
+from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
 from voile.publish.ranking.publisher import Ranking
@@ -18,7 +19,7 @@ from voile.randomness import Randomness
 from voile.schema.hierarchy.intervals import Intervals
 from voile.table.opening import open_frame
 
-__all__ = ["METHODS", "PEOPLE", "SCORES", "small_plan", "small_release"]
+__all__ = ["ALL_METHODS", "METHODS", "PEOPLE", "SCORES", "small_plan", "small_release"]
 
 _ROWS = 240
 
@@ -38,8 +39,14 @@ PEOPLE = pl.DataFrame(
     }
 )
 SCORES = PEOPLE.with_columns(
-    math=(words("math") % 100).astype(int), reading=(words("reading") % 100).astype(int)
+    math=(words("math") % 100).astype(int),
+    reading=(words("reading") % 100).astype(int),
+    trip=np.arange(_ROWS) // 40,
+    time=np.arange(_ROWS) % 40 * 60,
+    latitude=39.9 + np.arange(_ROWS) / 1e4,
+    longitude=116.3 + np.arange(_ROWS) / 1e4,
 )
+"""People with what is ranked, and with the reports of six trips."""
 
 _PEOPLE_ROLES = {"quasi_identifiers": ("age", "sex"), "sensitive": ("disease",)}
 METHODS = {
@@ -60,6 +67,9 @@ METHODS = {
     ),
 }
 """The publisher, and the roles of columns."""
+TRIPS = "geo-indistinguishability"
+ALL_METHODS = {**METHODS, TRIPS: (GeoIndistinguishability(epsilon=0.005), _PEOPLE_ROLES)}
+"""With the method whose rows are reports of trips, and not people."""
 
 _COLUMNS = {
     "age": voile.ColumnPlan(bounds=(18, 77), hierarchy=Intervals(widths=(10, 20), origin=18)),
@@ -70,15 +80,16 @@ _COLUMNS = {
 
 def small_plan(method, **roles):
     """The plan of a small release, its roles changed where some are given."""
-    _, usual = METHODS[method]
+    _, usual = ALL_METHODS[method]
     chosen = voile.Roles(**{**usual, **roles})
     columns = {name: _COLUMNS[name] for name in chosen.published if name in _COLUMNS}
-    return voile.Plan(roles=chosen, columns=columns)
+    trips = voile.TrajectoryColumns() if method == TRIPS else None
+    return voile.Plan(roles=chosen, columns=columns, trajectory=trips)
 
 
 @cache
 def _published(method, roles, seed):
-    publisher, _ = METHODS[method]
+    publisher, _ = ALL_METHODS[method]
     table = open_frame(SCORES, small_plan(method, **dict(roles)))
     return publisher.publish(table, Randomness.seeded(seed))
 

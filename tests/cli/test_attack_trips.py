@@ -48,6 +48,22 @@ def test_trips_are_followed_on_a_map(desk, published):
     assert all(one["error_metres"]["value"] < 150 for one in found)
 
 
+def test_one_trip_is_too_few_and_what_is_left_out_is_said(desk, published):
+    """Of one trip values stand without intervals, JSON has no infinity, and notes are in both."""
+    folder, trips, edges, nodes = published
+    call = ("attack", folder, "--against", trips, "--roads", edges, "--nodes", nodes, "--seed", 1)
+    done = desk.run(*call, "--targets", 1)
+    assert done.status == 0, done.stderr
+    assert "1 trip of 12 reports" in done.stdout
+    assert done.stdout.count("too few trips to say") == 10
+    assert "inf" not in done.stdout.replace("informed", "")
+    assert "Note: 2 trips that were not drawn: not followed" in done.stdout
+    made = desk.run(*call, "--targets", 1, "--json")
+    assert "Infinity" not in made.stdout
+    assert made.document["notes"][0] == "2 trips that were not drawn: not followed"
+    assert made.document["adversaries"][0]["error_metres"]["high"] is None
+
+
 def test_what_is_missing_is_said(desk, published):
     """A map and the original are needed, and a map that is none is refused: exit 2."""
     folder, trips, edges, _ = published

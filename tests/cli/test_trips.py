@@ -209,3 +209,23 @@ def test_a_study_of_trips_says_what_it_cannot_do(desk):
     table = desk.file(LINES, "trips.csv")
     done = desk.run("study", table, "--plan", plan(desk), "--out", desk / "study", "--seed", 1)
     assert done.status == 0, done.stderr
+    lines = done.stdout.splitlines()
+    left_out = [line for line in lines if line.startswith("Left out: ")]
+    assert left_out[0].startswith("Left out: all attacks on people (identification, prosecutor, ")
+    assert len({line.rpartition(": ")[2] for line in left_out}) == len(left_out) < 6
+    (header,) = (i for i, line in enumerate(lines) if line.startswith("utility "))
+    measured = next(line for line in lines[header + 1 :] if "---" not in line)
+    assert measured.startswith("Displacement of positions, m")
+
+
+def test_plans_for_trips_are_compared_by_what_trips_lose(desk):
+    """By the error of arrival where a destination is known, and else by the displacement."""
+    table = desk.file(LINES, "trips.csv")
+    for number, (more, loss) in enumerate(
+        [("", "trip-displacement"), ("destination = [48.9, 2.4]", "trip-arrival")]
+    ):
+        chosen = plan(desk, more=more, name=f"compared-{number}.toml")
+        out = desk / f"compared-{number}"
+        done = desk.run("compare", table, chosen, "--out", out, "--seed", 1, "--jobs", 1)
+        assert done.status == 0, done.stderr
+        assert f"loss: {loss}" in done.stdout

@@ -78,6 +78,12 @@ def test_measure_of_loss():
     both = [("penalty", 0.5, "lower"), ("pair-total-variation", 0.1, "lower")]
     assert most_common_loss([record(utility=both)])[0] == "pair-total-variation"
     assert most_common_loss([record(utility=both), records[0]])[0] == "penalty"
+    moved = [*both, ("trip-displacement", 400.0, "lower")]
+    assert most_common_loss([record(utility=moved)])[0] == "trip-displacement"
+    late = record(utility=[*moved, ("trip-arrival", 0.3, "lower")])
+    assert most_common_loss([late])[0] == "trip-arrival"
+    assert most_common_loss([late, record(utility=moved)])[0] == "trip-displacement"
+    assert most_common_loss([late, record(utility=both)])[0] == "pair-total-variation"
     assert [loss_of(one, "penalty") for one in records] == [0.5, None]
     with pytest.raises(InputError, match=r"no study has the measure 'acuracy'; did you mean 'acc"):
         most_common_loss(records, "acuracy")

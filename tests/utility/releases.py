@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -13,6 +14,7 @@ import polars as pl
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
+from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
 from voile.publish.ranking.publisher import Ranking
@@ -20,11 +22,21 @@ from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows
 from voile.release.release import Guarantee, Release
 from voile.schema.plan import Plan, parse_plan
+from voile.schema.trajectory import TrajectoryColumns
 from voile.table.opening import open_frame
 from voile.table.polars_published import PolarsPublished
 from voile.utility.protocol import Comparison
 
-__all__ = ["METHODS", "PEOPLE", "as_it_is", "nothing_left", "plan_of", "published", "shown_by_hand"]
+__all__ = [
+    "ALL_METHODS",
+    "METHODS",
+    "PEOPLE",
+    "as_it_is",
+    "nothing_left",
+    "plan_of",
+    "published",
+    "shown_by_hand",
+]
 
 ROWS = 120
 _DRAWS = np.random.default_rng(7)
@@ -52,6 +64,13 @@ def _people() -> pl.DataFrame:
 
 
 PEOPLE = _people()
+REPORTS = PEOPLE.with_columns(
+    trip=np.arange(ROWS) // 20,
+    time=np.arange(ROWS) % 20 * 60,
+    latitude=39.9 + np.arange(ROWS) / 1e4,
+    longitude=116.3 + np.arange(ROWS) / 1e4,
+)
+"""The same people, each as the report of a trip."""
 
 _COLUMNS: Mapping[str, Any] = {
     "age": {"bounds": [0, 99], "intervals": {"widths": [10, 50]}},
@@ -108,14 +127,23 @@ METHODS: Mapping[str, Callable[[], tuple[Any, Plan]]] = {
     ),
 }
 """For each method, how to make it with its plan."""
+ALL_METHODS: Mapping[str, Callable[[], tuple[Any, Plan]]] = {
+    **METHODS,
+    "geo-indistinguishability": lambda: (
+        GeoIndistinguishability(epsilon=0.005),
+        replace(plan_of(("age", "work"), sensitive=["salary"]), trajectory=TrajectoryColumns()),
+    ),
+}
+"""With the method whose rows are reports of trips, and not people."""
 
 
 @cache
 def published(name: str) -> Comparison:
     """A release of the table by a method, beside the table."""
-    method, plan = METHODS[name]()
-    release = method.publish(open_frame(PEOPLE, plan), Randomness.seeded(3))
-    return _compared(release, PEOPLE, plan)
+    method, plan = ALL_METHODS[name]()
+    people = PEOPLE if plan.trajectory is None else REPORTS
+    release = method.publish(open_frame(people, plan), Randomness.seeded(3))
+    return _compared(release, people, plan)
 
 
 def shown_by_hand(

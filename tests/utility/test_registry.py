@@ -12,7 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.utility.releases import METHODS, PEOPLE, as_it_is, nothing_left, published, shown_by_hand
+from tests.utility.releases import (
+    ALL_METHODS,
+    PEOPLE,
+    as_it_is,
+    nothing_left,
+    published,
+    shown_by_hand,
+)
 from voile.errors import InputError
 from voile.release.reading.sightings import People
 from voile.utility.registry import measure_named, measure_names, measures
@@ -24,7 +31,8 @@ EVERY = pytest.mark.parametrize("name", measure_names())
 def comparison_of(method):
     """A release by a method, with some rows as if they had been held out."""
     comparison = published(method)
-    return replace(comparison, held_out=People(PEOPLE[:60], comparison.original.plan))
+    original = comparison.original
+    return replace(comparison, held_out=People(original.frame[:60], original.plan))
 
 
 def test_measures_are_those_that_are_named():
@@ -55,7 +63,7 @@ def test_no_heavy_library_loads_before_it_is_needed():
 
 
 @EVERY
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", ALL_METHODS)
 def test_every_method_is_measured_or_refused_with_a_reason(name, method):
     """Values are finite and plain, and a refusal is a clause."""
     comparison, measure = comparison_of(method), measure_named(name)
@@ -81,7 +89,7 @@ def test_the_page_says_which_measure_makes_sense_for_which_method():
     told = {row[0]: dict(zip(header[1:], row[1:], strict=True)) for row in rows}
     assert list(told) == list(measure_names())
     variants = {}
-    for method in METHODS:
+    for method in ALL_METHODS:
         name = comparison_of(method).published.release.method["name"]
         variants.setdefault(name, []).append(method)
     for measure in measures():

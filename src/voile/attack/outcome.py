@@ -12,10 +12,14 @@ from dataclasses import dataclass
 from statistics import stdev
 from typing import Any, Self
 
+from scipy import special
+
 __all__ = ["AttackOutcome", "Estimate", "Target"]
 
+_CONFIDENCE_BELOW = 0.975
+"""How sure an upper bound is: intervals hold with a confidence of 95 %."""
 _NORMAL_QUANTILE = 1.959963984540054
-"""Of the standard normal law at 97.5 %: intervals hold with a confidence of 95 %."""
+"""Of the standard normal law at that."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +51,20 @@ class Estimate:
     def of_units(cls, values: Sequence[float], most: float = math.inf) -> Self:
         """The mean over units, such as trips, whose own means lie between 0 and ``most``.
 
-        By the normal law over units, for what is measured within one unit is not independent.  One
+        By Student's law over units, for what is measured within one unit is not independent.  One
         unit alone tells nothing of the others: between 0 and ``most``.
         """
         mean = math.fsum(values) / len(values)
         if len(values) == 1:
             return cls(mean, 0.0, most)
-        reach = _NORMAL_QUANTILE * stdev(values) / math.sqrt(len(values))
+        quantile = float(special.stdtrit(len(values) - 1, _CONFIDENCE_BELOW))
+        reach = quantile * stdev(values) / math.sqrt(len(values))
         return cls(mean, max(0.0, mean - reach), min(most, mean + reach))
 
-    def document(self) -> dict[str, float]:
-        """The estimate for JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high}
+    def document(self) -> dict[str, float | None]:
+        """The estimate for JSON, which has no infinity."""
+        high = self.high if math.isfinite(self.high) else None
+        return {"value": self.value, "low": self.low, "high": high}
 
 
 @dataclass(frozen=True)

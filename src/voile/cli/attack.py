@@ -324,7 +324,11 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
     )
     if call.as_json:
         return lambda: print_json(
-            {"private": PRIVATE, "adversaries": [outcome.document() for outcome in outcomes]}
+            {
+                "private": PRIVATE,
+                "adversaries": [outcome.document() for outcome in outcomes],
+                "notes": list(outcomes[0].notes),
+            }
         )
     return lambda: show_followed(outcomes)
 

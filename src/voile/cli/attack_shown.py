@@ -81,23 +81,28 @@ def show_followed(outcomes: Sequence[TripsOutcome]) -> None:
     """What adversaries on a road map make of trips."""
     click.echo(PRIVATE)
     first = outcomes[0]
-    click.echo(
-        f"{first.trips:,} trips of {first.reports:,} reports in all; 95% intervals over trips"
-    )
+    trips = "1 trip" if first.trips == 1 else f"{first.trips:,} trips"
+    click.echo(f"{trips} of {first.reports:,} reports in all; 95% intervals over trips")
     print_table(
         ["adversary", "metres off", "between", "right road", "between", "seconds a trip"],
         [
             [
                 outcome.adversary,
                 f"{outcome.error.value:.0f}",
-                f"{outcome.error.low:.0f} and {outcome.error.high:.0f}",
+                _between(outcome, f"{outcome.error.low:.0f}", f"{outcome.error.high:.0f}"),
                 _share_of(outcome.right.value),
-                f"{_share_of(outcome.right.low)} and {_share_of(outcome.right.high)}",
+                _between(outcome, _share_of(outcome.right.low), _share_of(outcome.right.high)),
                 f"{outcome.seconds:.2g}",
             ]
             for outcome in outcomes
         ],
     )
+    _print_notes(first.notes)
+
+
+def _between(outcome: TripsOutcome, low: str, high: str) -> str:
+    """An interval over trips, where there are several."""
+    return f"{low} and {high}" if outcome.trips > 1 else "too few trips to say"
 
 
 def _percent(estimate: Estimate) -> str:
@@ -110,10 +115,14 @@ def _share_of(number: float) -> str:
 
 
 def _print_remarks(found: AttackResult | AttackOutcome) -> None:
-    for note in found.notes:
-        click.echo(f"Note: {note}")
+    _print_notes(found.notes)
     for assumption in found.assumptions:
         click.echo(f"Assumed: {assumption}")
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        click.echo(f"Note: {note}")
 
 
 def show_exposure(result: AttackResult, checked: Verification | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from voile.cli.show import (
 )
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
-from voile.study.record import PRIVATE, StudyRecord
+from voile.study.record import PRIVATE, Skipped, StudyRecord
 from voile.study.single import Study, make_study
 
 __all__ = ["study_command"]
@@ -122,8 +122,32 @@ def _show(record: StudyRecord) -> None:
             ["utility", "value", "original", "useless", "better"],
             [_utility_row(measured) for measured in record.utility],
         )
-    for skipped in (*record.attacks_skipped, *record.utility_skipped):
-        click.echo(f"Left out: {skipped.name}: {skipped.reason}")
+    if record.attacks_skipped and _only_trips(record):
+        click.echo(
+            f"Left out: all attacks on people ({_names(record.attacks_skipped)}): the release has "
+            "trips, and no column by which people could be known or of what is wanted of them"
+        )
+    else:
+        _tell_left_out(record.attacks_skipped)
+    _tell_left_out(record.utility_skipped)
+
+
+def _only_trips(record: StudyRecord) -> bool:
+    """Whether a release of trips has no column that attacks on people are about."""
+    columns = record.release["columns"]
+    roles = ("quasi_identifiers", "sensitive", "ranking")
+    return bool(columns.get("trip")) and not any(columns.get(role) for role in roles)
+
+
+def _tell_left_out(skipped: Sequence[Skipped]) -> None:
+    """What was left out, a line for each reason."""
+    for reason in dict.fromkeys(one.reason for one in skipped):
+        names = _names([one for one in skipped if one.reason == reason])
+        click.echo(f"Left out: {names}: {reason}")
+
+
+def _names(skipped: Sequence[Skipped]) -> str:
+    return ", ".join(one.name for one in skipped)
 
 
 def _attack_row(attack: Mapping[str, Any], rehearsed: set[str]) -> list[object]:

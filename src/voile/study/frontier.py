@@ -22,7 +22,9 @@ WORST = "worst"
 GAIN = "gain"
 """What the best attack finds beyond guessing; see ``risk_of``."""
 
-_USUAL = "pair-total-variation"
+_USUAL = ("trip-arrival", "trip-displacement", "pair-total-variation")
+"""Which of several measures is taken unless one is asked for, the first first: those of trips for
+trips, and of other tables the one that every method changes."""
 
 
 def frontier(places: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
@@ -70,9 +72,9 @@ def loss_of(record: StudyRecord, loss: str) -> float | None:
 def most_common_loss(records: Sequence[StudyRecord], asked: str | None = None) -> tuple[str, str]:
     """The measure of utility to compare studies by, and whether "lower" or "higher" is better.
 
-    By default the one that most studies have; of several the distance of pairs of columns, which
-    every method changes, or else the first.  Empty where there is none.  Raises ``InputError`` for
-    one that is asked for and that no study has.
+    By default the one that most studies have; of several the error of the time of arrival or the
+    displacement of trips, the distance of pairs of columns, or else the first.  Empty where there
+    is none.  Raises ``InputError`` for one that is asked for and that no study has.
     """
     better: dict[str, str] = {}
     counts: dict[str, int] = {}
@@ -85,7 +87,9 @@ def most_common_loss(records: Sequence[StudyRecord], asked: str | None = None) -
         known = ", ".join(better) or "none"
         msg = f"no study has the measure {asked!r}{nearest(asked, better)} (known: {known})"
         raise InputError(msg)
-    chosen = asked or max(counts, key=lambda name: (counts[name], name == _USUAL), default="")
+    ranks = {name: -place for place, name in enumerate(_USUAL)}
+    usual = max(counts, key=lambda name: (counts[name], ranks.get(name, -len(ranks))), default="")
+    chosen = asked or usual
     return chosen, better.get(chosen, "lower")
 
 

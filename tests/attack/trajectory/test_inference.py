@@ -89,7 +89,8 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
     ways = np.abs(np.random.default_rng(1).normal(900, 200, (REPORTS, 2)))
     ways[2, 1] = 0.0
     bins = 1024
-    turned = wrapped_density((np.arange(bins) + 0.5) / bins * 2 * math.pi, 0.6)
+    middles = (np.arange(bins) + 0.5) / bins * 2 * math.pi
+    number = np.array([1, 2, 5, 6])
 
     def laplace(path: np.ndarray) -> float:
         return float(-EPSILON * np.hypot(*(shown - states.middle[path]).T).sum())
@@ -97,11 +98,18 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
     def gaussian(path: np.ndarray) -> float:
         return float(-0.5 * (((shown - states.middle[path]).T / scale) ** 2).sum())
 
-    def turning(path: np.ndarray) -> float:
-        noise = shown - states.middle[path]
-        turn = np.diff(np.arctan2(noise[:, 0], noise[:, 1])) / (2 * math.pi) % 1
-        place = np.minimum((turn * bins).astype(int), bins - 1)
-        return laplace(path) + float(np.log(turned[place]).sum())
+    def turns(steps: list[int]) -> Any:
+        """By how many turns there were before each report; 0 for any direction."""
+        turned = [wrapped_density(middles, 0.6 * math.sqrt(s)) if s else None for s in steps]
+
+        def turning(path: np.ndarray) -> float:
+            noise = shown - states.middle[path]
+            turn = np.diff(np.arctan2(noise[:, 0], noise[:, 1]), prepend=0.0) / (2 * math.pi) % 1
+            place = np.minimum((turn * bins).astype(int), bins - 1)
+            each = [np.log(t[p]) for t, p in zip(turned, place, strict=True) if t is not None]
+            return laplace(path) + float(sum(each))
+
+        return turning
 
     def remembering(path: np.ndarray) -> float:
         unit = (shown - states.middle[path]) / scale[:, np.newaxis]
@@ -119,13 +127,32 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
     return {
         "laplace": (LaplaceNoise(middle, shown, epsilon), laplace),
         "gaussian": (GaussianNoise(middle, shown, scale), gaussian),
-        "turning": (Turning(middle, shown, epsilon, 0.6), turning),
+        "turning": (Turning(middle, shown, epsilon, 0.6), turns([0, 1, 1, 1])),
+        "turning-from-north": (
+            Turning(middle, shown, epsilon, 0.6, start="zero"),
+            turns([1, 1, 1, 1]),
+        ),
+        "turning-with-some-left-out": (
+            Turning(middle, shown, epsilon, 0.6, start="zero", number=number),
+            turns([2, 1, 3, 1]),
+        ),
         "remembering": (Remembering(middle, shown, scale, kept), remembering),
         "distances": (Distances(middle, places, ways, epsilon), pooled),
     }
 
 
-@pytest.mark.parametrize("name", ["laplace", "gaussian", "turning", "remembering", "distances"])
+LAWS = [
+    "laplace",
+    "gaussian",
+    "turning",
+    "turning-from-north",
+    "turning-with-some-left-out",
+    "remembering",
+    "distances",
+]
+
+
+@pytest.mark.parametrize("name", LAWS)
 def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     """Marginals equal the sum over every path of pieces of its probability times its density."""
     states = RoadStates.of(random_network(13, size=2, spacing=0.003), 300.0)
@@ -133,7 +160,7 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     movement = Movement()
     reach = states.reach(750.0)
     traffic = np.random.default_rng(3).uniform(0.2, 3, len(states))
-    found = infer(np.arange(REPORTS) * GAP, law, reach, movement, traffic)
+    found = infer(np.arange(REPORTS) * GAP, law, lambda _: reach, movement, traffic)
     start, moves = movement.first(), movement.moves(GAP, reach.limit, reach.coarseness)
     # step[v, i, j, w]: from piece i in band v to piece j in band w.
     step = np.zeros((len(start), len(states), len(states), len(start)))
@@ -166,7 +193,8 @@ def test_reports_that_no_path_explains_begin_anew() -> None:
     states = RoadStates.of(random_network(14, size=8), 150.0)
     ends = states.middle[[states.middle.sum(axis=1).argmin(), states.middle.sum(axis=1).argmax()]]
     law = GaussianNoise(states.middle, ends[[0, 0, 1, 1]], np.full(4, 5.0))
-    found = infer(np.arange(4) * 10.0, law, states.reach(250.0), Movement())
+    reach = states.reach(250.0)
+    found = infer(np.arange(4) * 10.0, law, lambda _: reach, Movement())
     assert found.lost == 1
     assert all(math.isclose(p.sum(), 1) for p in found.probability)
     assert np.hypot(*(states.middle[found.piece[3][found.probability[3].argmax()]] - ends[1])) < 100
@@ -229,6 +257,64 @@ def test_the_order_of_adversaries_and_mechanisms_is_as_measured() -> None:
     turning = rates(AngleSelection(zones, 0.03), "informed")
     assert turning[0] < informed[0]
     assert turning[1] > informed[1] + 0.05
+
+
+def test_who_knows_that_directions_start_at_north_is_nearer_to_the_first_report() -> None:
+    """Single reports of 40 trips, 400 m off on average, nearly due north: by a quarter at least."""
+    adversary, true = tracks(40, 1)
+    roads, zones = adversary.states.roads, Zones([0.005], [1.0])
+    key, one = Randomness.seeded(23).key("trips"), np.zeros(1)
+    north = AngleSelection(zones, 0.05, "zero")
+    errors: dict[str, list[float]] = {"zero": [], "uniform": []}
+    for trip, track in enumerate(true):
+        number = np.array([trip], dtype=np.uint64)
+        shown = perturb(north, Trips(*roads.to_degrees(track), one, np.array([0, 1]), number), key)
+        place = roads.to_plane(shown.latitude, shown.longitude)
+        seen = Sighted(one, place, np.array([0.005]))
+        for start, found in errors.items():
+            guess = adversary.informed(seen, AngleSelection(zones, 0.05, start)).position
+            found.append(float(np.hypot(*(guess - track)[0])))
+    assert np.mean(errors["zero"]) < 0.75 * np.mean(errors["uniform"])
+
+
+@pytest.mark.parametrize("longest", [GAP, 170.0])
+def test_the_reach_of_each_step_finds_what_that_of_the_longest_gap_finds(longest: float) -> None:
+    """Trips with and without a long gap: the same pieces with the same probabilities."""
+    adversary, (track, *_) = tracks(1, 10)
+    states = adversary.states
+    time = np.cumsum([0.0, *[GAP] * 4, longest, *[GAP] * 4])
+    shown = track + np.random.default_rng(24).normal(0, 80, track.shape)
+    law = LaplaceNoise(states.middle, shown, np.full(10, 0.02))
+    widest = adversary.reach(longest)
+    quick = infer(time, law, adversary.reach, Movement())
+    slow = infer(time, law, lambda _: widest, Movement())
+    assert (adversary.reach(GAP) is widest) == (longest == GAP)
+    for i in range(10):
+        assert (quick.piece[i] == slow.piece[i]).all()
+        assert quick.probability[i] == pytest.approx(slow.probability[i], rel=1e-9)
+
+
+def test_a_long_gap_widens_its_own_step_alone() -> None:
+    """The wide look-up is made from the pieces before the gap, and from no others."""
+    adversary, (track, *_) = tracks(1, 10)
+    time = np.cumsum([0.0, *[GAP] * 4, 170.0, *[GAP] * 4])
+    law = GaussianNoise(adversary.states.middle, track, np.full(10, 15.0))
+    adversary.follow(time, law)
+    every = np.arange(len(adversary.states))
+    wide, usual = ((adversary.reach(gap)._rows[0, every] >= 0).sum() for gap in (170.0, GAP))
+    assert 0 < wide < usual / 3
+
+
+def test_looking_up_what_can_be_reached_is_counted_once() -> None:
+    """Who follows the same trip again finds it looked up, and no more time is spent on that."""
+    adversary, (track, *_) = tracks(1, 10)
+    law = GaussianNoise(adversary.states.middle, track, np.full(10, 15.0))
+    assert adversary.looking == 0
+    adversary.follow(np.arange(10) * GAP, law)
+    spent = adversary.looking
+    assert spent > 0
+    adversary.follow(np.arange(10) * GAP, law)
+    assert adversary.looking == spent
 
 
 def test_the_median_filter_is_the_median_of_its_window() -> None:

@@ -109,6 +109,62 @@ def test_what_cannot_be_followed_says_so():
         follow_trips(distances, TRIPS, ROADS)
 
 
+def beyond(frame: pl.DataFrame, trip: str, reports: list[int]) -> pl.DataFrame:
+    """Some reports of a trip, a degree north of the map."""
+    row = pl.int_range(pl.len()).over("trip")
+    moved = (pl.col("trip") == trip) & row.is_in(reports)
+    return frame.with_columns(latitude=pl.col("latitude") + moved.cast(pl.Float64))
+
+
+def test_reports_beyond_the_map_are_left_out_and_trips_are_kept():
+    """A trip with some fixes off the map is followed without them; one with one left is not."""
+    frame = beyond(beyond(TRIPS, "T1", [0, 5]), "T2", list(range(1, 12)))
+    release = release_of(frame, mechanism="angle-selection", epsilon=0.02, epsilon_angle=5)
+    found = follow_trips(release, frame, ROADS, randomness=Randomness.seeded(1))
+    assert {(one.trips, one.reports) for one in found} == {(5, 58)}
+    assert found[0].error.value < 250
+    assert {one.notes for one in found} == {found[0].notes}
+    assert found[0].notes[:2] == (
+        "1 trip with fewer than two reports on the map: not followed",
+        "2 reports of 1 trip were left out, because the true position lies off the map",
+    )
+
+
+def test_whatever_is_left_out_is_counted():
+    """Trips and reports that the original lacks, single ones, undrawn ones, and trips cut short."""
+    release = release_of(TRIPS, mechanism="planar-laplace", epsilon=0.02)
+    row = pl.int_range(pl.len()).over("trip")
+    lacking = TRIPS.filter(
+        (pl.col("trip") != "T0")
+        & ((pl.col("trip") != "T1") | (row < 1))
+        & ((pl.col("trip") != "T2") | (row != 3))
+    )
+    found = follow_trips(
+        release, lacking, ROADS, trips=3, reports=8, randomness=Randomness.seeded(1)
+    )
+    assert (found[0].trips, found[0].reports) == (3, 24)
+    assert found[0].notes[:-1] == (
+        "1 trip of the release that the original does not hold: not followed",
+        "12 reports of other trips were left out: the original has no report of the trip at that "
+        "time, or the release has several",
+        "1 trip with one report only: not followed",
+        "1 trip that was not drawn: not followed",
+        "3 trips have more reports: their first 8 are followed",
+    )
+    assert "looking up" in found[0].notes[-1]
+    whole = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
+    assert len(whole[0].notes) == 1
+
+
+def test_where_directions_start_is_read_from_the_release():
+    """The informed adversary knows that angle selection began at north, where it did."""
+    angles = {"mechanism": "angle-selection", "epsilon": 0.02, "epsilon_angle": 5}
+    for given, start in (({}, "uniform"), ({"start": "zero"}, "zero")):
+        noise = noise_of(release_of(TRIPS, **angles, **given).method)
+        assert isinstance(noise, AngleSelection)
+        assert noise.start == start
+
+
 def test_zones_of_a_map_are_found_anew(tmp_path):
     """With the same map the noise is that of the publisher; with another one it is refused."""
     path = tmp_path / "town.csv"

@@ -157,10 +157,12 @@ def test_long_trips_and_many_of_them_are_moved_in_parts(kind: Any, zones: Zones)
     reports = np.array([1, 255, 256, 257, 1, 700, 40_000, 3, 600])
     start = np.concatenate(([0], np.cumsum(reports)))
     rng = np.random.default_rng(3)
+    # A stream refuses two reports at one time where their noise would be one.
+    gaps = [0.5 if kind is CorrelatedGaussian else 0, 10, 10, 31.5]
     true = Trips(
         latitude=39.9 + rng.uniform(-0.05, 0.05, start[-1]),
         longitude=116.3 + rng.uniform(-0.05, 0.05, start[-1]),
-        time=np.concatenate([np.cumsum(rng.choice([0, 10, 10, 31.5], n)) for n in reports]),
+        time=np.concatenate([np.cumsum(rng.choice(gaps, n)) for n in reports]),
         start=start,
         identity=np.arange(len(reports), dtype=np.uint64) + 7,
         receiver=np.tile([39.93, 116.33], (len(reports), 1)),
@@ -273,6 +275,59 @@ def test_time_never_runs_backwards_in_a_stream() -> None:
     with pytest.raises(ValueError, match="before"):
         live.report(39.9, 116.3, 99.0)
     live.report(39.9, 116.3, 100.0)
+
+
+def test_two_reports_at_one_time_never_share_their_noise() -> None:
+    """Correlated noise would tell how far apart they are: refused, and the next goes on as if not.
+
+    Noise drawn afresh tells nothing of it, and what a table shows at one time does.
+    """
+    live, other = (Live(CorrelatedGaussian(constant(0.005)), key(), 1) for _ in range(2))
+    for stream in (live, other):
+        stream.report(39.9, 116.3, 100.0)
+    for late in (live, Live(CorrelatedGaussian(constant(0.005)), key(), 1, state=live.state)):
+        with pytest.raises(ValueError, match="share their correlated noise"):
+            late.report(39.91, 116.3, 100.0)
+        with pytest.raises(ValueError, match="share their correlated noise"):
+            late.report(39.91, 116.3, 100.0, number=9)
+    assert live.state == other.state
+    assert live.report(39.91, 116.3, 100.5) == other.report(39.91, 116.3, 100.5)
+    # What is refused: the true difference, to the bit but for the roundings of a step.
+    east = np.array([116.3, 116.4])
+    once = np.zeros(2), np.array([0, 2]), np.array([1], dtype=np.uint64)
+    both = Trips(np.full(2, 39.9), east, *once)
+    shown = perturb(CorrelatedGaussian(constant(0.005)), both, key())
+    assert np.diff(shown.longitude) == pytest.approx(0.1, abs=1e-9)
+    for noise in (PlanarLaplace(ZONES), AngleSelection(ZONES, 0.5)):
+        fresh = Live(noise, key(), 1, (39.9, 116.3))
+        assert fresh.report(39.9, 116.3, 100.0) != fresh.report(39.9, 116.3, 100.0)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        (90.5, 116.3, 101.0),
+        (-91.0, 116.3, 101.0),
+        (39.9, 180.25, 101.0),
+        (39.9, -181.0, 101.0),
+        (math.nan, 116.3, 101.0),
+        (39.9, math.inf, 101.0),
+        (39.9, 116.3, math.inf),
+        (39.9, 116.3, math.nan),
+    ],
+)
+def test_what_is_no_report_is_refused_and_changes_nothing(report: tuple[float, ...]) -> None:
+    """Neither in a stream that has begun nor before its first report; the value is not told."""
+    for begun in (True, False):
+        live = Live(CorrelatedGaussian(constant(0.005)), key(), 1)
+        if begun:
+            live.report(39.9, 116.3, 100.0)
+        before = live.state
+        with pytest.raises(ValueError, match=r"latitude within|finite number") as told:
+            live.report(*report)
+        assert not any(f"{value:g}" in str(told.value) for value in report if value not in {90})
+        assert live.state == before
+    live.report(-90, 180, 102.0)
 
 
 @pytest.mark.parametrize(

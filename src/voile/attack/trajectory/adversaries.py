@@ -56,6 +56,8 @@ class Sighted:
     """Shape (n, 2): published positions, in metres of the network's plane."""
     epsilon: Floats
     """Shape (n,), per metre; a function of what was published before."""
+    number: Places | None = None
+    """Shape (n,): of each among all reports of the trip, from 0; None where all are here."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Finding:
     road: Places
     """Shape (n,): roads, as ``RoadStates.road`` numbers them."""
     seconds: float
-    """Processor time."""
+    """Processor time, without the look-up of what can be reached, which all who follow share."""
     lost: int = 0
     """At how many reports the model failed and the inference began anew."""
 
@@ -144,13 +146,27 @@ class RoadAdversary:
 
     def follow(self, time: Floats, law: NoiseLaw) -> Finding:
         """The inference with any law of noise."""
-        longest = float(np.diff(time).max(initial=0.0))
-        reach = self._reach(min(self._farthest, max(_SHORTEST, self._movement.reach(longest))))
-        started = clock.process_time()
-        posterior = infer(time, law, reach, self._movement, self._traffic)
+        started, looked = clock.process_time(), self.looking
+        posterior = infer(time, law, self.reach, self._movement, self._traffic)
         position = self._positions(posterior)
         road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
-        return Finding(position, road, clock.process_time() - started, posterior.lost)
+        seconds = clock.process_time() - started - (self.looking - looked)
+        return Finding(position, road, seconds, posterior.lost)
+
+    def reach(self, elapsed: float) -> Reach:
+        """What a truck reaches in some seconds, and perhaps a fifth farther."""
+        limit = min(self._farthest, max(_SHORTEST, self._movement.reach(elapsed)))
+        # Rounded up by at most a fifth, so that different gaps share what was found.
+        steps = math.ceil(math.log(limit / _SHORTEST) / math.log(1.2) - 1e-9)
+        limit = min(self._farthest, _SHORTEST * 1.2**steps)
+        if limit not in self._reaches:
+            self._reaches[limit] = self.states.reach(limit)
+        return self._reaches[limit]
+
+    @property
+    def looking(self) -> float:
+        """Processor time spent so far on looking up what can be reached, in seconds."""
+        return math.fsum(reach.seconds for reach in self._reaches.values())
 
     def nearest_roads(self, points: Floats) -> Places:
         """The road nearest to each point, as ``RoadStates.road`` numbers them."""
@@ -163,20 +179,14 @@ class RoadAdversary:
         # A truck is somewhere on its piece, not in the middle: per axis, in metres.
         blur = float(np.median(self.states.length)) / math.sqrt(24)
         if isinstance(noise, AngleSelection):
-            return Turning(middle, shown, epsilon, noise.deviation, blur)
+            return Turning(
+                middle, shown, epsilon, noise.deviation, blur, noise.start, sighted.number
+            )
         if isinstance(noise, CorrelatedGaussian):
             scale = np.array([gaussian_scale(float(e)) for e in epsilon])
             kept = np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau)
             return Remembering(middle, shown, scale, kept, blur)
         return LaplaceNoise(middle, shown, epsilon)
-
-    def _reach(self, limit: float) -> Reach:
-        # Rounded up by at most a fifth, so that trips of different gaps share what was found.
-        steps = math.ceil(math.log(limit / _SHORTEST) / math.log(1.2) - 1e-9)
-        limit = min(self._farthest, _SHORTEST * 1.2**steps)
-        if limit not in self._reaches:
-            self._reaches[limit] = self.states.reach(limit)
-        return self._reaches[limit]
 
     def _filtered(self, estimate: Callable[[], Floats]) -> Finding:
         started = clock.process_time()

@@ -17,14 +17,14 @@ Claim: exact for the model, but for pieces whose probability given the reports s
 ``IGNORED`` of the most likely one's: these are dropped.  Where no piece explains a report the
 inference begins anew there, and says so.
 
-Cost: for a active pieces in each of n reports and b pieces in reach of each, O(n a b) twice, 10 to
-20 ns a pair.  Bands of speeds cost little: a distance belongs to one.
+Cost: for a active pieces in each of n reports and b pieces in reach of each before the next one,
+O(n a b) twice, 10 to 20 ns a pair.  Bands of speeds cost little: a distance belongs to one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -158,18 +158,24 @@ class Posterior:
 
 
 def infer(
-    time: Floats, law: NoiseLaw, reach: Reach, movement: Movement, traffic: Floats | None = None
+    time: Floats,
+    law: NoiseLaw,
+    reach: Callable[[float], Reach],
+    movement: Movement,
+    traffic: Floats | None = None,
 ) -> Posterior:
     """The posterior at each of n reports.
 
-    ``time`` (n,) in seconds; ``traffic`` (s,) is how much is driven on each piece, in any unit, the
-    same on all if it is not given.
+    ``time`` (n,) in seconds; ``reach`` tells which pieces count for a step of so many seconds, the
+    same ``Reach`` for the same seconds, so that one long gap does not make all steps slow;
+    ``traffic`` (s,) is how much is driven on each piece, in any unit, the same on all if it is not
+    given.
     """
+    factors = [law.factors(i) for i in range(len(time))]
     if traffic is None:
-        traffic = np.ones(len(reach))
+        traffic = np.ones(len(factors[0].density))
     steps = _Steps(reach, movement, traffic)
     first = movement.first()
-    factors = [law.factors(i) for i in range(len(time))]
     filtered = [_anew(factors[0], traffic, first)]
     lost = 0
     for i in range(1, len(time)):
@@ -221,7 +227,7 @@ def _anew(factors: Factors, traffic: Floats, first: Floats) -> _Belief:
 class _Steps:
     """Beliefs carried from one report to the next, and back."""
 
-    reach: Reach
+    reach: Callable[[float], Reach]
     movement: Movement
     traffic: Floats
     _laws: dict[float, tuple[Moves, Floats]] = field(default_factory=dict)
@@ -231,7 +237,7 @@ class _Steps:
         before, now = factors
         near = _Near.of(now, self.traffic)
         carried = np.zeros((len(near.piece), belief.chance.shape[1]))
-        graph, law = self._paths(belief.piece), self._law(elapsed, belief.piece)
+        graph, law = self._paths(elapsed, belief.piece), self._law(elapsed, belief.piece)
         _forward(belief.piece, belief.chance, graph, law, near.arrays, _pair(before, now), carried)
         return _believed(near.piece, carried)
 
@@ -242,28 +248,30 @@ class _Steps:
         before, now = factors
         near = _Near.of(now, self.traffic)
         carried = np.zeros(belief.chance.shape)
-        graph, law = self._paths(belief.piece), self._law(elapsed, belief.piece)
+        graph, law = self._paths(elapsed, belief.piece), self._law(elapsed, belief.piece)
         after = np.zeros((len(near.piece), later.chance.shape[1]))
         after[near.slot[later.piece]] = later.chance
         _backward(belief.piece, after, graph, law, near.arrays, _pair(before, now), carried)
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
-    def _paths(self, piece: Places) -> tuple[Any, ...]:
-        rows = self.reach.rows(piece)
-        return *rows, self.reach.piece, self.reach.distance
+    def _paths(self, elapsed: float, piece: Places) -> tuple[Any, ...]:
+        reach = self.reach(elapsed)
+        rows = reach.rows(piece)
+        return *rows, reach.piece, reach.distance
 
     def _law(self, elapsed: float, piece: Places) -> tuple[Any, ...]:
         """Moves, and for some pieces the sum of weights over what each reaches."""
         if elapsed not in self._laws:
             if len(self._laws) == _LAWS:  # times may be irregular, and each takes memory
                 del self._laws[next(iter(self._laws))]
-            moves = self.movement.moves(elapsed, self.reach.limit, self.reach.coarseness)
+            reach = self.reach(elapsed)
+            moves = self.movement.moves(elapsed, reach.limit, reach.coarseness)
             self._laws[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
         moves, totals = self._laws[elapsed]
         new = piece[totals[piece, 0] == 0]
         if len(new):
-            _total(new, self._paths(new), moves.weights, self.traffic, totals)
+            _total(new, self._paths(elapsed, new), moves.weights, self.traffic, totals)
         return moves.weights, moves.standing, moves.band, totals[piece]
 
 

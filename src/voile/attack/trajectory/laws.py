@@ -14,14 +14,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any, Protocol
+from functools import lru_cache
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numba import njit
 
 from voile.dp.planar.angles import wrapped_density
 from voile.geodesy import Floats
+from voile.roads.network import Places
 
 __all__ = [
     "FAINT",
@@ -152,25 +153,32 @@ class Turning:
     """Of a turn, in radians."""
     blur: float = 0.0
     """Metres per axis by which a truck may be off the middle of its piece."""
+    start: Literal["uniform", "zero"] = "uniform"
+    """The first direction of the trip: anywhere, or one turn from north."""
+    number: Places | None = None
+    """Shape (n,): of each among all reports of the trip, from 0; None where none was left out."""
 
     def factors(self, report: int) -> Factors:
         """The law of a report, given the one before."""
         noise = self.shown[report] - self.middle
         radius = np.hypot(noise[:, 0], noise[:, 1])
-        density = _relative(-self.epsilon[report] * radius)
+        log_density = -self.epsilon[report] * radius
         direction = np.arctan2(noise[:, 0], noise[:, 1]) / (2 * math.pi)
         # Seen from nearby, the direction to a truck that is off the middle is off by more.
         unsure = (self.blur / np.maximum(radius, self.blur + 1e-9) / self.deviation) ** 2
+        turns = _turn_densities(self.deviation, self._steps(report))
+        if not report and self.start == "zero":
+            likely = _looked_up(turns, direction, 1 / (1 + unsure))
+            log_density += np.log(np.maximum(likely, np.finfo(np.float64).tiny))
         kind = _TURNING if report else _ALONE
         pairs = np.stack((direction, unsure), axis=1)
-        return Factors(density, kind, turns=self._turns, noise=pairs)
+        return Factors(_relative(log_density), kind, turns=turns, noise=pairs)
 
-    @cached_property
-    def _turns(self) -> Floats:
-        """Densities of turns for each share of the mechanism's own variance in what is seen."""
-        angle = (np.arange(_TURNS) + 0.5) / _TURNS * 2 * math.pi
-        own = np.maximum(np.arange(_SHARPNESS), 0.5) / (_SHARPNESS - 1)
-        return np.stack([wrapped_density(angle, self.deviation / math.sqrt(o)) for o in own])
+    def _steps(self, report: int) -> int:
+        """How many turns there were since the report before, or since north."""
+        if self.number is None:
+            return 1
+        return int(self.number[report] - (self.number[report - 1] if report else -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,6 +207,24 @@ class Remembering:
         variance = self.scale[report] ** 2 * (1 - kept * kept)
         variance = max(variance + self.blur**2 * (1 + memory * memory), 1e-6)
         return Factors(possible, _REMEMBERING, memory, float(0.5 / variance), noise=noise)
+
+
+@lru_cache(maxsize=16)
+def _turn_densities(deviation: float, steps: int) -> Floats:
+    """Densities of some turns in a row, as ``Factors.turns`` has them.
+
+    Own is the share of one turn's variance in that of a turn as it is seen.
+    """
+    angle = (np.arange(_TURNS) + 0.5) / _TURNS * 2 * math.pi
+    own = np.maximum(np.arange(_SHARPNESS), 0.5) / (_SHARPNESS - 1)
+    deviations = deviation * np.sqrt(1 / own + (steps - 1))
+    return np.stack([wrapped_density(angle, float(each)) for each in deviations])
+
+
+def _looked_up(turns: Floats, turn: Floats, own: Floats) -> Floats:
+    """The densities of turns from north, in parts of the circle, as ``pair_factor`` finds them."""
+    place = ((turn - np.floor(turn)) * turns.shape[1]).astype(np.int64) % turns.shape[1]
+    return np.asarray(turns[(own * (len(turns) - 1) + 0.5).astype(np.int64), place])
 
 
 def _square(vectors: Floats) -> Floats:

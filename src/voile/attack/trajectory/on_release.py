@@ -8,7 +8,8 @@ The informed one uses the mechanism's own law; where zones depend on a receiver 
 
 Claim: rates are counted.  The true road at a report is the one that map matching of the exact track
 finds, with a receiver's error of 15 m.  Means are over trips, with intervals of confidence 95 % by
-the normal law over trips, because the reports of one trip are not independent.
+Student's law over trips, because the reports of one trip are not independent.  What is left out is
+counted in notes (``selection``).
 
 Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 """
@@ -16,7 +17,7 @@ Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,12 @@ import polars as pl
 
 from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
+from voile.attack.trajectory.selection import selected
 from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise, PlanarLaplace
 from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
 from voile.geodesy import Floats
 from voile.randomness import Randomness
-from voile.release.reading.tracks import paired_reports
 from voile.release.release import Release
 from voile.roads.density import RoadRadii, radii_of_roads
 from voile.roads.network import RoadNetwork
@@ -52,10 +53,12 @@ class TripsOutcome:
     right: Estimate
     """Share of the reports at which he names the true road."""
     seconds: float
-    """Processor time a trip."""
+    """Processor time a trip, without the look-up of what can be reached on the map."""
+    notes: tuple[str, ...] = ()
+    """What was left out, the same for all adversaries of a release."""
 
     def document(self) -> dict[str, Any]:
-        """The outcome for JSON."""
+        """The outcome for JSON, without the notes."""
         return {
             "adversary": self.adversary,
             "trips": self.trips,
@@ -78,6 +81,8 @@ def follow_trips(
 ) -> tuple[TripsOutcome, ...]:
     """Let each adversary follow drawn trips, at most so many reports of each; private.
 
+    What is left out is said in the notes of every outcome.
+
     ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
     Raises ``InputError`` where the release shows no positions or has levels for receivers that it
     does not name, where its trips are not those of the original, have one report each or lie off
@@ -87,27 +92,20 @@ def follow_trips(
         msg = "the release shows no positions, so that no truck can be followed on a map"
         raise InputError(msg)
     named = named or TrajectoryColumns()
-    pairs = paired_reports(release, original, replace(named, destination=None))
-    chosen = _drawn(pairs, trips, randomness or Randomness.secure())
-    if not chosen:
-        msg = "no trip has two reports or more, so that there is nobody to follow"
-        raise InputError(msg)
+    randomness = randomness or Randomness.secure()
+    chosen = selected(release, original, named, roads, (trips, reports), randomness)
     noise, adversary = noise_of(release.method, roads), RoadAdversary(roads)
     zones = _zones(noise, release.method.get("destination"))
     found: dict[str, list[tuple[float, float, float, int]]] = {name: [] for name in _ADVERSARIES}
-    for trip in chosen:
-        track, sighted = _sighted(trip.head(reports), roads, zones)
-        if _off_map(track, roads):
-            continue
+    for trip in chosen.trips:
+        track, sighted = _sighted(trip, roads, zones)
         truth = adversary.true_roads(sighted.time, track)
         for name, finding in _followed(adversary, sighted, noise):
             error = float(np.hypot(*(finding.position - track).T).mean())
             right = share_right(finding.road, truth)
             found[name].append((error, right, finding.seconds, len(track)))
-    if not found["none"]:
-        msg = "no trip lies on the map: give a map of where the trucks were"
-        raise InputError(msg)
-    return tuple(_outcome(name, np.array(rows)) for name, rows in found.items())
+    notes = (*chosen.notes, *_looked_up(adversary))
+    return tuple(_outcome(name, np.array(rows), notes) for name, rows in found.items())
 
 
 def noise_of(method: Mapping[str, Any], roads: RoadNetwork | None = None) -> LocationNoise:
@@ -135,7 +133,8 @@ def noise_of(method: Mapping[str, Any], roads: RoadNetwork | None = None) -> Loc
         case "correlated-gaussian":
             return CorrelatedGaussian(zones, float(method["tau"]))
         case "angle-selection":
-            return AngleSelection(zones, float(method["decision"]["deviation"]))
+            deviation = float(method["decision"]["deviation"])
+            return AngleSelection(zones, deviation, method.get("start", "uniform"))
     return PlanarLaplace(zones)
 
 
@@ -161,11 +160,11 @@ def _followed(
     yield "informed", adversary.informed(sighted, noise)
 
 
-def _drawn(pairs: pl.DataFrame, count: int, randomness: Randomness) -> list[pl.DataFrame]:
-    """Some trips of two reports or more, drawn by their ids and not by their places."""
-    key = randomness.key("trips")
-    trips = [trip for trip in pairs.partition_by("trip") if trip.height > 1]
-    return sorted(trips, key=lambda trip: key.digest(trip["trip"][0].encode()))[:count]
+def _looked_up(adversary: RoadAdversary) -> Iterator[str]:
+    yield (
+        f"looking up what can be reached on the map took {adversary.looking:.2g} s in all, which "
+        "the adversaries who match to it share and no trip's time holds"
+    )
 
 
 def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:
@@ -176,7 +175,7 @@ def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:
 
 
 def _sighted(trip: pl.DataFrame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats, Sighted]:
-    """The true track in the plane of the map, and what is seen of it."""
+    """The true track in the plane of the map, and what is seen of it, where it is followed."""
     true, shown = (
         roads.to_plane(trip[f"{side}_latitude"].to_numpy(), trip[f"{side}_longitude"].to_numpy())
         for side in ("true", "shown")
@@ -186,17 +185,13 @@ def _sighted(trip: pl.DataFrame, roads: RoadNetwork, zones: ZoneTable) -> tuple[
     for place in places:
         epsilons.append(zones.epsilon(place, last))
         last = place
-    time = trip["time"].to_numpy()
-    return true, Sighted(time - time[0], shown, np.array(epsilons))
+    kept = np.flatnonzero(trip["followed"].to_numpy())
+    time = trip["time"].to_numpy()[kept]
+    seen = Sighted(time - time[0], shown[kept], np.array(epsilons)[kept], number=kept)
+    return true[kept], seen
 
 
-def _off_map(track: Floats, roads: RoadNetwork) -> bool:
-    """Whether a part of a track lies outside of the map."""
-    low, high = roads.plane.min(axis=0), roads.plane.max(axis=0)
-    return bool(((track < low) | (track > high)).any())
-
-
-def _outcome(name: str, rows: Floats) -> TripsOutcome:
+def _outcome(name: str, rows: Floats, notes: tuple[str, ...]) -> TripsOutcome:
     error, right, seconds, reports = rows.T
     return TripsOutcome(
         name,
@@ -205,4 +200,5 @@ def _outcome(name: str, rows: Floats) -> TripsOutcome:
         error=Estimate.of_units(error.tolist()),
         right=Estimate.of_units(right.tolist(), most=1.0),
         seconds=float(seconds.mean()),
+        notes=notes,
     )

@@ -65,6 +65,9 @@ class LocationNoise(Protocol):
 def perturb(noise: LocationNoise, trips: Trips, key: Key) -> Positions:
     """Move all reports of many trips.
 
+    Reports of one trip at equal times are the caller's to leave out where noise is correlated: they
+    would share one noise, and show exactly how far apart they are.
+
     Raises ``ValueError`` where zones need to know where trips are bound for, and that is missing.
     """
     zones = noise.zones
@@ -144,12 +147,13 @@ class Live:
         one, such as that of a time slot.  A stream that is resumed from a state that lags behind
         then never draws the same noise for another position.
 
-        Raises ``ValueError`` where time or numbers run backwards.
+        Raises ``ValueError``, and changes nothing, where time or numbers run backwards, where a
+        position is none (latitude within 90, longitude within 180 degrees), and, with correlated
+        noise, where time stands still: two reports at one time would have one noise, and their
+        difference would be that of the true positions.
         """
         number = self._count if number is None else number
-        if not time >= self._time or number < self._count:
-            msg = "a report lies before the one that was made before it"
-            raise ValueError(msg)
+        self._check(latitude, longitude, time, number)
         noise = self._noise
         first, second = self._key.block(self._identity, number)
         new_latitude, new_longitude, self._memory = step(
@@ -164,6 +168,25 @@ class Live:
         )
         self._last, self._time, self._count = (new_latitude, new_longitude), time, number + 1
         return self._last
+
+    def _check(self, latitude: float, longitude: float, time: float, number: int) -> None:
+        """Refuse what cannot be reported, in words without the position."""
+        # Written so that what is not a number fails.
+        if not (-90 <= latitude <= 90 and -180 <= longitude <= 180):
+            msg = "a position needs a latitude within 90 and a longitude within 180 degrees"
+            raise ValueError(msg)
+        if not math.isfinite(time):
+            msg = "the time of a report is not a finite number of seconds"
+            raise ValueError(msg)
+        if time < self._time or number < self._count:
+            msg = "a report lies before the one that was made before it"
+            raise ValueError(msg)
+        if time == self._time and self._noise.kind == CORRELATED:
+            msg = (
+                "two reports at one time would share their correlated noise, and show how far "
+                "apart they are: leave the second out"
+            )
+            raise ValueError(msg)
 
 
 @dataclass(frozen=True)

@@ -314,8 +314,9 @@ class GeoIndistinguishability(SingleRelease):
             )
         if self.mechanism == "angle-selection":
             yield (
-                "angle-selection protects single reports, not trajectories: an adversary who "
-                "knows the mechanism follows a truck better than under the other mechanisms"
+                "angle-selection protects single reports, not trajectories; where directions "
+                "hardly turn, an adversary who knows the mechanism follows a truck better than "
+                "under other noise"
             )
         if self.fleet is None:
             yield (

@@ -7,6 +7,7 @@
     administration       companies, trucks, devices, parcels, links
     admission            which device may send
     underway             a truck in memory: from a true position to a signed report
+    composing            processes that compose reports of many parcels
     committing           group commit
     publishing           what devices, trucks and parties send
     reading              what readers and auditors are shown

@@ -7,12 +7,14 @@ from collections.abc import Callable
 
 from voile.randomness import Randomness
 from voile.sharing.platform.administration import Administration
+from voile.sharing.platform.composing import Composers
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.publishing import Publishing
 from voile.sharing.platform.reading import Reading
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
+from voile.sharing.protocol import suite_named
 from voile.sharing.store import (
     Company,
     Directory,
@@ -29,7 +31,7 @@ _DAY = 86_400
 class Platform(Administration, Publishing, Reading):
     """One face of three parts, which share their ground.  Threads may share it."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a platform stands on
         self,
         directory: Directory,
         log: ReportLog,
@@ -38,13 +40,22 @@ class Platform(Administration, Publishing, Reading):
         randomness: Randomness | None = None,
         clock: Callable[[], float] = time.time,
         registrar: Registrar | None = None,
+        composers: Composers | None = None,
     ) -> None:
         """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC.
 
-        ``registrar`` makes trucks known where the log is, if that must be.
+        ``registrar`` makes trucks known where the log is, if that must be; ``composers`` are
+        processes that compose reports, closed with the platform.
         """
+        self._composers = composers
         ground = Ground(
-            directory, log, vault, settings or Settings(), randomness or Randomness.secure(), clock
+            directory,
+            log,
+            vault,
+            settings or Settings(),
+            randomness or Randomness.secure(),
+            clock,
+            composers.suite if composers else suite_named(),
         )
         Reading.__init__(self, ground)
         Publishing.__init__(self, ground, self.tell)
@@ -100,5 +111,7 @@ class Platform(Administration, Publishing, Reading):
     def close(self) -> None:
         """Finish what was begun, and close the stores."""
         Publishing.close(self)
+        if self._composers is not None:
+            self._composers.close()
         self._ground.log.close()
         self._ground.directory.close()

@@ -108,7 +108,7 @@ class Publishing:
     def __init__(self, ground: Ground, committed: Callable[[Entry], None]) -> None:
         self._ground = ground
         self._committer = Committer(ground.log, committed)
-        self._workers = ThreadPoolExecutor((os.cpu_count() or 1) + 2, "voile-perturb")
+        self._workers = ThreadPoolExecutor(max(2, os.cpu_count() or 1), "voile-perturb")
         self._admission = Admission(ground)
         self._trucks: dict[bytes, _Truck] = {}
         self._waiting = 0

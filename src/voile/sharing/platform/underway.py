@@ -7,6 +7,8 @@ follows from what is private already, and costs nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from voile.geodesy import metres_between
 from voile.sharing.ingest import Fix
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
@@ -44,11 +46,12 @@ class UnderWay:
         self.truck = truck
         secrets = unsealed_secrets(ground, truck)
         last = ground.log.last(truck.truck)
-        self._publisher = (
+        publisher = (
             Publisher.new(secrets)
             if last is None
             else Publisher.after(secrets, Report.decode(last.message).record())
         )
+        self._publisher = replace(publisher, suite=ground.suite)
         self._stream = self._resumed()
         self._keys = TrackingKeys(truck.truck)
         self._destinations: dict[bytes, tuple[float, float] | None] = {}

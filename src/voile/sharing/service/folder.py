@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from voile.errors import InputError, PlanError, nearest
 from voile.sharing.platform import Platform, Settings, Vault
 from voile.sharing.platform.administration import unsealed_secrets
+from voile.sharing.platform.composing import Composers
 from voile.sharing.platform.ground import Ground
 from voile.sharing.protocol import group
 from voile.sharing.service.broker import Broker
@@ -220,7 +221,7 @@ def open_platform(
             unsealed_secrets(Ground(store, store, vault), held)
         check_place(folder, configuration.chain, store)
         if configuration.chain is None:
-            return Platform(store, store, vault, configuration.settings)
+            return Platform(store, store, vault, configuration.settings, composers=Composers())
         log, fleet = open_on_chain(folder, configuration.chain, store, vault, node)
         return Platform(store, log, vault, configuration.settings, registrar=fleet)
     except BaseException:
