@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
+from decimal import Context, localcontext
 from pathlib import Path
 
 import pytest
@@ -28,3 +31,16 @@ def shared_data() -> Path:
     if not place.is_dir():
         pytest.skip("the folder of real tables is absent (set VOILE_SHARED_DATA)")
     return place
+
+
+@pytest.fixture
+def usual_limits() -> Iterator[None]:
+    """How deep calls may nest, and the precision of decimals, as Python begins with them.
+
+    Libraries that other tests import (a compiler, a virtual machine) change both for good.
+    """
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(1000)
+    with localcontext(Context(prec=28)):
+        yield
+    sys.setrecursionlimit(limit)

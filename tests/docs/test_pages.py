@@ -125,7 +125,7 @@ def test_every_method_has_a_page_that_the_others_name():
         assert {f"{folder}/{method}.md" for method in pages} <= set(links), start.name
 
 
-def test_the_table_of_k_is_that_of_the_rule():
+def test_the_table_of_k_is_that_of_the_rule(usual_limits):
     """Each k that the page of private generalization names is the smallest one for its delta."""
     text = (DOCS / "methods" / "dp-generalization.md").read_text("utf-8")
     (header,) = re.findall(r"^\| β \| costs of ε \|(.*)\|$", text, re.MULTILINE)

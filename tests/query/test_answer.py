@@ -209,7 +209,7 @@ def test_the_true_answer_lies_within_the_bounds(publication, function, predicate
         ("(" * 3000 + "age > 3" + ")" * 3000, "nested too deeply"),
     ],
 )
-def test_predicates_that_cannot_be_answered_are_explained(where, said):
+def test_predicates_that_cannot_be_answered_are_explained(where, said, usual_limits):
     """Each kind of mistake in a predicate has a message that names it."""
     with pytest.raises(QueryError) as caught:
         answer(RELEASE, "COUNT(*)", where)
