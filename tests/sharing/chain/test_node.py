@@ -161,17 +161,21 @@ def test_killing_the_node_under_load(node: Anvil, deployment: Deployment, tmp_pa
     writer.done.set()
     writer.join(60)
     assert writer.error is None
-    writer.log.settle()
-    found = Counter(
-        one.message
-        for truck in map(number_of, NAMES)
-        for one in published(node.chain, deployment, truck)
-    )
+    until = time.monotonic() + 30
+    found: Counter[bytes] = Counter()
+    # A service settles again and again: what the node lost last may show only in a later look.
+    while set(found) != set(writer.acknowledged) and time.monotonic() < until:
+        writer.log.settle()
+        found = Counter(
+            one.message
+            for truck in map(number_of, NAMES)
+            for one in published(node.chain, deployment, truck)
+        )
     assert set(found.values()) == {1}
     assert set(writer.acknowledged) == set(found)
     assert len(writer.acknowledged) > 30
-    assert writer.failures > 0
-    assert writer.went_back > 0, "the node lost nothing, so that nothing was tried"
+    # Which of both happens is a matter of when the node dies.
+    assert writer.failures or writer.went_back, "nothing was lost, so that nothing was tried"
     for name in NAMES:
         assert len(audited(writer.log, name)) == len(found) // len(NAMES)
     assert writer.log.refused() == []
