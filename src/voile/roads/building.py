@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 
 from voile.errors import TableError
-from voile.roads.driving import speed_of
+from voile.roads.driving import Ways, speed_of
 from voile.roads.network import RoadNetwork
 
 __all__ = ["Chain", "NetworkBuilder"]
@@ -27,7 +26,7 @@ class Chain:
     """What each position is called; the same name is the same node."""
     latitude: tuple[float, ...]
     longitude: tuple[float, ...]
-    ways: Literal["both", "forward", "backward"] = "both"
+    ways: Ways = "both"
     road_class: str | None = None
     speed: str | None = None
     """As signed."""

@@ -8,8 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Literal
 
-__all__ = ["DRIVABLE", "is_drivable", "speed_of"]
+__all__ = ["DRIVABLE", "Ways", "is_drivable", "said_ways", "speed_of"]
+
+Ways = Literal["both", "forward", "backward"]
+"""Which ways a road can be driven, seen along its line."""
 
 _SPEEDS: Mapping[str, float] = {
     "motorway": 110,
@@ -45,6 +49,16 @@ def is_drivable(tags: Mapping[str, str]) -> bool:
     barred = {"no", "private"}
     use = tags.get("motor_vehicle", tags.get("vehicle", tags.get("access", "yes")))
     return tags.get("highway") in DRIVABLE and use not in barred and tags.get("area") != "yes"
+
+
+def said_ways(tags: Mapping[str, str]) -> Ways | None:
+    """Which ways a road can be driven, by its key ``oneway``; None where it has none."""
+    said = tags.get("oneway")
+    if said in {"-1", "reverse"}:
+        return "backward"
+    if said in {"yes", "1", "true"}:
+        return "forward"
+    return None if said is None else "both"
 
 
 def speed_of(sign: str | None, road_class: str | None) -> float:

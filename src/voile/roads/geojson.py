@@ -15,17 +15,16 @@ import json
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from voile.errors import TableError
 from voile.roads.building import Chain
-from voile.roads.driving import is_drivable
+from voile.roads.driving import is_drivable, said_ways
 
 __all__ = ["GEOJSON", "geojson_chains"]
 
 GEOJSON = (".geojson", ".json")
 """How the names of such files end."""
-_FORWARD, _BACKWARD = {"yes", "1", "true"}, {"-1", "reverse"}
 
 
 def geojson_chains(path: Path) -> Iterator[Chain]:
@@ -83,14 +82,11 @@ def _chain(line: Any, tags: Mapping[str, str], where: str) -> Chain:
     if not isinstance(line, list) or len(line) < 2 or not all(map(_is_position, line)):
         msg = f"{where}: a line must be a list of two positions or more, [longitude, latitude] each"
         raise TableError(msg)
-    ways: Literal["both", "forward", "backward"] = "both"
-    if tags.get("oneway") in _FORWARD | _BACKWARD:
-        ways = "forward" if tags["oneway"] in _FORWARD else "backward"
     return Chain(
         tuple((float(point[0]), float(point[1])) for point in line),
         tuple(float(point[1]) for point in line),
         tuple(float(point[0]) for point in line),
-        ways,
+        said_ways(tags) or "both",
         tags.get("highway"),
         tags.get("maxspeed"),
     )

@@ -20,7 +20,7 @@ from typing import Any
 
 from voile.errors import InputError, TableError
 from voile.roads.building import Chain, NetworkBuilder
-from voile.roads.driving import DRIVABLE, is_drivable
+from voile.roads.driving import DRIVABLE, Ways, is_drivable, said_ways
 from voile.roads.geojson import GEOJSON, geojson_chains
 from voile.roads.network import RoadNetwork
 from voile.table.reading import read_frame
@@ -88,15 +88,10 @@ def _osm_chains(path: Path) -> Iterator[Chain]:
         raise TableError(msg) from None
 
 
-def _ways(tags: Mapping[str, str]) -> Any:
-    """Which ways a road of OpenStreetMap can be driven."""
-    said = tags.get("oneway")
-    if said in {"-1", "reverse"}:
-        return "backward"
+def _ways(tags: Mapping[str, str]) -> Ways:
+    """Which ways a road of OpenStreetMap can be driven, where it does not say so, too."""
     implied = tags.get("junction") in {"roundabout", "circular"} or tags["highway"] == "motorway"
-    if said in {"yes", "1", "true"} or (said is None and implied):
-        return "forward"
-    return "both"
+    return said_ways(tags) or ("forward" if implied else "both")
 
 
 def _graphml_chains(path: Path) -> Iterator[Chain]:
