@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from voile.cli.share_extra import share_extra
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, say, telling_what_is_done
-from voile.errors import InputError
 
 if TYPE_CHECKING:
     from voile.sharing.platform import Platform
@@ -69,7 +69,7 @@ def init(folder: Path, address: str, *, as_json: bool) -> None:
 
     vault.key opens what share.db keeps sealed. Keep copies of the two apart.
     """
-    with _extra():
+    with share_extra():
         from voile.sharing.service.folder import create  # noqa: PLC0415
     create(folder, address)
     with telling_what_is_done(f"the service stands in {folder}"):
@@ -141,7 +141,7 @@ def auditor(folder: Path, name: str, *, as_json: bool) -> None:
 @json_option
 def serve(folder: Path, host: str | None, port: int | None, workers: int, *, as_json: bool) -> None:
     """Run the service of FOLDER until it is interrupted."""
-    with _extra():
+    with share_extra():
         from voile.sharing.service.serving import serve as run  # noqa: PLC0415
 
     def ready(host: str, port: int) -> None:
@@ -157,7 +157,7 @@ def serve(folder: Path, host: str | None, port: int | None, workers: int, *, as_
 @share.command(short_help="print the OpenAPI description")
 def openapi() -> None:
     """Print the OpenAPI description of the service, as JSON."""
-    with _extra():
+    with share_extra():
         from voile.sharing.service.app import description  # noqa: PLC0415
     print_json(description())
 
@@ -169,22 +169,10 @@ def _tell(message: str) -> None:
 @contextmanager
 def _platform(folder: Path) -> Iterator[Platform]:
     """The platform of a folder; a service may run on it at the same time."""
-    with _extra():
+    with share_extra():
         from voile.sharing.service.folder import Configuration, open_platform  # noqa: PLC0415
     platform = open_platform(folder, Configuration.read(folder))
     try:
         yield platform
     finally:
         platform.close()
-
-
-@contextmanager
-def _extra() -> Iterator[None]:
-    """Say what to install where a library of the extra is not there."""
-    try:
-        yield
-    except ImportError as error:
-        if (error.name or "voile").partition(".")[0] == "voile":
-            raise
-        msg = f"the sharing service needs {error.name}: pip install 'voile[share]'"
-        raise InputError(msg) from None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from voile.cli.share_extra import share_extra
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, say
 from voile.errors import InputError
@@ -84,9 +85,10 @@ def demo_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     Nothing of it is kept. Stop it by Ctrl-C.
     """
-    from voile.sharing.demo import Town  # noqa: PLC0415 - loads slowly
-    from voile.sharing.demo.running import Demonstration, Pace  # noqa: PLC0415
-    from voile.sharing.map import compact_map, read_map  # noqa: PLC0415
+    with share_extra():
+        from voile.sharing.demo import Town  # noqa: PLC0415 - loads slowly
+        from voile.sharing.demo.running import Demonstration, Pace  # noqa: PLC0415
+        from voile.sharing.map import compact_map, read_map  # noqa: PLC0415
 
     if traces and roads is None:
         msg = "name the road map of the traces by --roads FILE (voile share roads makes one)"

@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 import tomllib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from voile.cli.share_extra import share_extra
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, say
 from voile.errors import InputError
@@ -49,10 +49,11 @@ def truck_command() -> None:
 @json_option
 def init_command(folder: Path, *, as_json: bool) -> None:
     """Draw the keys of a truck, and print its card: what its company registers it by."""
-    with _extra():
+    with share_extra():
+        from voile.sharing.protocol.base64url import to_base64url  # noqa: PLC0415
         from voile.sharing.truck import OwnTruck  # noqa: PLC0415
     with closing(OwnTruck.create(folder)) as truck:
-        card = _encoded(truck.card)
+        card = to_base64url(truck.card)
     if as_json:
         print_json({"folder": str(folder), "truck": truck.truck.hex(), "card": card})
         return
@@ -115,8 +116,8 @@ def run_command(folder: Path, platform: str, every: float) -> None:
         msg = f"put the truck's token into the variable {_TOKEN}"
         raise InputError(msg)
     with _truck(folder) as truck:
-        from voile.sharing.truck.forwarding import Forwarding  # noqa: PLC0415
-
+        with share_extra():
+            from voile.sharing.truck.forwarding import Forwarding  # noqa: PLC0415
         with closing(Forwarding(truck, platform, token)) as forwarding:
             _run(truck, forwarding, every)
 
@@ -196,7 +197,7 @@ def _lines() -> queue.Queue[bytes | None]:
 @contextmanager
 def _truck(folder: Path) -> Iterator[OwnTruck]:
     """The truck of a folder, closed at the end; raises ``InputError``."""
-    with _extra():
+    with share_extra():
         from voile.sharing.truck import OwnTruck  # noqa: PLC0415
     with closing(OwnTruck(folder, _settings(folder))) as truck:
         yield truck
@@ -218,23 +219,12 @@ def _settings(folder: Path) -> Settings:
         raise InputError(msg) from None
 
 
-@contextmanager
-def _extra() -> Iterator[None]:
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        msg = f"{error.name} is not installed: pip install 'voile[share]'"
-        raise InputError(msg) from None
-
-
 def _key(text: str) -> bytes:
     """A key in base64url."""
+    from voile.sharing.protocol.base64url import from_base64url  # noqa: PLC0415
+
     try:
-        return urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
+        return from_base64url(text)
     except (Base64Error, UnicodeEncodeError):
         msg = "a key is 32 bytes in base64url"
         raise InputError(msg) from None
-
-
-def _encoded(octets: bytes) -> str:
-    return urlsafe_b64encode(octets).rstrip(b"=").decode()

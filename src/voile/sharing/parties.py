@@ -7,7 +7,6 @@ to nobody but the party.
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -16,6 +15,7 @@ import httpx2 as httpx
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing import protocol
+from voile.sharing.protocol.base64url import from_base64url
 from voile.sharing.protocol.signing import verifying_key
 
 __all__ = ["Door", "Parties"]
@@ -32,7 +32,7 @@ class Door:
     def card(self) -> protocol.TruckCard:
         """The truck's card; raises ``InputError``."""
         text = self._ask("GET", "/api/v1/card").json()["card"]
-        return protocol.TruckCard.decode(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        return protocol.TruckCard.decode(from_base64url(text))
 
     def submit(self, sealed: protocol.SealedSubmission) -> None:
         """Hand a submission to the truck; raises ``InputError``."""

@@ -8,10 +8,11 @@ import pytest
 from tests.sharing.scene import HOME, Parties
 from voile import Randomness
 from voile.sharing import protocol
-from voile.sharing.service.models import decoded, encoded
+from voile.sharing.protocol.base64url import to_base64url
+from voile.sharing.service.models import decoded
 
 PARTIES = Parties()
-SENDER, RECEIVER = (encoded(key) for key in PARTIES.keys)
+SENDER, RECEIVER = (to_base64url(key) for key in PARTIES.keys)
 
 
 def parcel_of(home=HOME):
@@ -30,7 +31,7 @@ def test_trucks_are_registered_listed_and_retired(company):
     own = protocol.TruckSecrets.draw(b"t" * 16, Randomness.secure())
     number = Randomness.secure().key("truck").secret[:16]
     own = protocol.TruckSecrets(number, own.signing, own.sealing)
-    itself = company.made("/trucks", {"card": encoded(own.card().encode())})
+    itself = company.made("/trucks", {"card": to_base64url(own.card().encode())})
     assert "token" not in plain
     assert len(itself["token"]) == 32
     assert itself["truck"] == number.hex()
@@ -216,7 +217,7 @@ def test_devices_and_links_have_bounds(company):
     alone = {**parcel_of(), "sender": RECEIVER}
     refused = company.call("PUT", f"/trucks/{truck}/parcels/P", json=alone)
     assert reason_of(refused) == (422, "key-unfit")
-    unfit = company.call("POST", "/trucks", json={"card": encoded(b"no card")})
+    unfit = company.call("POST", "/trucks", json={"card": to_base64url(b"no card")})
     assert reason_of(unfit) == (422, "card-unfit")
     assert reason_of(company.call("POST", "/trucks", json={"card": "A"})) == (422, "card-unfit")
 

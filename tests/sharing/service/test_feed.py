@@ -15,7 +15,8 @@ from tests.sharing.scene import Parties
 from tests.sharing.service.server import LAVISH, Service, events, named, own_secrets, serving
 from voile import Randomness
 from voile.sharing import protocol
-from voile.sharing.service.models import decoded, encoded
+from voile.sharing.protocol.base64url import to_base64url
+from voile.sharing.service.models import decoded
 from voile.sharing.service.options import Options
 from voile.sharing.store import StoreError
 
@@ -262,7 +263,7 @@ def test_a_truck_publishes_by_itself_and_readers_get_it(service, http, company):
     service.next_slot()
     drawn = Randomness.secure()
     secrets = own_secrets(drawn)
-    made = company.made("/trucks", {"card": _text(secrets.card().encode())})
+    made = company.made("/trucks", {"card": to_base64url(secrets.card().encode())})
     headers = {
         "authorization": f"Bearer {made['token']}",
         "content-type": "application/octet-stream",
@@ -283,7 +284,7 @@ def test_a_truck_publishes_by_itself_and_readers_get_it(service, http, company):
         assert [next(those).name for _ in range(2)] == ["terms", "report"]
         service.next_slot()
         assert post(second).json() == {"outcome": "new"}
-        assert next(those).data == _text(second)
+        assert next(those).data == to_base64url(second)
     _, fork = publisher.publish(int(service.now), content, Randomness.secure())
     assert (post(fork).status_code, post(fork).json()["reason"]) == (409, "slot-taken")
     service.next_slot()
@@ -300,7 +301,7 @@ def test_a_truck_fetches_its_mail(service, http, company):
     """Submissions to a truck with its own keys wait for it, and are given after a number."""
     drawn = Randomness.secure()
     secrets = own_secrets(drawn)
-    made = company.made("/trucks", {"card": _text(secrets.card().encode())})
+    made = company.made("/trucks", {"card": to_base64url(secrets.card().encode())})
     link = {"authorization": f"Bearer {company.link(made['truck'])}"}
     card = protocol.TruckCard.decode(decoded(http.get("/api/v1/card", headers=link).json()["card"]))
     both = Parties().submissions(card, b"P", int(service.now) // 86_400)
@@ -314,10 +315,6 @@ def test_a_truck_fetches_its_mail(service, http, company):
     assert http.get("/api/v1/mail", params=after, headers=headers).json()["mail"] == mail[1:]
     bad = http.post("/api/v1/mail", content=both[0][:-1], headers=link | octets)
     assert (bad.status_code, bad.json()["reason"]) == (422, "truncated")
-
-
-def _text(octets: bytes) -> str:
-    return encoded(octets)
 
 
 def test_feeds_end_at_once_when_the_service_does(tmp_path):

@@ -10,7 +10,6 @@ import multiprocessing
 import signal
 import socket
 import time
-from base64 import urlsafe_b64encode
 from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ from voile.sharing.demo.town import Drive
 from voile.sharing.ingest import Request
 from voile.sharing.parties import Door, Parties
 from voile.sharing.platform import Settings
+from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.folder import Configuration, create, open_platform, open_store
 from voile.sharing.truck import OwnTruck
 from voile.sharing.truck.forwarding import AwayError, Forwarding
@@ -274,7 +274,7 @@ class _Phone:
         number = _answer(company.post("/api/v1/trucks", json={}))["truck"]
         device = {"device": name}
         token = _answer(company.post(f"/api/v1/trucks/{number}/devices", json=device))["token"]
-        sender, receiver = (_encoded(key) for key in parties.signers)
+        sender, receiver = (to_base64url(key) for key in parties.signers)
         latitude, longitude = drive.end
         waybill = {
             "sender": sender,
@@ -322,7 +322,7 @@ class _OwnKeys:
         )
         truck = OwnTruck(folder, settings)
         truck.load(parcel, *parties.signers, drive.end)
-        card = {"card": _encoded(truck.card)}
+        card = {"card": to_base64url(truck.card)}
         token = _answer(company.post("/api/v1/trucks", json=card))["token"]
         return cls(truck, Forwarding(truck, str(company.base_url), token), parcel)
 
@@ -387,10 +387,6 @@ def _answer(answer: httpx.Response) -> dict[str, Any]:
         raise VoileError(msg)
     is_json = answer.headers.get("content-type", "").startswith("application/json")
     return answer.json() if is_json and answer.content else {}
-
-
-def _encoded(octets: bytes) -> str:
-    return urlsafe_b64encode(octets).rstrip(b"=").decode()
 
 
 def _free_port() -> int:

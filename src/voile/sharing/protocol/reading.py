@@ -11,7 +11,6 @@ parcel's address is no proof of where it comes from: the truck holds what makes 
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +18,7 @@ from typing import Self
 
 from voile.errors import InputError
 from voile.sharing.protocol import group
+from voile.sharing.protocol.base64url import from_base64url, to_base64url
 from voile.sharing.protocol.keys import TrackingSecret
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Report
@@ -95,14 +95,13 @@ class Link:
 
     def fragment(self) -> str:
         """The link as the fragment of an address: base64url without padding."""
-        return urlsafe_b64encode(self.encode()).rstrip(b"=").decode()
+        return to_base64url(self.encode())
 
     @classmethod
     def from_fragment(cls, fragment: str) -> Self:
         """Raises ``RejectedError``."""
         try:
-            padded = fragment.encode("ascii") + b"=" * (-len(fragment) % 4)
-            link = cls.decode(urlsafe_b64decode(padded))
+            link = cls.decode(from_base64url(fragment))
         except (Base64Error, UnicodeEncodeError):
             msg = "the fragment of the link is not base64url: copy the whole link"
             raise RejectedError(Reason.FIELD, msg) from None

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 from fastapi import APIRouter, Path, Request, Response, Security
 
 from voile.sharing.platform import AccessError, Platform
+from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service import models
 from voile.sharing.service.desk import Token, desk_of
 from voile.sharing.service.problems import ProblemError, documented
@@ -56,7 +57,7 @@ async def add_truck(
     """With a card the truck publishes by itself, and the platform sees ciphertext alone."""
     card = None if asked.card is None else models.decoded(asked.card)
     truck, own = await _as_company(request, token, lambda p, company: p.add_truck(company, card))
-    return models.OpenedTruck(truck=truck.truck.hex(), card=models.encoded(truck.card), token=own)
+    return models.OpenedTruck(truck=truck.truck.hex(), card=to_base64url(truck.card), token=own)
 
 
 @router.delete(
@@ -168,8 +169,8 @@ async def parcels(request: Request, token: CompanyToken, truck: TruckPath) -> mo
     known = [
         models.KnownParcel(
             parcel=one.parcel.decode("utf-8", "replace"),
-            sender=models.encoded(one.sender),
-            receiver=models.encoded(one.receiver),
+            sender=to_base64url(one.sender),
+            receiver=to_base64url(one.receiver),
             has_destination=one.destination is not None,
             created=one.created,
         )

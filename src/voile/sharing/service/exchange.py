@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query, Request, Response, Security
 
 from voile.sharing.platform import AccessError, Platform
 from voile.sharing.protocol import Reason
+from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service import models
 from voile.sharing.service.company import COMPANY, TruckPath
 from voile.sharing.service.desk import Token, desk_of
@@ -64,7 +65,7 @@ async def card(request: Request, token: LinkToken) -> models.Card:
     found = await desk.ask(
         request, "link", token, lambda: platform.card(platform.link_of(token).truck)
     )
-    return models.Card(card=models.encoded(found))
+    return models.Card(card=to_base64url(found))
 
 
 @router.post(
@@ -128,7 +129,7 @@ async def mail(request: Request, token: TruckToken, after: Number = 0) -> models
         request, "truck", token, lambda: platform.mail(platform.truck_of(token), after)
     )
     items = [
-        models.MailItem(number=one.number, message=models.encoded(one.message)) for one in waiting
+        models.MailItem(number=one.number, message=to_base64url(one.message)) for one in waiting
     ]
     return models.MailBox(mail=items)
 
@@ -146,7 +147,7 @@ async def trucks(request: Request, token: _EITHER) -> models.TruckList:
     known = [
         models.KnownTruck(
             truck=one.truck.hex(),
-            card=models.encoded(one.card),
+            card=to_base64url(one.card),
             own_keys=one.secrets is None and one.retired is None,
             retired=one.retired,
         )
@@ -176,9 +177,7 @@ async def records(
         return platform.card(octets), list(platform.records(octets, number, _MOST_RECORDS))
 
     found, those = await desk.ask(request, "auditor", token, read)
-    return models.Records(
-        card=models.encoded(found), records=[models.encoded(one) for one in those]
-    )
+    return models.Records(card=to_base64url(found), records=[to_base64url(one) for one in those])
 
 
 def _visible(platform: Platform, token: str) -> Sequence[Truck]:

@@ -26,8 +26,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from voile.sharing.platform import AccessError
+from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.desk import Desk
-from voile.sharing.service.models import encoded
 from voile.sharing.service.problems import ProblemError
 from voile.sharing.store import Entry, StoreError, TrackingLink
 
@@ -146,7 +146,7 @@ class FeedResponse(Response):
                 except StoreError:
                     return  # the reader comes again
                 for entry in entries:
-                    yield event("report", encoded(entry.message), entry.slot)
+                    yield event("report", to_base64url(entry.message), entry.slot)
                 if len(entries) < _AT_ONCE and not await self._woken(woken):
                     yield b":\n\n"
         finally:

@@ -6,10 +6,11 @@ Fields that are not known are refused: a misspelt one would be left out silently
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from voile.sharing.protocol.base64url import from_base64url
 
 __all__ = [
     "Base64",
@@ -34,7 +35,6 @@ __all__ = [
     "Records",
     "TruckList",
     "decoded",
-    "encoded",
 ]
 
 _KEY = "CyU6_QzUuwmfgMUpHsyXVlQz9Rm1HTfzS4VVyqj1d2Q"
@@ -52,14 +52,9 @@ Token = Annotated[
 ]
 
 
-def encoded(octets: bytes) -> str:
-    """Base64url without padding."""
-    return urlsafe_b64encode(octets).rstrip(b"=").decode("ascii")
-
-
 def decoded(text: str) -> bytes:
-    """The inverse, of a text that is ``Base64``; one of impossible length gives no octets."""
-    return b"" if len(text) % 4 == 1 else urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    """The octets of a text that is ``Base64``; one of impossible length has none."""
+    return b"" if len(text) % 4 == 1 else from_base64url(text)
 
 
 class _Asked(BaseModel):

@@ -7,13 +7,13 @@ for its chain of records could not go on.
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
 from typing import Any
 
 import httpx2 as httpx
 
 from voile.errors import InputError, VoileError
 from voile.sharing.protocol import RejectedError
+from voile.sharing.protocol.base64url import from_base64url
 from voile.sharing.truck.own import OwnTruck
 
 __all__ = ["AwayError", "Forwarding"]
@@ -61,9 +61,8 @@ class Forwarding:
             path = f"/api/v1/mail?after={self._read}"
             mail = self._ask("GET", path).json()["mail"]
             for one in mail:
-                padding = "=" * (-len(one["message"]) % 4)
                 try:
-                    self._truck.accept(urlsafe_b64decode(one["message"] + padding))
+                    self._truck.accept(from_base64url(one["message"]))
                     accepted += 1
                 except RejectedError:
                     pass  # of a parcel that is not on board, or of a day that is over
