@@ -85,6 +85,7 @@ def _measure(case: Case) -> Run:
         port = ours.recv()
         with ProcessPoolExecutor(1, mp_context=context) as pool:
             pool.submit(send_all, Load(port, tokens, 10.0, 1, CONNECTIONS)).result()
+            pool.submit(send_all, Load(port, tokens, 1.0, WARM, CONNECTIONS)).result()
             before = _reports(folder)
             sent = pool.submit(send_all, Load(port, tokens, 1.0, ROUNDS, CONNECTIONS)).result()
         service.terminate()
@@ -151,7 +152,8 @@ def _measurement(runs: Sequence[Run]) -> Measurement:
         seeds=f"{SEED} for keys of parties; the service draws from the system",
         protocol=f"a service in one process with SQLite, synchronous commits, on {os.cpu_count()} "
         f"cores that it shares with the load generator; {CONNECTIONS} connections; each truck has "
-        f"sent once before; then {ROUNDS} rounds of one report a truck, evenly spread, open loop; "
+        f"sent once in ten seconds and {WARM} times at this rate before; then {ROUNDS} rounds of "
+        "one report a truck, evenly spread, open loop; "
         "latency from when a position was due to its answer, which comes after the commit",
         answer="; ".join(
             f"{one.case.name}: {_rate(one):,.0f} reports a second, p99 {_p99(one) * 1000:.0f} ms, "

@@ -132,6 +132,7 @@ def test_wrong_values_say_why(scene):
         ("parcel-unfit", platform.add_parcel, (company, truck.truck, b"x" * 65, sender, receiver)),
         ("key-unfit", platform.add_parcel, (company, truck.truck, b"P", sender, sender)),
         ("key-unfit", platform.add_parcel, (company, truck.truck, b"P", sender, b"short")),
+        ("key-unfit", platform.add_parcel, (company, truck.truck, b"P", bytes(32), receiver)),
         (
             "place-unfit",
             platform.add_parcel,
@@ -159,7 +160,7 @@ def test_nothing_secret_is_stored_in_plain(scene):
     secrets = scene.platform._here(truck.truck).under_way._publisher.secrets
     (parcel,) = scene.platform.parcels(company, truck.truck)
     assert unsealed_destination(scene.platform._ground, parcel) == (52.0123456, 4.3654321)
-    state = scene.platform._here(truck.truck).under_way._stream.state
+    state = scene.platform._here(truck.truck).under_way.state
     scene.platform.close()
     stored = b"".join(
         path.read_bytes() for path in scene.folder.iterdir() if path.name.startswith("share.db")

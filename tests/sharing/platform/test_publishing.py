@@ -19,6 +19,7 @@ from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
 from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
 from voile.sharing.platform import publishing as publishing_module
+from voile.sharing.positions import Levels, PositionStream
 from voile.sharing.store import Appended, StoreError
 
 
@@ -67,9 +68,10 @@ def test_noise_goes_on_over_restarts(scene):
         reader, sighting = reader.read(entry.message, int(again.clock.now))
         shown.append((sighting.position.latitude, sighting.position.longitude))
     assert len(set(shown)) == 4
-    under_way = again.platform._here(truck.truck).under_way
-    assert under_way._stream.time == NOON + 900
-    assert under_way._stream.epsilon > 0
+    state = again.platform._here(truck.truck).under_way.state
+    stream = PositionStream(Levels(), Randomness.seeded(1).key("any"), state=state)
+    assert stream.time == NOON + 900
+    assert stream.epsilon > 0
     again.platform.close()
 
 

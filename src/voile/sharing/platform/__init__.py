@@ -6,8 +6,8 @@
     access, ground       why a caller may not; stores, clock, and the doors of tokens and links
     administration       companies, trucks, devices, parcels, links
     admission            which device may send
-    underway             a truck in memory: from a true position to a signed report
-    composing            processes that compose reports of many parcels
+    underway             a truck in memory: its parcels, and from where it goes on
+    writing, writers     from a draft to signed reports: a pure function, and who calls it
     committing           group commit
     publishing           what devices, trucks and parties send
     reading              what readers and auditors are shown
@@ -19,10 +19,11 @@ sections 3 and 6, the centralized platform.
 
 from voile.sharing.platform.access import REFUSALS, AccessError, BusyError
 from voile.sharing.platform.platform import Platform
-from voile.sharing.platform.publishing import Outcome, Receipt
+from voile.sharing.platform.publishing import Receipt
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
+from voile.sharing.platform.writing import Outcome
 
 __all__ = [
     "REFUSALS",

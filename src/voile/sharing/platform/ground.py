@@ -12,7 +12,6 @@ from voile.sharing.ingest import issue, token_hash
 from voile.sharing.platform.access import AccessError
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
-from voile.sharing.protocol import Suite, suite_named
 from voile.sharing.store import (
     AccessToken,
     Company,
@@ -36,7 +35,6 @@ class Ground:
     settings: Settings = field(default_factory=Settings)
     randomness: Randomness = field(default_factory=Randomness.secure)
     clock: Callable[[], float] = time.time
-    suite: Suite = field(default_factory=suite_named)
     _drawn: Iterator[int] = field(default_factory=count, repr=False)
 
     def fresh(self, purpose: str) -> Randomness:

@@ -7,14 +7,12 @@ from collections.abc import Callable
 
 from voile.randomness import Randomness
 from voile.sharing.platform.administration import Administration
-from voile.sharing.platform.composing import Composers
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.publishing import Publishing
 from voile.sharing.platform.reading import Reading
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
-from voile.sharing.protocol import suite_named
 from voile.sharing.store import (
     Company,
     Directory,
@@ -40,14 +38,13 @@ class Platform(Administration, Publishing, Reading):
         randomness: Randomness | None = None,
         clock: Callable[[], float] = time.time,
         registrar: Registrar | None = None,
-        composers: Composers | None = None,
+        writing_lines: int = 0,
     ) -> None:
         """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC.
 
-        ``registrar`` makes trucks known where the log is, if that must be; ``composers`` are
-        processes that compose reports, closed with the platform.
+        ``registrar`` makes trucks known where the log is, if that must be; ``writing_lines`` are
+        threads that write reports, each with a process beside when many wait (``Writers``).
         """
-        self._composers = composers
         ground = Ground(
             directory,
             log,
@@ -55,10 +52,9 @@ class Platform(Administration, Publishing, Reading):
             settings or Settings(),
             randomness or Randomness.secure(),
             clock,
-            composers.suite if composers else suite_named(),
         )
         Reading.__init__(self, ground)
-        Publishing.__init__(self, ground, self.tell)
+        Publishing.__init__(self, ground, self.tell, writing_lines)
         Administration.__init__(self, ground, self.changed, registrar)
 
     @property
@@ -111,7 +107,5 @@ class Platform(Administration, Publishing, Reading):
     def close(self) -> None:
         """Finish what was begun, and close the stores."""
         Publishing.close(self)
-        if self._composers is not None:
-            self._composers.close()
         self._ground.log.close()
         self._ground.directory.close()

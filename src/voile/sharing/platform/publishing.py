@@ -4,20 +4,24 @@ Trackers: admit, decode, perturb, encrypt, sign, commit.  Of the positions in a 
 published for each slot that is later than the truck's last one: the first in the slot.  So a queue
 that a phone kept without a network, or a file of a trip, fills the slots that were missed.
 
-Exact positions live in arguments of functions and in no attribute, log or file.  Work is done by a
-few threads, one truck by one thread at a time; a call returns a future that is done when its
-reports are durable.
+    message --workers--> draft --writers--> reports --committer--> durable, and answered
+
+Workers are a few threads, writers and the committer take together what waits.  Of one truck one
+message is under way from its draft until its reports are on their way to the store, the others
+wait; so its slots ascend.  A call returns a future that is done when its reports are durable.
+
+Exact positions live in what is on this way, and in no log or file.
 """
 
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import partial
-from threading import Lock
+from threading import Condition, Lock
 from typing import Any
 
 from voile.sharing.ingest import (
@@ -37,11 +41,12 @@ from voile.sharing.platform.admission import Admission, Admitted
 from voile.sharing.platform.committing import Committer
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.underway import UnderWay
-from voile.sharing.positions import BudgetSpentError
+from voile.sharing.platform.writers import Writers
+from voile.sharing.platform.writing import Outcome, Writer, Written
 from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
 from voile.sharing.store import Appended, Entry, Mail, StoreError, TrackingLink, Truck
 
-__all__ = ["Outcome", "Publishing", "Receipt"]
+__all__ = ["Publishing", "Receipt"]
 
 _MOST_SLOTS = 300
 """Of one message: the latest, where there are more."""
@@ -49,21 +54,6 @@ _MOST_TASKS = 2_000
 _MOST_MAIL = 10_000
 _EARLY_SECONDS = 60
 _TRIES = 3
-
-
-class Outcome(StrEnum):
-    """What became of a message of a device."""
-
-    PUBLISHED = "published"
-    """At least one report was published for it, and is durable."""
-    KNOWN_SLOT = "known-slot"
-    """Its slots are published already, or earlier than the last one that is."""
-    SUPERSEDED = "superseded"
-    """Its positions are not later than the last one published."""
-    BUDGET_SPENT = "budget-spent"
-    """The truck may publish no more on this day."""
-    NOTHING = "nothing"
-    """It told no position."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +67,6 @@ class Receipt:
     """How many of its positions were not taken, for reasons of ``ingest.REASONS``."""
 
 
-class _Truck:
-    """The lock of a truck, and the truck where it is in memory."""
-
-    def __init__(self) -> None:
-        self.lock = Lock()
-        self.under_way: UnderWay | None = None
-        self.changed = False
-
-    def forget(self) -> None:
-        """Read the truck again before its next report: what is in memory was not stored."""
-        with self.lock:
-            self.under_way = None
-
-
 @dataclass(frozen=True)
 class _Message:
     """What a device sent; private."""
@@ -100,23 +76,75 @@ class _Message:
     decoded: Callable[[Admitted, float], Decoded]
     """What it says; raises ``IngestError``."""
     answer: Future[Receipt]
+    tries: int = _TRIES
+
+
+@dataclass(frozen=True)
+class _Task:
+    """A message that was admitted and decoded; private."""
+
+    message: _Message
+    truck: Truck
+    decoded: Decoded
+    now: float
+
+    def receipt(self, outcome: Outcome) -> Receipt:
+        return Receipt(outcome, *self.decoded.reply, len(self.decoded.refused))
+
+
+class _Truck:
+    """A truck, where it is in memory, and the messages that wait for it."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        """Of everything here; held for moments."""
+        self.under_way: UnderWay | None = None
+        self.changed = False
+        self._is_taken = False
+        self._waiting: deque[_Task] = deque()
+
+    def forget(self) -> None:
+        """Read the truck again before its next report: what is in memory was not stored."""
+        with self.lock:
+            self.under_way = None
+
+    def take(self, task: _Task) -> bool:
+        """Whether the task may begin; else it waits until another one is released."""
+        with self.lock:
+            if self._is_taken:
+                self._waiting.append(task)
+                return False
+            self._is_taken = True
+            return True
+
+    def release(self) -> _Task | None:
+        """The task that may begin now, if one waits."""
+        with self.lock:
+            self._is_taken = bool(self._waiting)
+            return self._waiting.popleft() if self._waiting else None
 
 
 class Publishing:
     """Everything that adds to the log of reports."""
 
-    def __init__(self, ground: Ground, committed: Callable[[Entry], None]) -> None:
+    def __init__(
+        self, ground: Ground, committed: Callable[[Entry], None], writing_lines: int
+    ) -> None:
         self._ground = ground
+        self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
         self._committer = Committer(ground.log, committed)
         self._workers = ThreadPoolExecutor(max(2, os.cpu_count() or 1), "voile-perturb")
         self._admission = Admission(ground)
         self._trucks: dict[bytes, _Truck] = {}
         self._waiting = 0
-        self._count = Lock()
+        self._count = Condition()
 
     def close(self) -> None:
         """Finish what was begun."""
+        with self._count:
+            self._count.wait_for(lambda: not self._waiting)
         self._workers.shutdown(wait=True)
+        self._writers.close()
         self._committer.close()
 
     def changed(self, truck: bytes) -> None:
@@ -182,7 +210,7 @@ class Publishing:
         decoded: Callable[[Admitted, float], Decoded],
     ) -> Future[Receipt]:
         message = _Message(admitted, decoded, Future())
-        self._begin(message.answer, partial(self._receive, message, _TRIES))
+        self._begin(message.answer, partial(self._receive, message))
         return message.answer
 
     def _begin(self, answer: Future[Any], work: Callable[[], None]) -> None:
@@ -198,6 +226,8 @@ class Publishing:
     def _ended(self, _: Future[Any]) -> None:
         with self._count:
             self._waiting -= 1
+            if not self._waiting:
+                self._count.notify_all()
 
     def _here(self, truck: bytes) -> _Truck:
         return self._trucks.get(truck) or self._trucks.setdefault(truck, _Truck())
@@ -210,28 +240,78 @@ class Publishing:
         here.under_way.refresh(now, changed=changed)
         return here.under_way
 
-    def _receive(self, message: _Message, tries: int) -> None:
-        """Make reports of a message and hand them on to be stored."""
+    def _receive(self, message: _Message) -> None:
+        """Admit and decode a message, and begin it unless another one of its truck is under way."""
         now = self._ground.clock()
         admitted = message.admitted(now)
         decoded = message.decoded(admitted, now)
+        task = _Task(message, admitted.truck, decoded, now)
+        if not decoded.fixes:
+            message.answer.set_result(task.receipt(Outcome.NOTHING))
+            return
         here = self._here(admitted.truck.truck)
-        with here.lock:
-            entries, outcome = self._reports(here, admitted.truck, decoded.fixes, now)
-            # Inside the lock, so that reports of a truck are stored in the order of their slots.
-            stored = self._committer.append(entries) if entries else None
-        receipt = Receipt(outcome, *decoded.reply, len(decoded.refused))
-        if stored is None:
-            message.answer.set_result(receipt)
+        if here.take(task):
+            self._draft(here, task)
+
+    def _draft(self, here: _Truck, task: _Task) -> None:
+        """Let the reports of a task be written; its truck is taken."""
+        answer = task.message.answer
+        try:
+            with here.lock:
+                under_way = self._under_way(here, task.truck, task.now)
+                draft = under_way.draft(self._by_slot(task.decoded.fixes, task.now))
+        except BaseException as error:
+            here.forget()
+            self._release(here)
+            answer.set_exception(error)
+            return
+        if draft is None:
+            self._release(here)
+            answer.set_result(task.receipt(Outcome.KNOWN_SLOT))
         else:
-            stored.add_done_callback(partial(self._stored, message, receipt, here, tries))
+            self._writers.write(draft, partial(self._written, here, task, under_way))
+
+    def _written(
+        self, here: _Truck, task: _Task, under_way: UnderWay, written: Written | Exception
+    ) -> None:
+        """Hand reports on to be stored, in the order of their slots."""
+        answer = task.message.answer
+        try:
+            stored = self._stored_later(task.truck, written)
+        except Exception as error:
+            here.forget()
+            answer.set_exception(error)
+        else:
+            assert isinstance(written, Written)
+            receipt = task.receipt(written.outcome)
+            if stored is None:
+                answer.set_result(receipt)
+            else:
+                with here.lock:
+                    under_way.wrote(written)
+                stored.add_done_callback(partial(self._stored, task.message, receipt, here))
+        self._release(here)
+
+    def _stored_later(
+        self, truck: Truck, written: Written | Exception
+    ) -> Future[Sequence[Appended]] | None:
+        """What becomes of reports; None where there are none.  Raises why they are none."""
+        if isinstance(written, Exception):
+            raise written
+        entries = [Entry(truck.truck, *report) for report in written.reports]
+        return self._committer.append(entries) if entries else None
+
+    def _release(self, here: _Truck) -> None:
+        """Begin the next task of a truck."""
+        task = here.release()
+        if task is not None:
+            self._workers.submit(self._draft, here, task)
 
     def _stored(
         self,
         message: _Message,
         receipt: Receipt,
         here: _Truck,
-        tries: int,
         stored: Future[Sequence[Appended]],
     ) -> None:
         """Answer the device, or try again where another process has published for its truck."""
@@ -240,9 +320,9 @@ class Publishing:
             message.answer.set_exception(stored.exception())
         elif all(one in (Appended.NEW, Appended.KNOWN) for one in stored.result()):
             message.answer.set_result(receipt)
-        elif tries > 1:
+        elif message.tries > 1:
             here.forget()
-            again = partial(self._receive, message, tries - 1)
+            again = partial(self._receive, replace(message, tries=message.tries - 1))
             self._workers.submit(_guarded, message.answer, again)
         else:
             here.forget()
@@ -268,19 +348,6 @@ class Publishing:
         if not decoded.devices <= {name}:
             raise IngestError("token-refused", "the message names another device")
         return decoded
-
-    def _reports(
-        self, here: _Truck, truck: Truck, fixes: Sequence[Fix], now: float
-    ) -> tuple[list[Entry], Outcome]:
-        """The reports to store, and what became of the message; the caller holds the lock."""
-        if not fixes:
-            return [], Outcome.NOTHING
-        try:
-            under_way = self._under_way(here, truck, now)
-            return _entries(under_way, self._by_slot(fixes, now))
-        except BaseException:
-            here.under_way = None  # it may have gone ahead of what is stored
-            raise
 
     def _by_slot(self, fixes: Sequence[Fix], now: float) -> dict[int, Fix]:
         """The first position of each slot, ascending; of the last slots where there are many."""
@@ -310,23 +377,6 @@ class Publishing:
             )
         entry = Entry(truck.truck, report.place.slot, message)
         self._committer.append([entry]).add_done_callback(partial(_hand_on, answer))
-
-
-def _entries(under_way: UnderWay, chosen: dict[int, Fix]) -> tuple[list[Entry], Outcome]:
-    """Reports of the slots that are new, and why there are none."""
-    entries: list[Entry] = []
-    outcome = Outcome.KNOWN_SLOT
-    for slot, fix in chosen.items():
-        if slot <= under_way.last:
-            continue
-        if not under_way.is_later(fix):
-            outcome = Outcome.SUPERSEDED
-            continue
-        try:
-            entries.append(under_way.report(fix, slot))
-        except BudgetSpentError:
-            outcome = Outcome.BUDGET_SPENT
-    return entries, Outcome.PUBLISHED if entries else outcome
 
 
 def _hand_on(answer: Future[Appended], stored: Future[Sequence[Appended]]) -> None:

@@ -1,37 +1,26 @@
-"""One truck whose keys the platform holds, in memory: from a true position to a signed report.
-
-The true position exists in the arguments of ``report`` and nowhere else.  What a parcel's parties
-may see is decided by the near position that was just perturbed, never by the true one: so it
-follows from what is private already, and costs nothing.
-"""
+"""One truck whose keys the platform holds, in memory: its parcels, and from where it goes on."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
 
-from voile.geodesy import metres_between
 from voile.sharing.ingest import Fix
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
 from voile.sharing.platform.ground import Ground
-from voile.sharing.positions import PositionStream
+from voile.sharing.platform.writing import Aboard, Draft, Written, stream_context
 from voile.sharing.protocol import (
-    Carried,
-    Content,
-    Position,
     Publisher,
     RejectedError,
     Report,
     SealedSubmission,
     TrackingKeys,
-    TrackingPublic,
     Waybill,
     day_of,
 )
-from voile.sharing.store import Entry, Mail, Parcel, Truck
+from voile.sharing.store import Mail, Parcel, Truck
 
 __all__ = ["UnderWay"]
 
-_STATE = b"stream of a truck"
 _REFRESH_SECONDS = 5.0
 """After so long parcels and submissions are read again: another process may have taken them."""
 _MAIL_AT_ONCE = 1000
@@ -42,55 +31,64 @@ class UnderWay:
 
     def __init__(self, ground: Ground, truck: Truck) -> None:
         self._ground = ground
-        self._randomness = ground.vault.randomness("truck", truck.truck.hex())
-        self.truck = truck
+        self._truck = truck.truck
         secrets = unsealed_secrets(ground, truck)
         last = ground.log.last(truck.truck)
-        publisher = (
+        self._publisher = (
             Publisher.new(secrets)
             if last is None
             else Publisher.after(secrets, Report.decode(last.message).record())
         )
-        self._publisher = replace(publisher, suite=ground.suite)
-        self._stream = self._resumed()
+        sealed = ground.directory.state(truck.truck)
+        self.state = None if sealed is None else ground.vault.unseal(self._context, sealed)
+        """Of its stream of positions; as secret as its keys."""
         self._keys = TrackingKeys(truck.truck)
+        self._aboard: dict[int, list[Aboard]] = {}
         self._destinations: dict[bytes, tuple[float, float] | None] = {}
         self._mail_read = 0
         self._refreshed = -_REFRESH_SECONDS
 
     @property
-    def last(self) -> int:
-        """The last slot published; -1 before the first."""
-        return self._publisher.last
+    def _context(self) -> bytes:
+        return stream_context(self._truck)
 
-    def is_later(self, fix: Fix) -> bool:
-        """Whether a position is later than the last one published."""
-        return self._stream.time is None or fix.time > self._stream.time
+    def draft(self, chosen: Mapping[int, Fix]) -> Draft | None:
+        """What reports are made of for the positions of some slots; None where none is new."""
+        fixes = [(slot, fix) for slot, fix in chosen.items() if slot > self._publisher.last]
+        if not fixes:
+            return None
+        days = {day_of(slot) for slot, _ in fixes}
+        return Draft(self._publisher, self.state, fixes, {day: self._on(day) for day in days})
 
-    def report(self, fix: Fix, slot: int) -> Entry:
-        """The report of a slot later than the last one.  Raises ``BudgetSpentError``.
+    def wrote(self, written: Written) -> None:
+        """Go on after what a draft of this object has become."""
+        self._publisher, self.state = written.publisher, written.state
 
-        After any other error, or where the report was not stored, this object is of no use.
-        """
-        positions = self._stream.report(fix.latitude, fix.longitude, fix.time, slot)
-        agreed = self._keys.agreed(day_of(slot))
-        carried = [self._carried(parcel, keys, positions) for parcel, keys in agreed.items()]
-        content = Content(positions, carried, self._ground.settings.room)
-        self._publisher, message = self._publisher.publish(slot, content, self._randomness)
-        state = self._ground.vault.seal(_STATE + self.truck.truck, self._stream.state)
-        return Entry(self.truck.truck, slot, message, state)
+    def _on(self, day: int) -> list[Aboard]:
+        """The parcels whose parties have agreed for a day."""
+        if day not in self._aboard:
+            self._aboard[day] = [
+                Aboard(keys, self._destinations.get(parcel))
+                for parcel, keys in self._keys.agreed(day).items()
+            ]
+        return self._aboard[day]
+
+    def _carry(self, keys: TrackingKeys) -> None:
+        if keys is not self._keys:
+            self._keys = keys
+            self._aboard.clear()
 
     def accept(self, message: bytes, now: float) -> None:
         """Take a submission and put it away.  Raises ``RejectedError``."""
         keys = self._with_mail(self._keys, message, now)
-        self._ground.directory.add_mail(Mail(self.truck.truck, message, now))
-        self._keys = keys
+        self._ground.directory.add_mail(Mail(self._truck, message, now))
+        self._carry(keys)
 
     def refresh(self, now: float, *, changed: bool = False) -> None:
         """Read which parcels are on the truck, and what their parties have submitted."""
         if not changed and 0 <= now - self._refreshed < _REFRESH_SECONDS:
             return
-        parcels = {one.parcel: one for one in self._ground.directory.parcels(self.truck.truck)}
+        parcels = {one.parcel: one for one in self._ground.directory.parcels(self._truck)}
         keys = self._keys.from_day(day_of(int(now)))
         for parcel in set(keys.waybills) - set(parcels):
             keys = keys.delivered(parcel)
@@ -102,12 +100,12 @@ class UnderWay:
         for one in added:
             keys = keys.carrying(_waybill(one))
             self._destinations[one.parcel] = unsealed_destination(self._ground, one)
-        self._keys = self._with_new_mail(keys, now)
+        self._carry(self._with_new_mail(keys, now))
         self._refreshed = now
 
     def _with_new_mail(self, keys: TrackingKeys, now: float) -> TrackingKeys:
         while True:
-            some = self._ground.directory.mail(self.truck.truck, self._mail_read, _MAIL_AT_ONCE)
+            some = self._ground.directory.mail(self._truck, self._mail_read, _MAIL_AT_ONCE)
             for mail in some:
                 try:
                     keys = self._with_mail(keys, mail.message, now)
@@ -122,33 +120,6 @@ class UnderWay:
         submission = SealedSubmission.decode(message).open(self._publisher.secrets)
         return keys.receive(submission, today=day_of(int(now)))
 
-    def _carried(
-        self, parcel: bytes, keys: TrackingPublic, positions: tuple[Position, ...]
-    ) -> Carried:
-        destination = self._destinations.get(parcel)
-        if destination is None:
-            return Carried(keys, level=len(positions) - 1)
-        level = self._ground.settings.levels.level(_metres(positions[0], destination))
-        # From the position that the party sees: it tells nothing that the party does not know.
-        return Carried(keys, level, round(_metres(positions[level], destination)))
-
-    def _resumed(self) -> PositionStream:
-        settings = self._ground.settings
-        sealed = self._ground.directory.state(self.truck.truck)
-        context = _STATE + self.truck.truck
-        return PositionStream(
-            settings.levels,
-            self._randomness.key("positions"),
-            distance=settings.distance,
-            delta=settings.delta,
-            budget=settings.budget,
-            state=None if sealed is None else self._ground.vault.unseal(context, sealed),
-        )
-
 
 def _waybill(parcel: Parcel) -> Waybill:
     return Waybill(parcel.parcel, parcel.sender, parcel.receiver)
-
-
-def _metres(position: Position, place: tuple[float, float]) -> float:
-    return float(metres_between(position.latitude, position.longitude, *place))

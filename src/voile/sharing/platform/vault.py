@@ -28,11 +28,16 @@ class Vault:
 
     def __init__(self, secret: bytes) -> None:
         """``secret``: 32 bytes."""
+        self._secret = secret
         self._root = Randomness(Key(secret).secret, publishable=True)
         self._cipher = AESGCM(self._root.key("vault").secret)
 
     def __repr__(self) -> str:
         return "Vault(secret)"
+
+    def __reduce__(self) -> tuple[type[Vault], tuple[bytes]]:
+        # For processes of the platform's own, which get it by a pipe.
+        return Vault, (self._secret,)
 
     @classmethod
     def create(cls, path: Path) -> Self:

@@ -104,6 +104,7 @@ class _Item:
         return cls(item[:32], item[32:64], item[64:-1], item[-1])
 
 
+@dataclass(frozen=True)
 class PaperSuite:
     """The suite ``paper``: not for use."""
 

@@ -109,6 +109,7 @@ class _Body:
         )
 
 
+@dataclass(frozen=True)
 class VoileSuite:
     """The suite ``voile``."""
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Any
 from voile.errors import InputError, PlanError, nearest
 from voile.sharing.platform import Platform, Settings, Vault
 from voile.sharing.platform.administration import unsealed_secrets
-from voile.sharing.platform.composing import Composers
 from voile.sharing.platform.ground import Ground
 from voile.sharing.protocol import group
 from voile.sharing.service.broker import Broker
@@ -220,10 +219,13 @@ def open_platform(
         if held is not None:
             unsealed_secrets(Ground(store, store, vault), held)
         check_place(folder, configuration.chain, store)
+        lines = os.cpu_count() or 1
         if configuration.chain is None:
-            return Platform(store, store, vault, configuration.settings, composers=Composers())
+            return Platform(store, store, vault, configuration.settings, writing_lines=lines)
         log, fleet = open_on_chain(folder, configuration.chain, store, vault, node)
-        return Platform(store, log, vault, configuration.settings, registrar=fleet)
+        return Platform(
+            store, log, vault, configuration.settings, registrar=fleet, writing_lines=lines
+        )
     except BaseException:
         store.close()
         raise
