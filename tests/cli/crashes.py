@@ -101,8 +101,8 @@ POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
     "before the write": (PolarsPublished, "write", die),
     "during the write": (PolarsPublished, "write", half_written),
     "before the document": (PolarsPublished, "write", dying(PolarsPublished.write)),
-    "before the rename": (release_folder, "_flush", at_flush(1)),
-    "after the rename": (release_folder, "_flush", at_flush(2)),
+    "before the rename": (release_folder, "sync", at_flush(1)),
+    "after the rename": (release_folder, "sync", at_flush(2)),
 }
 
 

@@ -18,7 +18,7 @@ STEPS = [
     (corridor, "check_release"),
     (records, "append"),
     (PolarsPublished, "write"),
-    (release_folder, "_flush"),
+    (release_folder, "sync"),
 ]
 """Where things may go wrong, from reading to the last flush."""
 
@@ -51,7 +51,7 @@ def test_failures_of_the_disk(desk, order, monkeypatch, broken):
             case "document":
                 patch.setattr(release_folder, "DOCUMENT", "no/release.json")
             case "flush":
-                patch.setattr(release_folder, "_flush", failing(errno.EIO))
+                patch.setattr(release_folder, "sync", failing(errno.EIO))
             case "rename":
                 patch.setattr(Path, "rename", failing(errno.ENOSPC))
         outcome = desk.run(*order("out"))
@@ -66,14 +66,14 @@ def test_failures_of_the_disk(desk, order, monkeypatch, broken):
 
 def test_failure_after_the_rename(desk, order, monkeypatch):
     """A release whose appearance cannot be made durable is taken back."""
-    flush, place = release_folder._flush, desk / "out"
+    flush, place = release_folder.sync, desk / "out"
 
     def fails_once_it_stands(folder):
         if place.exists():
             raise OSError(errno.EIO, os.strerror(errno.EIO))
         flush(folder)
 
-    monkeypatch.setattr(release_folder, "_flush", fails_once_it_stands)
+    monkeypatch.setattr(release_folder, "sync", fails_once_it_stands)
     outcome = desk.run(*order("out"))
     assert outcome.status == 2
     assert not place.exists()

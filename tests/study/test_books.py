@@ -182,7 +182,7 @@ def test_a_release_that_cannot_be_written_gives_rows_back(desk, monkeypatch):
     desk.publish(parcels("ab"), CARRY)
     costly = plan(k=2, epsilon=1, suppressed="carry")
     with monkeypatch.context() as patched:
-        patched.setattr(folder, "_flush", _full)
+        patched.setattr(folder, "sync", _full)
         with pytest.raises(InputError, match="cannot be written"):
             desk.publish(parcels("ac"), costly)
     assert (desk.state.waiting.rows, desk.state.unsettled, desk.state.spent) == (2, None, 1)

@@ -26,6 +26,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from voile.durable import sync
 from voile.errors import LedgerError
 
 __all__ = ["LedgerFile"]
@@ -209,7 +210,7 @@ class LedgerFile:
             with self._explained(), closing(self._connect(unfinished)) as connection:
                 _migrate(connection)
             _link(unfinished, final, self.path)
-            _sync_folder(final.parent)
+            sync(final.parent)
         except OSError as error:
             msg = f"{self.path}: the ledger cannot be created: {error.strerror}; free the disk"
             raise LedgerError(msg) from None
@@ -347,11 +348,3 @@ def _link(unfinished: Path, final: Path, shown: Path) -> None:
             "no hard links; choose a folder on a local disk"
         )
         raise LedgerError(msg) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from voile.durable import sync, write_text
 from voile.errors import InputError, TableError
 from voile.release.release import Guarantee, Release, SeriesPlace
 from voile.table.opening import open_published
@@ -62,10 +63,7 @@ def write_release(release: Release, path: str | Path, file_format: Format = "par
     with appearing_folder(place) as folder:
         release.table.write(folder, file_format)
         document = json.dumps(document_of(release), indent=2, ensure_ascii=False)
-        with (folder / DOCUMENT).open("w", encoding="utf-8") as file:
-            file.write(document + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        write_text(folder / DOCUMENT, document + "\n")
     return place
 
 
@@ -135,11 +133,11 @@ def appearing_folder(place: Path, what: str = "the release", mode: int = 0o755) 
     try:
         yield hidden
         hidden.chmod(mode & ~_umask())
-        _flush(hidden)
+        sync(hidden)
         check_new_folder(place)
         hidden.rename(place)
         try:
-            _flush(parent)
+            sync(parent)
         except BaseException:
             place.rename(hidden)  # a release that may be gone after a crash has not appeared
             raise
@@ -155,11 +153,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _flush(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -8,7 +8,6 @@ the files of its records and does not repeat them.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -28,7 +27,6 @@ __all__ = [
     "read_record",
     "record_document",
     "record_of_document",
-    "write_text",
 ]
 
 RECORD_FORMAT = "voile-study-record-1"
@@ -116,14 +114,6 @@ def read_comparison(folder: str | Path) -> Comparison:
 def json_text(document: Document) -> str:
     """A document as the text of its file."""
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file and flush it to the disk."""
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from voile.durable import write_text
 from voile.errors import (
     InfeasibleError,
     InputError,
@@ -33,7 +34,7 @@ from voile.errors import (
 from voile.randomness import Randomness
 from voile.release.folder import appearing_folder, check_new_folder
 from voile.schema.plan import Plan
-from voile.study.documents import comparison_document, json_text, record_document, write_text
+from voile.study.documents import comparison_document, json_text, record_document
 from voile.study.evidence import Terms
 from voile.study.frontier import (
     GAIN,

@@ -20,12 +20,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from voile.durable import write_text
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.release.folder import appearing_folder, write_release
 from voile.release.release import Publication
 from voile.schema.plan import Plan
-from voile.study.documents import json_text, record_document, write_text
+from voile.study.documents import json_text, record_document
 from voile.study.evidence import Terms, gather
 from voile.study.instruments import Instruments
 from voile.study.original import read_original

@@ -22,6 +22,7 @@ from dataclasses import asdict, replace
 from hashlib import blake2b
 from pathlib import Path
 
+from voile.durable import write_text
 from voile.errors import InputError
 from voile.study.documents import (
     json_text,
@@ -29,7 +30,6 @@ from voile.study.documents import (
     point_of_document,
     record_document,
     record_of_document,
-    write_text,
 )
 from voile.study.points import PointTerms
 from voile.study.record import Point

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from voile.durable import sync
 from voile.errors import InputError
 
 __all__ = ["appearing", "check_new_file"]
@@ -52,8 +53,7 @@ def appearing(places: Sequence[Path]) -> Iterator[list[Path]]:
             check_new_file(place, [place.suffix.lower()])
             file.chmod(0o644)
         for place, file in zip(places, hidden, strict=True):
-            with file.open("rb") as stream:
-                os.fsync(stream.fileno())
+            sync(file)
             file.rename(place)
     except OSError as error:
         reason = error.strerror or "input or output error"

@@ -13,6 +13,7 @@ import polars as pl
 from numpy.typing import NDArray
 from polars import selectors
 
+from voile.durable import sync
 from voile.errors import QueryError, TableError
 from voile.table.combinations import Combinations, combine, count_pairs
 from voile.table.dictionary import Codes, DictionaryColumn, count_codes, encode
@@ -143,11 +144,7 @@ class PolarsPublished:
                 self._plain().sink_parquet(path)
         except pl.exceptions.PolarsError:  # a full disk is not always an OSError to Polars
             raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+        sync(path)
         return path
 
     def to_native(self) -> Any:

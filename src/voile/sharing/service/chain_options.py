@@ -6,7 +6,6 @@ own, ``chain.key``, and never here.
 
 from __future__ import annotations
 
-import os
 import re
 import tomllib
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Self
 
+from voile.durable import write_text
 from voile.errors import InputError, PlanError
 from voile.sharing.chain import Deployment, Mode, Terms, address_of
 from voile.sharing.service.options import check_known, like
@@ -137,10 +137,7 @@ def write_deployment(path: Path, url: str, made: Deployment) -> None:
             text = f'{text.rstrip()}\n\n[chain]\nurl = "{url}"\n{lines}'
         tomllib.loads(text)
         unfinished = path.with_name(f".{path.name}.new")
-        with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as f:
-            f.write(text)
-            f.flush()
-            os.fsync(f.fileno())
+        write_text(unfinished, text, private=True)
         unfinished.replace(path)
     except (OSError, tomllib.TOMLDecodeError):
         msg = f"{path} could not be written; add to its table [chain] yourself:\n{lines}"

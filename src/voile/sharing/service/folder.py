@@ -12,14 +12,13 @@ The folder appears whole or not at all, readable by its owner only.
 from __future__ import annotations
 
 import os
-import tempfile
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from shutil import rmtree
 from typing import TYPE_CHECKING, Any
 
+from voile.durable import new_private_folder, write_text
 from voile.errors import InputError, PlanError, nearest
 from voile.sharing.platform import Platform, Settings, Vault
 from voile.sharing.platform.administration import unsealed_secrets
@@ -175,30 +174,10 @@ def create(folder: Path, address: str = Options.address) -> None:
     from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
 
     Options(address=address)
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        msg = f"{folder}: something is here already; name a new folder, or an empty one"
-        raise InputError(msg)
-    try:
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.resolve().parent))
-    except OSError as error:
-        msg = f"{folder}: it cannot be made ({error.strerror})"
-        raise InputError(msg) from None
-    try:
+    with new_private_folder(folder) as unfinished:
         Vault.create(unfinished / KEY)
         SQLiteStore.open(unfinished / STORE).close()
-        configuration = os.open(unfinished / CONFIGURATION, os.O_WRONLY | os.O_CREAT, 0o600)
-        with os.fdopen(configuration, "w", encoding="utf-8") as file:
-            file.write(_TEMPLATE.format(address=address))
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(folder)
-    except OSError as error:
-        rmtree(unfinished, ignore_errors=True)
-        msg = f"{folder}: it cannot be made ({error.strerror})"
-        raise InputError(msg) from None
-    except BaseException:
-        rmtree(unfinished, ignore_errors=True)
-        raise
+        write_text(unfinished / CONFIGURATION, _TEMPLATE.format(address=address), private=True)
 
 
 def open_platform(

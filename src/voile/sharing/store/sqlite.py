@@ -26,6 +26,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Self, TypeVar
 
+from voile.durable import sync
 from voile.errors import InputError
 from voile.sharing.store.directory import SQLDirectory
 from voile.sharing.store.log import SQLReportLog
@@ -263,21 +264,13 @@ def _create(path: Path, timeout: float) -> None:
                 os.link(unfinished, final)
         finally:
             unfinished.unlink(missing_ok=True)
-        _sync_folder(final.parent)
+        sync(final.parent)
     except OSError as error:
         msg = (
             f"{path}: a store cannot be made here ({error.strerror}); name a file in an existing "
             "folder of a local disk that you may write to"
         )
         raise InputError(msg) from None
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Self
 
+from voile.durable import new_private_folder
 from voile.errors import InputError
 from voile.sharing.ingest import Request
 from voile.sharing.platform import Outcome, Platform, Settings, Vault
@@ -48,20 +50,12 @@ class OwnTruck:
     @classmethod
     def create(cls, folder: Path) -> Self:
         """Draw the keys of a new truck; raises ``InputError`` where the folder is not empty."""
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            msg = f"{folder}: something is here already; name a new folder, or an empty one"
-            raise InputError(msg)
-        try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            msg = f"{folder}: it cannot be made ({error.strerror})"
-            raise InputError(msg) from None
-        vault = Vault.create(folder / _KEY)
-        store = SQLiteStore.open(folder / _STORE)
-        platform = Platform(store, store, vault)
-        company, _ = platform.open_company("this truck")
-        platform.add_truck(company)
-        platform.close()
+        with new_private_folder(folder) as unfinished:
+            vault = Vault.create(unfinished / _KEY)
+            store = SQLiteStore.open(unfinished / _STORE)
+            with closing(Platform(store, store, vault)) as platform:
+                company, _ = platform.open_company("this truck")
+                platform.add_truck(company)
         return cls(folder)
 
     @property

@@ -1,0 +1,63 @@
+"""Files and folders that are whole after a crash, or not there.
+
+What is written is flushed to the disk before it gets its name, and then the folder that holds the
+name is.  Errors of the disk are ``OSError`` and name no content.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from voile.errors import InputError
+
+__all__ = ["new_private_folder", "sync", "write_text"]
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's content, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_text(path: Path, text: str, *, private: bool = False) -> None:
+    """Write a file, in UTF-8, and flush it; ``private``: a new one is for its owner alone."""
+    mode = 0o600 if private else 0o666
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def new_private_folder(folder: Path) -> Iterator[Path]:
+    """A hidden folder for its owner alone, which gets its name at the end, or is removed.
+
+    Raises ``InputError`` where something is there already, other than an empty folder, and where
+    the folder cannot be made or filled.
+    """
+    unfinished: Path | None = None
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            msg = f"{folder}: something is here already; name a new folder, or an empty one"
+            raise InputError(msg)
+        parent = folder.resolve().parent
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
+        yield unfinished
+        sync(unfinished)
+        unfinished.rename(folder)
+        sync(parent)
+    except OSError as error:
+        msg = f"{folder}: it cannot be made ({error.strerror or 'input or output error'})"
+        raise InputError(msg) from None
+    finally:
+        if unfinished is not None:
+            shutil.rmtree(unfinished, ignore_errors=True)
