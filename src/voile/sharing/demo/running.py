@@ -6,6 +6,7 @@ others are phones in the format of OsmAnd.
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import signal
 import socket
@@ -52,6 +53,18 @@ class Pace:
     slot_seconds: int = 5
     faster: float = 4.0
     """Than the drives were: a truck of 30 km/h goes at 120."""
+
+    @property
+    def terms(self) -> dict[str, Any]:
+        """Settings of the platform, and of the truck with keys of its own."""
+        return {
+            "slot_seconds": self.slot_seconds,
+            "displacements": [60, 150, 400],
+            "near": [700, 2000],
+            "room": 10,
+            # Trucks that go faster arrive faster: what the page is told of speeds goes with it.
+            "speeds_kmh": [round(speed * self.faster, 1) for speed in (12.0, 22.0, 32.0)],
+        }
 
 
 @dataclass(frozen=True)
@@ -181,13 +194,11 @@ class Demonstration:
     def _set_up(self) -> str:
         """Make the folder of the service, and a company; its token."""
         create(self._folder)
-        # Trucks that go faster arrive faster: what the page is told of speeds goes with it.
-        speeds = [round(speed * self._pace.faster, 1) for speed in (12.0, 22.0, 32.0)]
+        # Numbers and lists of them are written alike in JSON and TOML.
+        terms = "".join(f"{name} = {json.dumps(term)}\n" for name, term in self._pace.terms.items())
         (self._folder / "share.toml").write_text(
             f'[service]\naddress = "http://127.0.0.1:{self._port}"\nport = {self._port}\n\n'
-            f"[platform]\nslot_seconds = {self._pace.slot_seconds}\n"
-            "displacements = [60, 150, 400]\nnear = [700, 2000]\nroom = 10\n"
-            f"speeds_kmh = {speeds}\n",
+            f"[platform]\n{terms}",
             encoding="utf-8",
         )
         (self._folder / "roads.json").write_bytes(self._map)
@@ -317,10 +328,7 @@ class _OwnKeys:
         drive: Drive,
     ) -> Self:
         OwnTruck.create(folder).close()
-        settings = Settings(
-            slot_seconds=pace.slot_seconds, displacements=(60, 150, 400), near=(700, 2000), room=10
-        )
-        truck = OwnTruck(folder, settings)
+        truck = OwnTruck(folder, Settings.from_document(pace.terms))
         truck.load(parcel, *parties.signers, drive.end)
         card = {"card": to_base64url(truck.card)}
         token = _answer(company.post("/api/v1/trucks", json=card))["token"]

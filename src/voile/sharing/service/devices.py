@@ -12,7 +12,7 @@ from voile.sharing.service.problems import ProblemError, documented
 
 __all__ = ["router", "taken", "token_of"]
 
-_READ = ("x-limit-u", "x-limit-d")
+_READ = frozenset({b"content-type", b"x-limit-u", b"x-limit-d"})
 _ASK = {"www-authenticate": 'Bearer realm="voile", Basic realm="voile"'}
 
 
@@ -131,12 +131,16 @@ def token_of(request: Request) -> str:
 
 async def taken(request: Request, token: str) -> Response:
     """What a tracker is answered; raises what ``Desk.receive`` does."""
-    headers = request.headers
+    headers = {
+        name.decode("latin-1"): value.decode("latin-1")
+        for name, value in request.scope["headers"]
+        if name in _READ
+    }
     message = ingest.Request(
-        headers.get("content-type"),
+        headers.pop("content-type", None),
         request.scope["query_string"].decode("latin-1"),
         await request.body(),
-        {name: headers[name] for name in _READ if name in headers},
+        headers,
     )
     receipt = await desk_of(request).receive(request, token, message)
     return Response(receipt.body, media_type=receipt.content_type)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -12,6 +11,7 @@ from voile.sharing.platform import AccessError, Platform
 from voile.sharing.protocol import Reason
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service import models
+from voile.sharing.service.awaiting import outcome_of
 from voile.sharing.service.company import COMPANY, TruckPath
 from voile.sharing.service.desk import Token, desk_of
 from voile.sharing.service.problems import ProblemError, documented, outcome_problem
@@ -106,7 +106,7 @@ async def publish(request: Request, response: Response, token: TruckToken) -> mo
     message, desk = await _message(request), desk_of(request)
     platform = desk.platform
     truck: Truck = await desk.ask(request, "truck", token, lambda: platform.truck_of(token))
-    outcome = await asyncio.shield(asyncio.wrap_future(platform.publish(truck, message)))
+    outcome = await outcome_of(platform.publish(truck, message))
     problem = outcome_problem(outcome)
     if problem is not None:
         raise problem

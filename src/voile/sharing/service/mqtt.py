@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 from voile.errors import InputError
 from voile.sharing.ingest import LIVE, IngestError, decode_owntracks_mqtt, device_of_topic
 from voile.sharing.platform import BusyError
+from voile.sharing.service.awaiting import outcome_of
 from voile.sharing.service.broker import Broker
 from voile.sharing.service.desk import Desk
 from voile.sharing.service.limits import Meter
@@ -154,7 +155,7 @@ class _Intake:
             try:
                 answer = self._desk.platform.receive_vouched(company, device, decode)
                 # Shielded: the platform sets the result of what it has begun.
-                await asyncio.shield(asyncio.wrap_future(answer))
+                await outcome_of(answer)
             except (BusyError, StoreError) as error:
                 self._notices.say(str(error))
                 await asyncio.sleep(_wait(failed))
