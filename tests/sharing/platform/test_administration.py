@@ -44,6 +44,41 @@ def test_tokens_open_their_own_door_alone(scene):
         assert wrong == {"link-unknown" if door == platform.link_of else "token-refused"}
 
 
+def test_a_lost_token_is_replaced(scene):
+    """A company's new token opens its door, the old ones do not; its trucks stay."""
+    company, lost = scene.platform.open_company("Post")
+    truck, _ = scene.truck(company)
+    again, token = scene.platform.renew_company(company.company)
+    assert again == company == scene.platform.company_of(token)
+    assert refusal(scene.platform.company_of, lost) == "token-refused"
+    assert [one.truck for one in scene.platform.trucks(again)] == [truck.truck]
+    scene.platform.close_company(company.company)
+    assert refusal(scene.platform.company_of, token) == "token-refused"
+    for number, said in ((company.company, "was closed"), ("zzz", "there is no company zzz")):
+        with pytest.raises(InputError, match=said):
+            scene.platform.renew_company(number)
+
+
+def test_the_operator_sees_who_is_let_in(scene):
+    """Companies with how many trucks drive for them, and auditors with their open tokens."""
+    first, second = scene.company("First"), scene.company("Second")
+    for _ in range(3):
+        truck, _ = scene.truck(first)
+    scene.platform.retire_truck(first, truck.truck)
+    scene.platform.close_company(second.company)
+    closed = scene.store.company(second.company)
+    known = scene.platform.companies()
+    assert [(one.company, one.trucks) for one in known] == [(first, 2), (closed, 0)]
+    tokens = [scene.platform.open_auditor(name) for name in ("Ann", "Ben", "Ann")]
+    assert scene.platform.revoke_auditor(" Ann ") == 2
+    assert refusal(scene.platform.auditor_of, tokens[0]) == "token-refused"
+    assert refusal(scene.platform.auditor_of, tokens[2]) == "token-refused"
+    assert scene.platform.auditor_of(tokens[1]) == "Ben"
+    assert [(one.name, one.tokens) for one in scene.platform.auditors()] == [("Ann", 0), ("Ben", 1)]
+    with pytest.raises(InputError, match="no auditor called 'Ann' has an open token"):
+        scene.platform.revoke_auditor("Ann")
+
+
 def test_links_end(scene):
     """A link is refused once it is revoked or expired, and says which."""
     company = scene.company()

@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -33,7 +34,9 @@ def draft_of(truck: int, slots: int = 1, parcels: int = 0) -> Draft:
     secrets = TruckSecrets.draw(bytes([truck]) * 16, Randomness.seeded(2))
     times = [NOON + 300 * slot for slot in range(slots)]
     fixes = [(time, Fix("t", 52.01, 4.36, time + 1.5)) for time in times]
-    return Draft(Publisher.new(secrets), None, fixes, {DAY: aboard(parcels)})
+    return Draft(
+        Publisher.new(secrets), None, Randomness.seeded(truck), fixes, {DAY: aboard(parcels)}
+    )
 
 
 def essence(written):
@@ -115,7 +118,7 @@ def test_a_truck_goes_on_from_what_was_written_by_whomever(writer):
     publisher, state, reports = whole.publisher, None, []
     for fix in whole.fixes:
         forgetful = Writer(writer._vault, writer._settings)
-        one = forgetful.write(Draft(publisher, state, [fix], whole.aboard))
+        one = forgetful.write(Draft(publisher, state, whole.randomness, [fix], whole.aboard))
         publisher, state = one.publisher, one.state
         reports += one.reports
     assert [one[:2] for one in reports] == [one[:2] for one in at_once.reports]
@@ -125,7 +128,7 @@ def test_a_truck_goes_on_from_what_was_written_by_whomever(writer):
 def test_what_cannot_be_written_is_refused_in_the_same_words(writer, beside):
     """An error beside is that of here, and stops neither its neighbours nor what follows."""
     unfit = draft_of(1, parcels=1)
-    full = Draft(unfit.publisher, None, unfit.fixes, {DAY: unfit.aboard[DAY] * 1_001})
+    full = replace(unfit, aboard={DAY: unfit.aboard[DAY] * 1_001})
     bad, good = beside.written([full, draft_of(2)])
     assert isinstance(bad, InputError)
     assert "room for 1000 parcels" in str(bad)

@@ -134,6 +134,10 @@ class Live:
             "time": self._time,
         }
 
+    def rekey(self, key: Key) -> None:
+        """Draw the noise of later reports by another key; the one before may be forgotten."""
+        self._key = key
+
     def epsilon(self, latitude: float, longitude: float) -> float:
         """Epsilon, per metre, that the next report will have if the truck is there."""
         return self._zones.epsilon((latitude, longitude), self._last)

@@ -58,7 +58,9 @@ class UnderWay:
         if not fixes:
             return None
         days = {day_of(slot) for slot, _ in fixes}
-        return Draft(self._publisher, self.state, fixes, {day: self._on(day) for day in days})
+        aboard = {day: self._on(day) for day in days}
+        drawn = self._ground.fresh("reports")
+        return Draft(self._publisher, self.state, drawn, fixes, aboard)
 
     def wrote(self, written: Written) -> None:
         """Go on after what a draft of this object has become."""

@@ -1,9 +1,10 @@
 """The key that seals what the platform must keep and nobody may read: a file of its own.
 
 Secrets of trucks, states of streams and destinations are stored as AES-256-GCM ciphertexts, each
-bound to what it is and whose.  Whoever has the database without this file reads none of them;
-whoever has both, and the reports, has the true positions of trucks that do not encrypt themselves.
-So keep the two apart in backups.
+bound to what it is and whose.  Whoever has the database without this file reads none of them.
+Whoever has both can publish as the trucks that do not encrypt themselves, sees where their parcels
+go, and, of each, with a link of a parcel, the true position of its last report (``writing``).  So
+keep the two apart in backups.
 """
 
 from __future__ import annotations

@@ -4,9 +4,14 @@ A ``Draft`` holds all that a truck's next reports depend on, a ``Writer`` makes 
 ``Written`` says from where the truck goes on.  So any thread and any process may write, one that
 dies loses nothing, and a draft that is written twice gives the same bytes.
 
-The true position exists in a draft and nowhere else.  What a parcel's parties may see is decided by
-the near position that was just perturbed, never by the true one: so it follows from what is private
-already, and costs nothing.
+The true position exists in a draft and nowhere else.  All that is random about a report (the noise
+of its positions, its ephemeral key, its dummies) comes from entropy of the draft, which is kept
+nowhere.  So whoever gets hold of a state, and of the key that seals it, learns the true position of
+the last report from the one that was published, and of those around it only what correlated noise
+tells, some ``tau`` either way.
+
+What a parcel's parties may see is decided by the near position that was just perturbed, never by
+the true one: so it follows from what is private already, and costs nothing.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from voile.geodesy import metres_between
+from voile.randomness import Randomness
 from voile.sharing.ingest import Fix
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
@@ -65,6 +71,8 @@ class Draft:
     publisher: Publisher = field(repr=False)
     state: bytes | None = field(repr=False)
     """Of the truck's stream of positions; None before its first report."""
+    randomness: Randomness
+    """For these reports and nothing else."""
     fixes: Sequence[tuple[int, Fix]] = field(repr=False)
     """Slots, ascending, and the true position of each."""
     aboard: Mapping[int, Sequence[Aboard]]
@@ -104,7 +112,6 @@ class Writer:
 
         Raises ``InputError`` where a truck carries more parcels than a report has room for.
         """
-        randomness = self._vault.randomness("truck", draft.truck.hex())
         stream, context = self._stream(draft), stream_context(draft.truck)
         publisher, state, outcome = draft.publisher, draft.state, Outcome.KNOWN_SLOT
         reports: list[tuple[int, bytes, bytes]] = []
@@ -114,6 +121,8 @@ class Writer:
             if stream.time is not None and fix.time <= stream.time:
                 outcome = Outcome.SUPERSEDED
                 continue
+            drawn = draft.randomness.within(str(slot))
+            stream.rekey(drawn.key("positions"))
             try:
                 positions = stream.report(fix.latitude, fix.longitude, fix.time, slot)
             except BudgetSpentError:
@@ -121,7 +130,7 @@ class Writer:
                 continue
             carried = [self._carried(one, positions) for one in draft.aboard[day_of(slot)]]
             content = Content(positions, carried, self._settings.room)
-            publisher, message = publisher.publish(slot, content, randomness)
+            publisher, message = publisher.publish(slot, content, drawn)
             state = stream.state
             reports.append((slot, message, self._vault.seal(context, state)))
         if state is not None:
@@ -137,7 +146,7 @@ class Writer:
         settings = self._settings
         return PositionStream(
             settings.levels,
-            self._vault.randomness("truck", draft.truck.hex()).key("positions"),
+            draft.randomness.key("positions"),
             distance=settings.distance,
             delta=settings.delta,
             budget=settings.budget,

@@ -4,9 +4,9 @@ Guarantee: the reports of one day (UTC) together are mu-Gaussian-differentially 
 trajectories of the truck that are nowhere more than ``distance`` metres apart, with the mu that the
 stream adds up, whoever sees whichever levels.  Times of reports are not protected.
 
-The noise of a report is a function of the truck's key, the level and the report's slot.  A state
-that is lost, or older than the last report, therefore never makes one noise serve two positions;
-it makes the noise of later reports more independent, and dearer.
+The noise of a report is a function of the key, the level and the report's slot.  A state that is
+lost, or older than the last report, therefore never makes one noise serve two positions; it makes
+the noise of later reports more independent, and dearer.  The key may change between reports.
 
 The state is as secret as the key: with it and the published position goes the true one.
 """
@@ -60,6 +60,11 @@ class PositionStream:
         self._time: float | None = held.get("time")
         self._day: int = held.get("day", -1)
         self._spent: float = held.get("spent", 0.0)
+
+    def rekey(self, key: Key) -> None:
+        """Draw the noise of later reports by another key."""
+        for live in self._lives:
+            live.rekey(key)
 
     @property
     def state(self) -> bytes:

@@ -1,7 +1,7 @@
 """The folder that a service runs on.
 
     share.toml    what the operator chooses
-    vault.key     the key that seals secrets; whoever has it and the store reads positions
+    vault.key     the key that seals secrets: to be kept apart from copies of the store
     share.db      the store, where it is SQLite
     roads.json    the map of the page, where there is one (``voile share roads``)
     chain...      where reports go to a chain: see ``on_chain``
@@ -39,7 +39,8 @@ CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads
 
 _TABLES = ("service", "rates", "store", "platform", "mqtt", "chain")
 _TEMPLATE = """\
-# A sharing service of Voile. Lines with # show defaults.
+# A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store] and [mqtt],
+# which are off by default, examples.
 
 [service]
 # What people type: links begin with it. A proxy for TLS answers there and passes requests on.
@@ -59,18 +60,19 @@ address = "{address}"
 # displacements = [150, 600, 2400]   # metres by which the three positions are off on average
 # near = [2000, 10000]               # metres to the destination from which a nearer one is seen
 # tau = 120                          # seconds over which the noise is correlated
-# budget = 40                        # epsilon that a truck may spend in a day; none: unbounded
+# There is no budget by default: what reports cost is counted and never holds one back.
+# A budget is the most epsilon that a truck spends in a day (UTC), for these two:
 # distance = 100                     # metres between the trajectories that the budget is about
 # delta = 1e-5
 # room = 30                          # reports are padded as if a truck had so many parcels
 # speeds_kmh = [20, 35, 50]          # straight to a destination: 5 %, median, 95 %
-# region = [50.7, 3.3, 53.6, 7.2]    # south, west, north, east: finds swapped coordinates
+# There is no region by default. One, as [south, west, north, east], finds swapped coordinates.
 
 [rates]
 # [requests a second, most at once] for each token, and for wrong ones from one address
 # device   = [5, 300]
 # company  = [20, 200]
-# truck    = [2, 60]
+# truck    = [5, 300]
 # auditor  = [10, 100]
 # link     = [1, 60]
 # failures = [0.5, 30]
