@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import shutil
@@ -53,11 +54,13 @@ class Anvil:
     def __init__(self, folder: Path) -> None:
         self._program = program()
         self._folder = folder
+        self._state = folder / "state.json"
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self._port = free.getsockname()[1]
         self._process: subprocess.Popen[bytes] | None = None
-        self.chain: Web3Chain = connect(f"http://127.0.0.1:{self._port}", seconds=5)
+        self.url = f"http://127.0.0.1:{self._port}"
+        self.chain: Web3Chain = connect(self.url, seconds=5)
 
     def __enter__(self) -> Self:
         self.start()
@@ -69,7 +72,7 @@ class Anvil:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         options = ["--port", str(self._port), "--silent", "--hardfork", "prague"]
-        options += ["--state", str(self._folder / "state.json"), "--state-interval", "1"]
+        options += ["--state", str(self._state), "--state-interval", "1"]
         options += ["--preserve-historical-states"]
         self._process = subprocess.Popen([str(self._program), *options], cwd=self._folder)
         end = time.monotonic() + _SECONDS
@@ -82,9 +85,43 @@ class Anvil:
                 assert time.monotonic() < end, "the node does not answer"
                 time.sleep(0.05)
 
+    def wait_until_kept(self) -> None:
+        """Until it has written to its file what it knows now."""
+        written, last, end = 0, self._written(), time.monotonic() + _SECONDS
+        while written < 2:  # the first may have begun before
+            now = self._written()
+            written, last = written + (now != last), now
+            assert time.monotonic() < end, "the node does not write its state"
+            time.sleep(0.05)
+
     def kill(self) -> None:
-        """SIGKILL: it writes nothing more."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
-            self._process.wait()
-            self._process = None
+        """SIGKILL: it writes nothing more.
+
+        Not in the middle of writing, which it does in place: it would not begin on half a file.
+        """
+        if self._process is None:
+            return
+        end = time.monotonic() + _SECONDS
+        while not self._stopped_between_writes():
+            self._process.send_signal(signal.SIGCONT)
+            assert time.monotonic() < end, "the node does not end writing"
+            time.sleep(0.01)
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+        self._process = None
+
+    def _stopped_between_writes(self) -> bool:
+        self._process.send_signal(signal.SIGSTOP)
+        while not any(mark in self._standing() for mark in (") T ", ") Z ")):
+            time.sleep(0.001)
+        try:
+            json.loads(self._state.read_bytes() if self._state.exists() else b"{}")
+        except ValueError:
+            return False
+        return True
+
+    def _standing(self) -> str:
+        return Path(f"/proc/{self._process.pid}/stat").read_text()
+
+    def _written(self) -> int:
+        return self._state.stat().st_mtime_ns if self._state.exists() else 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sharing.chain.faults import away, losing
+from tests.sharing.chain.faults import Between, away, losing
 from tests.sharing.chain.scenes import QUICK, Stage, account
 from tests.sharing.store.contract import bare
 from tests.sharing.store.reports import Driver, all_reports, chain, number_of
@@ -102,6 +102,51 @@ def test_a_node_that_went_back_is_noticed(stage: Stage) -> None:
         assert on_chain(stage) == [entries[0].message]
         log.settle()
         assert all_reports(log, 1) == bare(entries)
+    assert on_chain(stage) == [entry.message for entry in entries]
+
+
+class Doubting(Between):
+    """The contract does not know the account of a report's truck, at some estimates."""
+
+    def __init__(self, stage: Stage, message: bytes) -> None:
+        super().__init__(stage.chain, lambda name, question: question())
+        self._message = message
+        self.doubts = 0
+
+    def estimate(self, sender: bytes, to: bytes | None, data: bytes) -> int:
+        if self.doubts and self._message in data:
+            self.doubts -= 1
+            raise RevertedError("unregistered")
+        return self._chain.estimate(sender, to, data)
+
+
+@pytest.mark.parametrize("by_append", [False, True])
+def test_reports_that_were_lost_go_in_their_order(stage: Stage, *, by_append: bool) -> None:
+    """While the contract does not take the first of them back, later ones of the truck wait.
+
+    Such as when a truck is registered again between two of its reports: were the later one to
+    land, the contract would never take the earlier one, which was acknowledged.
+    """
+    entries, foreign = chain(1, 4), chain(2, 2)
+    stage.account_of(number_of(2))
+    told: list[bytes] = []
+    between = Doubting(stage, entries[1].message)
+    with closing(broken(stage, between, unregistered=told.append)) as log:
+        log.append(entries[:1])
+        before = stage.chain.tester.take_snapshot()
+        log.append(entries[1:3])
+        stage.chain.tester.revert_to_snapshot(before)
+        stage.chain.mine(5)
+        between.doubts = 2  # a delivery looks twice before it sends
+        if by_append:
+            assert list(log.append(foreign[:1])) == [Appended.NEW]
+        else:
+            log.settle()
+        assert between.doubts == 0
+        assert set(told) == {TRUCK}
+        assert on_chain(stage) == [entries[0].message]
+        log.append(entries[3:])
+        assert log.refused() == []
     assert on_chain(stage) == [entry.message for entry in entries]
 
 
@@ -286,6 +331,16 @@ def test_rubbish_that_a_truck_publishes_is_no_report(stage: Stage) -> None:
             log.append(entries[:1])
         assert caught.value.reason == "replayed"
     assert on_chain(stage) == [rubbish]
+
+
+def test_a_mirror_is_its_owners_alone(stage: Stage, tmp_path: Path) -> None:
+    """Others may read neither the file nor what SQLite keeps beside it."""
+    with log_of(stage, mirror=tmp_path / "mirror") as log:
+        stage.account_of(TRUCK)
+        log.append(chain(1, 1))
+        files = sorted(tmp_path.iterdir())
+        assert [path.name for path in files] == ["mirror", "mirror-shm", "mirror-wal"]
+        assert {path.stat().st_mode & 0o777 for path in files} == {0o600}
 
 
 def test_a_mirror_serves_one_contract(stage: Stage, tmp_path: Path) -> None:

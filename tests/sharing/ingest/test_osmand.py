@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -120,3 +122,12 @@ def test_a_field_may_not_stand_in_query_and_form() -> None:
 def test_what_is_not_read_may_be_anything() -> None:
     """Cells and networks repeat; a valid position is one that says so."""
     assert decode(f"{AT}&valid=true&cell=204,8,1,2&cell=204,8,1,3&hdop=x").latitude == 51.9
+
+
+def test_whatever_counts_as_space_around_a_number_is_left_out() -> None:
+    """All that Python strips from a text, of which its ``float`` takes only a part."""
+    spaces = [chr(code) for code in range(0x110000) if chr(code).isspace()]
+    assert {"\x1c", "\x1f", "\x85", "\u2003"} <= set(spaces)
+    for space in map(quote, spaces):
+        fix = decode(f"id=truck-7&lat={space}51.9{space}&lon=4.4&timestamp={SENT}{space}")
+        assert (fix.latitude, fix.time) == (51.9, SENT)

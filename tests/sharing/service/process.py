@@ -39,11 +39,16 @@ class Process:
     folder: Path
     options: tuple[object, ...] = ("--port", 0)
     environment: dict[str, str] = field(default_factory=dict)
+    inside: tuple[object, ...] = ()
+    """A command that makes surroundings for the service, and becomes it."""
 
     def __post_init__(self) -> None:
         self._log = (self.folder.parent / f"{self.folder.name}.log").open("a+")
         self._process = subprocess.Popen(
-            [*_COMMAND, "serve", str(self.folder), *map(str, self.options), "--json"],
+            [
+                *map(str, self.inside),
+                *(*_COMMAND, "serve", str(self.folder), *map(str, self.options), "--json"),
+            ],
             stdout=subprocess.PIPE,
             stderr=self._log,
             text=True,
@@ -56,6 +61,11 @@ class Process:
                 break
         assert said, self.log
         self.port = json.loads(said)["port"]
+
+    @property
+    def number(self) -> int:
+        """That of the process."""
+        return self._process.pid
 
     @property
     def log(self) -> str:

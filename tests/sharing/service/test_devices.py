@@ -16,8 +16,11 @@ from tests.sharing.ingest.messages import (
     location,
     sentence,
 )
+from tests.sharing.scene import Scene
+from tests.sharing.service.server import serving
 from voile.sharing.ingest import REASONS, Fix
 from voile.sharing.ingest.fixes import KNOT
+from voile.sharing.platform import Settings
 from voile.sharing.service.problems import status_of
 
 FORM = "application/x-www-form-urlencoded"
@@ -208,7 +211,13 @@ BAD = {
     "not-a-number": {"data": {"id": "truck-7", "lat": "{0}", "lon": "4", "timestamp": "1"}},
     "field-missing": {"data": {"id": "truck-7", "lat": "52.0"}},
     "device-missing": {"data": {"lat": "52.0", "lon": "4", "timestamp": "1"}},
-    "time-too-old": {"data": {"id": "truck-7", "lat": "52", "lon": "4", "timestamp": "1"}},
+    "time-too-old": {
+        "content": as_gpx([Fix("truck-7", 52.0116, 4.3571, 0.0)]),
+        "headers": {"content-type": "application/gpx+xml"},
+    },
+    "time-in-the-future": {
+        "data": {"id": "truck-7", "lat": "52", "lon": "4", "timestamp": "9e10"},
+    },
     "too-many-fields": {"data": {f"field{n}": "1" for n in range(80)} | {"lat": "1", "lon": "1"}},
 }
 
@@ -234,6 +243,50 @@ def test_one_bad_position_does_not_hold_back_a_queue(service, http, company):
     assert service.scene.store.last(bytes.fromhex(truck)) is not None
 
 
+UNFIT = {
+    "time-too-old": {"timestamp": "1"},
+    "latitude-out-of-range": {"lat": "95", "lon": "170"},
+    "coordinates-swapped": {"lat": "95"},
+    "longitude-out-of-range": {"lon": "181"},
+    "position-at-origin": {"lat": "0", "lon": "0", "accuracy": ""},
+    "no-fix": {"valid": "false"},
+    "value-out-of-range": {"altitude": "1e9"},
+}
+
+
+@pytest.mark.parametrize("reason", UNFIT)
+def test_a_phone_goes_on_after_a_position_that_nobody_will_take(service, http, company, reason):
+    """Right token, hopeless position: 200 and the reason; then what waited behind it is taken."""
+    service.next_slot()
+    truck, token = company.truck()
+    good = query_of(fix_of(service))
+    queue, answers = [good | UNFIT[reason], good], []
+    while queue:  # as Traccar Client before 9: the oldest again until its status is below 400
+        answers.append(http.post(f"/ingest/{token}", params=queue[0]))
+        assert len(answers) <= 2, "the phone is stuck"
+        if answers[-1].status_code < 400:
+            queue.pop(0)
+    assert [one.text for one in answers] == [f"not taken: {reason}\n", ""]
+    assert service.scene.store.last(bytes.fromhex(truck)) is not None
+
+
+def test_owntracks_goes_on_too_and_gets_its_list(service, http, company):
+    """A position that is too old is answered with the empty list, and nothing is published."""
+    truck, token = company.truck("fleet/truck-7")
+    old = fix_of(service, "fleet/truck-7", back=8 * 86_400)
+    message = {**json.loads(as_owntracks(old)), "topic": "owntracks/fleet/truck-7"}
+    answer = http.post("/ingest", json=message, headers=basic(token))
+    assert (answer.status_code, answer.json()) == (200, [])
+    assert service.scene.store.last(bytes.fromhex(truck)) is None
+
+
+@pytest.mark.parametrize("reason", UNFIT)
+def test_a_wrong_token_learns_nothing_of_its_position(service, http, reason):
+    """Who has no token is refused for that, whatever the position is."""
+    query = query_of(fix_of(service)) | UNFIT[reason]
+    refused(http.post("/ingest/wrongtoken-wrongtoken", params=query), "token-refused")
+
+
 def test_iso_times_are_read(service, http, company):
     """A time in ISO 8601 is as good as a number."""
     service.next_slot()
@@ -241,3 +294,21 @@ def test_iso_times_are_read(service, http, company):
     moment = datetime.fromtimestamp(service.now, UTC).isoformat()
     query = {**query_of(fix_of(service)), "timestamp": moment}
     assert http.get(f"/ingest/{token}", params=query).status_code == 200
+
+
+def test_the_operator_hears_that_a_truck_has_spent_its_budget(tmp_path):
+    """The device is answered as ever, nothing is published, and the operator is told so, once."""
+    with serving(tmp_path, scene=Scene(tmp_path, Settings(budget=6.0))) as service:
+        with service.client() as http:
+            _, token = service.company(http).truck()
+            answers = []
+            while not service.told:
+                service.next_slot()
+                answers.append(service.send(http, token).status_code)
+            service.next_slot()
+            answers.append(service.send(http, token).status_code)
+        assert set(answers) == {200}
+        assert len(answers) > 2
+        (said,) = service.told
+        assert "budget" in said
+        assert len(list(service.scene.store.in_slots(0, 2**32 - 1, 100))) == len(answers) - 2

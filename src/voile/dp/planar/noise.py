@@ -138,6 +138,11 @@ class Live:
         """Draw the noise of later reports by another key; the one before may be forgotten."""
         self._key = key
 
+    @property
+    def next_number(self) -> int:
+        """The lowest number that the next report may have."""
+        return self._count
+
     def epsilon(self, latitude: float, longitude: float) -> float:
         """Epsilon, per metre, that the next report will have if the truck is there."""
         return self._zones.epsilon((latitude, longitude), self._last)

@@ -71,7 +71,7 @@ class ChainLog(ReportLog):
     memory, and then a crash leaves nothing to send again.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a log stands on
         self,
         chain: Chain,
         deployment: Deployment,
@@ -81,7 +81,9 @@ class ChainLog(ReportLog):
         mirror: Path | None = None,
         save_states: SaveStates | None = None,
         terms: Terms | None = None,
+        unregistered: Callable[[bytes], None] = lambda truck: None,
     ) -> None:
+        """``unregistered`` is told of a truck whose account the contract does not know."""
         if mode is Mode.ANCHOR:
             msg = "mode anchor is an AnchorLog, which has another log beside it"
             raise InputError(msg)
@@ -91,6 +93,7 @@ class ChainLog(ReportLog):
         self._call = Contract.store if mode is Mode.STORAGE else Contract.publish
         self._mirror = Mirror(mirror, deployment)
         self._save_states = save_states
+        self._unregistered = unregistered
         self._delivery = Delivery(chain, deployment.address, self._terms)
         self._follower = Follower(self._contract, self._mirror, self._found, self._keep)
         self._appending = Lock()
@@ -231,7 +234,12 @@ class ChainLog(ReportLog):
         if account is None:
             msg = f"there is no account to publish for truck {kept.truck.hex()}"
             raise InputError(msg)
-        return self._delivery.prepare(kept.key, account, self._call(kept.message))
+        try:
+            return self._delivery.prepare(kept.key, account, self._call(kept.message))
+        except RevertedError as error:
+            if error.reason == "unregistered":
+                self._unregistered(kept.truck)
+            raise
 
     def _begin(self, new: Sequence[Arrival]) -> None:
         """States first: they may be ahead of reports, and never behind."""
@@ -263,16 +271,22 @@ class ChainLog(ReportLog):
         self._follower.refresh()
         under_way = self._mirror.under_way()
         refused: dict[bytes, str] = {}
+        held: dict[bytes, str] = {}
         for one in under_way:
-            if one.key not in ready:
+            if one.truck not in held and one.key not in ready:
                 try:
                     ready[one.key] = self._prepared(one)
                 except RevertedError as error:
                     refused[one.key] = error.reason
+                    if error.reason not in _PAST:
+                        held[one.truck] = error.reason
                 except InputError:
-                    refused[one.key] = "no-account"
+                    held[one.truck] = "no-account"
+            if one.truck in held:
+                # It goes after those before it: the contract's slots only move forward.
+                refused[one.key] = held[one.truck]
         waiting = {one.key for one in under_way}
-        outgoing = [ready[one.key] for one in under_way if one.key in ready]
+        outgoing = [ready[one.key] for one in under_way if one.key not in refused]
         landed = [
             found
             for key in awaited - waiting

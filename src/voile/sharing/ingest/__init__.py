@@ -14,6 +14,7 @@ from voile.sharing.ingest.detecting import Request, decode, detect
 from voile.sharing.ingest.errors import REASONS, IngestError
 from voile.sharing.ingest.fixes import BACKFILL, LIVE, Fix, Region, Rules
 from voile.sharing.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
+from voile.sharing.ingest.passing import passed_over
 from voile.sharing.ingest.tokens import (
     DeviceToken,
     admit,
@@ -43,6 +44,7 @@ __all__ = [
     "detect",
     "device_of_topic",
     "issue",
+    "passed_over",
     "revoked",
     "token_hash",
     "token_in",

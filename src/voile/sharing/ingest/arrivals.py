@@ -98,5 +98,6 @@ def decoded(
             refused.append(Refusal(index, refusal.reason))
             first = first or refusal
     if first is not None and not fixes:
+        first.positions = len(refused)
         raise first
     return Decoded(form, tuple(fixes), tuple(refused))

@@ -61,6 +61,8 @@ class IngestError(InputError):
         """``advice`` says where, or what to do; it must not quote the message."""
         super().__init__(f"{REASONS[reason]}{': ' if advice else ''}{advice}")
         self.reason = reason
+        self.positions = 0
+        """How many positions were refused, where the message was one of positions."""
 
 
 def quietly(read: Callable[[], T], *errors: type[Exception]) -> T | None:

@@ -70,7 +70,7 @@ def decimal(value: object, name: str) -> float | None:
     if value is None:
         return None
     if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
-        number: float | None = float(value)
+        number: float | None = float(value.strip())  # which strips more than float does
     elif isinstance(value, int | float) and not isinstance(value, bool):
         number = quietly(lambda: float(value), OverflowError)
     else:

@@ -18,7 +18,7 @@ class Registrar(Protocol):
         """Raise ``AccessError`` where such a truck could not publish."""
 
     def changed(self) -> None:
-        """A truck was added or retired; returns at once."""
+        """A truck was added or retired, or a company closed; returns at once."""
 
     def settle(self) -> None:
         """Do what is left to be done, reports that wait included; raises ``StoreError``."""

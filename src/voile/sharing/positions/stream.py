@@ -92,7 +92,7 @@ class PositionStream:
     ) -> tuple[Position, ...]:
         """The positions of all levels to publish in a slot, for a true one at ``time``.
 
-        Raises ``BudgetSpentError``, and ``ValueError`` unless time and slots move forward.
+        Raises ``BudgetSpentError``, and ``ValueError`` unless time moves forward.
         """
         if self._time is not None and not time > self._time:
             msg = "the time of a position is not later than that of the one before it"
@@ -101,9 +101,11 @@ class PositionStream:
         if self._budget is not None and not self._fits(spent):
             msg = "the budget of the truck for this day is spent"
             raise BudgetSpentError(msg)
+        # A state may be ahead of the log, by a report that was never stored.
+        number = max(slot, self._lives[0].next_number)
         positions, place = [], (latitude, longitude)
         for live, epsilon in zip(self._lives, self._levels.epsilons, strict=True):
-            place = live.report(*place, time, number=slot)
+            place = live.report(*place, time, number=number)
             positions.append(Position(*place, int(time), epsilon))
         self._time, self._day, self._spent = time, day_of(slot), spent
         return tuple(positions)

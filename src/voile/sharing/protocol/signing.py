@@ -7,10 +7,12 @@ from functools import lru_cache
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from voile.errors import InputError
+from voile.sharing.protocol import group
 from voile.sharing.protocol.rejection import Reason, RejectedError
-from voile.sharing.protocol.wire import framed
+from voile.sharing.protocol.wire import checked_bytes, framed
 
-__all__ = ["SIGNATURE_BYTES", "check_signature", "sign", "verifying_key"]
+__all__ = ["SIGNATURE_BYTES", "check_signature", "check_verifying_key", "sign", "verifying_key"]
 
 SIGNATURE_BYTES = 64
 
@@ -29,6 +31,21 @@ def sign(seed: bytes, label: str, message: bytes) -> bytes:
 def _signer(seed: bytes) -> Ed25519PrivateKey:
     """Making one takes as long as signing; a platform signs for the same trucks all day."""
     return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+def check_verifying_key(name: str, key: bytes) -> None:
+    """Raise ``InputError`` unless a key is one that only its holder can sign by.
+
+    For a key of small order anybody makes signatures, of any message; and a key must have one
+    encoding, or two parties that are one would look like two.  Checks of signatures do not look at
+    that (RFC 8032, section 5.1.7, and OpenSSL): so the key is checked before it is kept.
+    """
+    checked_bytes(name, key, group.POINT_BYTES)
+    try:
+        group.check_point(key)
+    except RejectedError:
+        msg = f"{name} is none: not canonical, of small order, or not in the group of prime order"
+        raise InputError(msg) from None
 
 
 def check_signature(key: bytes, label: str, message: bytes, signature: bytes, what: str) -> None:

@@ -31,7 +31,12 @@ from voile.sharing.protocol.keys import (
     check_parcel_and_day,
 )
 from voile.sharing.protocol.rejection import Reason, RejectedError
-from voile.sharing.protocol.signing import SIGNATURE_BYTES, check_signature, sign
+from voile.sharing.protocol.signing import (
+    SIGNATURE_BYTES,
+    check_signature,
+    check_verifying_key,
+    sign,
+)
 from voile.sharing.protocol.suite import Suite, suite_named, suite_of_code
 from voile.sharing.protocol.wire import (
     TRUCK_BYTES,
@@ -132,7 +137,10 @@ class Submission:
 
 @dataclass(frozen=True)
 class Waybill:
-    """A parcel that the truck is to carry, and by which Ed25519 keys its parties sign."""
+    """A parcel that the truck is to carry, and by which Ed25519 keys its parties sign.
+
+    Raises ``InputError`` for keys that anybody could sign by.
+    """
 
     parcel: bytes
     sender: bytes
@@ -141,7 +149,7 @@ class Waybill:
     def __post_init__(self) -> None:
         check_parcel_and_day(self.parcel, 0)
         for name, key in (("sender", self.sender), ("receiver", self.receiver)):
-            checked_bytes(f"the {name}'s verifying key", key, 32)
+            check_verifying_key(f"the {name}'s verifying key", key)
         if self.sender == self.receiver:
             msg = "sender and receiver must sign by two keys, or one of them agrees with itself"
             raise InputError(msg)

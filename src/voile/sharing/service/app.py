@@ -60,7 +60,7 @@ def application(
     know of, in sentences that hold nothing of any request.
     """
     chosen, notices = options or Options(), Notices(tell)
-    desk = Desk(platform, chosen)
+    desk = Desk(platform, chosen, notices.say)
     app = _described(notices, lambda app: _running(desk, notices, broker))
     app.state.desk = desk
     app.state.feeds = Feeds(desk)

@@ -20,7 +20,8 @@ from fastapi.security.base import SecurityBase
 
 from voile.sharing import ingest
 from voile.sharing.ingest import IngestError, token_hash
-from voile.sharing.platform import AccessError, Platform, Receipt
+from voile.sharing.platform import AccessError, Outcome, Platform, Receipt
+from voile.sharing.service.awaiting import outcome_of
 from voile.sharing.service.limits import Meter, network_of
 from voile.sharing.service.options import Options
 from voile.sharing.service.problems import ProblemError
@@ -30,6 +31,10 @@ __all__ = ["Desk", "Token", "desk_of"]
 T = TypeVar("T")
 
 _THREADS = 16
+_BUDGET_SPENT = (
+    "a truck has spent its budget of this day (UTC), and publishes no more until it is over: see "
+    "budget under [platform] in share.toml"
+)
 _OPENS_NOTHING = ("token-refused", "link-unknown")
 
 
@@ -52,9 +57,13 @@ class Token(SecurityBase):
 class Desk:
     """Lets callers in, and does what they ask in a thread.  Of one event loop."""
 
-    def __init__(self, platform: Platform, options: Options) -> None:
+    def __init__(
+        self, platform: Platform, options: Options, say: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """``say`` tells the operator something."""
         self.platform = platform
         self.options = options
+        self._say = say
         self.closing = asyncio.Event()
         """Set when the service ends: feeds end then."""
         self._threads = CapacityLimiter(_THREADS)
@@ -101,13 +110,25 @@ class Desk:
             _refuse(self._failures.wait(network_of(host)))
 
     async def receive(self, request: Request, token: str, message: ingest.Request) -> Receipt:
-        """What the platform makes of a device's message, when it is durable."""
+        """What the platform makes of a device's message, when it is durable.
+
+        Positions that will never be taken are passed over: see ``ingest.passed_over``.
+        """
         self.count("device", token)
         try:
-            return await asyncio.shield(asyncio.wrap_future(self.platform.receive(token, message)))
+            return self.told(await outcome_of(self.platform.receive(token, message)))
         except IngestError as error:
             self.refused(request, error.reason)
-            raise
+            reply = ingest.passed_over(error, message)
+            if reply is None:
+                raise
+            return Receipt(Outcome.NOTHING, *reply, error.positions)
+
+    def told(self, receipt: Receipt) -> Receipt:
+        """The same; the operator hears what devices do not: that trucks have stopped publishing."""
+        if receipt.outcome is Outcome.BUDGET_SPENT:
+            self._say(_BUDGET_SPENT)
+        return receipt
 
 
 def _refuse(wait: float) -> None:

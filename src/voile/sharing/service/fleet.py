@@ -2,7 +2,8 @@
 
 Each truck sends from an account of its own, whose key is derived from the vault and stored nowhere.
 A truck is registered soon after it was added: until then its reports, and nobody else's, are
-refused for now (``RevertedError``, ``unregistered``).
+refused for now (``RevertedError``, ``unregistered``).  When it is retired, or its company closed,
+the contract is told so too: as soon as the node answers, and whoever did it in whichever process.
 
 In modes ``log`` and ``storage`` no truck may hold its keys itself: the contract takes a report from
 the truck's account alone, whose key is the platform's.  In mode ``anchor`` the operator's account
@@ -13,11 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from threading import Lock
+from threading import Lock, get_ident
 from time import monotonic
 
 from voile.sharing.chain import (
     AnchorLog,
+    Block,
     Chain,
     ChainLog,
     Deployment,
@@ -34,7 +36,7 @@ from voile.sharing.platform import AccessError, Registrar, Vault
 from voile.sharing.service.chain_options import ChainOptions
 from voile.sharing.store import Directory, StoreError, Truck
 
-__all__ = ["Fleet", "Side"]
+__all__ = ["Fleet", "Side", "ended"]
 
 _FILL_SECONDS = 300.0
 """Between two looks at what trucks have."""
@@ -55,6 +57,14 @@ class Side:
         return Registry(self.node, self.deployment, self.operator, self.options.terms)
 
 
+def ended(directory: Directory, trucks: Sequence[Truck]) -> frozenset[bytes]:
+    """Numbers of those trucks that are retired, or whose company is closed."""
+    closed = {one.company for one in directory.companies() if one.closed is not None}
+    return frozenset(
+        one.truck for one in trucks if one.retired is not None or one.company in closed
+    )
+
+
 class Fleet(Registrar):
     """The trucks of a directory on a chain; may be shared by threads."""
 
@@ -68,8 +78,11 @@ class Fleet(Registrar):
         self._accounts: dict[bytes, Signer] = {}
         self._registered: set[bytes] = set()
         self._retired: set[bytes] = set()
+        self._told: set[tuple[bytes, int, str]] = set()
         self._filled = float("-inf")
+        self._settled_at: Block | None = None
         self._settling = Lock()
+        self._settler: int | None = None
         self._wake: Callable[[], None] = lambda: None
         self.turn = Lock()
         """Held by whoever sends from the operator's account."""
@@ -90,17 +103,28 @@ class Fleet(Registrar):
         """
         if truck not in self._registered:
             held = self._directory.truck(truck)
-            if held is not None and held.retired is None:
+            if held is not None and not ended(self._directory, [held]):
                 self.check(own_keys=held.secrets is None)
             contract = self._registry.contract
             registration = contract.registration(truck)
             own = registration is not None and registration.account == self.address(truck)
             if not own or not contract.is_registered(truck):
-                self._wake()
+                self._ask_to_settle()
                 reason = "unregistered"
                 raise RevertedError(reason, f"truck {truck.hex()}")
             self._registered.add(truck)
         return self._derived(truck)
+
+    def lost(self, truck: bytes) -> None:
+        """The contract does not know the account of a truck, for ``ChainLog``."""
+        if truck in self._registered:
+            self._registered.discard(truck)
+            self._ask_to_settle()
+
+    def _ask_to_settle(self) -> None:
+        """Where that is what is being done it cannot help; the next turn comes by itself."""
+        if get_ident() != self._settler:
+            self._wake()
 
     # As a registrar
 
@@ -131,30 +155,67 @@ class Fleet(Registrar):
     def settle(self) -> None:
         """Register and retire trucks, fill their accounts, send what waits.
 
-        Raises ``ChainError``, and ``RevertedError`` where a truck cannot be registered, after it
-        has done what could be done for the others.
+        Raises ``ChainError``, ``RevertedError`` where a truck cannot be registered, and
+        ``StoreError`` where the contract has refused what was taken, after it has done what could
+        be done for the others.
         """
         with self._settling:
+            self._settler = get_ident()
             try:
+                self._look_back()
                 troubles = self._know_all(self._directory.trucks())
+                self._settled_at = self._confirmed()
             finally:
-                if self._log is not None:
-                    self._log.settle()
+                try:
+                    if self._log is not None:
+                        self._log.settle()
+                finally:
+                    self._settler = None
+        troubles += self._overtaken()
         if troubles:
             raise troubles[0]
 
+    def _overtaken(self) -> list[StoreError]:
+        """Reports that were taken and will never be on the chain, each told once."""
+        refused = self._log.refused() if isinstance(self._log, ChainLog) else ()
+        new = [one for one in refused if one not in self._told]
+        self._told.update(new)
+        if not new:
+            return []
+        truck, slot, reason = new[0]
+        more = f", and {len(new) - 1} more" if len(new) > 1 else ""
+        msg = (
+            f"the contract has refused a report that was taken, of truck {truck.hex()} in slot "
+            f"{slot} ({reason}){more}: does another process publish for the same trucks?"
+        )
+        return [StoreError(msg)]
+
+    def _look_back(self) -> None:
+        """Ask for all trucks again where the chain has lost blocks in which they became known."""
+        at = self._settled_at
+        if at is not None and self._side.node.block(at.number) != at:
+            self._registered.clear()
+            self._retired.clear()
+            self._filled = float("-inf")
+
+    def _confirmed(self) -> Block | None:
+        """The newest block in which what was waited for can be."""
+        newest = self._side.node.head().number
+        return self._side.node.block(max(newest - self._side.options.confirmations + 1, 0))
+
     def _know_all(self, trucks: Sequence[Truck]) -> list[StoreError]:
         """Why some trucks could not be made known; raises ``ChainError`` where none could."""
+        over = ended(self._directory, trucks)
         known = self._registered | self._retired
         is_time = self._sends and monotonic() - self._filled >= _FILL_SECONDS
         troubles: list[StoreError] = []
         for one in trucks:
             try:
-                if one.retired is not None and one.truck not in self._retired:
+                if one.truck in over:
                     self._retire(one.truck)
-                elif one.retired is None and one.truck not in known:
+                elif one.truck not in known:
                     self._register(one)
-                elif one.retired is None and is_time:
+                elif is_time:
                     self._fill(one.truck)
             except RevertedError as error:
                 troubles.append(RevertedError(error.reason, f"truck {one.truck.hex()}"))
@@ -176,7 +237,9 @@ class Fleet(Registrar):
             self._fill(truck.truck)
 
     def _retire(self, truck: bytes) -> None:
-        """Nothing is sent for a truck that was never registered."""
+        """Once; nothing is sent for a truck that was never registered."""
+        if truck in self._retired:
+            return
         if self._registry.contract.registration(truck) is not None:
             with self.turn:
                 self._registry.retire(truck)

@@ -154,8 +154,7 @@ class _Intake:
         while True:
             try:
                 answer = self._desk.platform.receive_vouched(company, device, decode)
-                # Shielded: the platform sets the result of what it has begun.
-                await outcome_of(answer)
+                self._desk.told(await outcome_of(answer))
             except (BusyError, StoreError) as error:
                 self._notices.say(str(error))
                 await asyncio.sleep(_wait(failed))

@@ -27,7 +27,7 @@ class Notices:
         self._lock = Lock()
 
     def say(self, message: str) -> None:
-        """Tell something."""
+        """Tell something; where that cannot be written, the next time is the first."""
         with self._lock:
             now = self._clock()
             if now - self._said.get(message, -_QUIET_SECONDS) < _QUIET_SECONDS:
@@ -35,7 +35,12 @@ class Notices:
             if len(self._said) >= _MOST_KINDS:
                 self._said.clear()
             self._said[message] = now
-        self._tell(message)
+        try:
+            self._tell(message)
+        except OSError:
+            # The log has no room, or its reader is gone: callers are answered all the same.
+            with self._lock:
+                self._said.pop(message, None)
 
     def fault(self, error: BaseException) -> None:
         """Tell of an exception that nobody expected: its kind and its place alone."""

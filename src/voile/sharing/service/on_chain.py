@@ -29,7 +29,7 @@ from voile.sharing.chain import (
 from voile.sharing.platform import Vault
 from voile.sharing.platform.key_file import read_key
 from voile.sharing.service.chain_options import ChainOptions
-from voile.sharing.service.fleet import Fleet, Side
+from voile.sharing.service.fleet import Fleet, Side, ended
 
 __all__ = ["JOURNAL", "KEY", "MIRROR", "check_place", "open_on_chain", "operator_of", "side_of"]
 
@@ -61,8 +61,9 @@ def check_place(folder: Path, options: ChainOptions | None, store: Any) -> None:
         )
         raise InputError(msg)
     if chained and not mirror.exists():
-        kept = (store.last(one.truck) for one in store.trucks() if one.retired is None)
-        if any(one is not None for one in kept):
+        trucks = store.trucks()
+        under_way = {one.truck for one in trucks} - ended(store, trucks)
+        if any(store.last(truck) is not None for truck in under_way):
             msg = (
                 "the store holds reports of trucks, whose chains of records cannot move: retire "
                 'these trucks and add them anew, or choose mode = "anchor" in [chain]'
@@ -114,6 +115,7 @@ def open_on_chain(
             mirror=mirror,
             save_states=store.save_states,
             terms=options.terms,
+            unregistered=fleet.lost,
         )
     fleet.serve(log)
     return log, fleet

@@ -9,7 +9,7 @@ from pathlib import Path
 from voile.errors import InputError
 from voile.sharing.chain import address_of
 from voile.sharing.platform import Vault
-from voile.sharing.service.fleet import Side
+from voile.sharing.service.fleet import Side, ended
 from voile.sharing.service.folder import KEY, Configuration, open_store
 from voile.sharing.service.on_chain import check_place, open_on_chain, side_of
 
@@ -26,7 +26,7 @@ class TruckStanding:
     account: str
     registered: bool
     retired: bool
-    """In the directory."""
+    """In the directory: it, or with its company."""
     ether: float
 
 
@@ -65,15 +65,17 @@ def standing(folder: Path) -> Standing:
         check_place(folder, side.options, store)
         log, fleet = open_on_chain(folder, side.options, store, Vault.open(folder / KEY))
         with closing(log):
+            known = store.trucks()
+            over = ended(store, known)
             trucks = tuple(
                 TruckStanding(
                     one.truck.hex(),
                     f"0x{fleet.address(one.truck).hex()}",
                     contract.is_registered(one.truck),
-                    one.retired is not None,
+                    one.truck in over,
                     node.balance(fleet.address(one.truck)) / _WEI,
                 )
-                for one in store.trucks()
+                for one in known
             )
             seen = log.seen()
             return Standing(

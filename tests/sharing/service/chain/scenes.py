@@ -1,0 +1,63 @@
+"""Platforms whose reports go to a chain."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from tests.sharing.scene import Clock, Scene
+from voile.sharing.chain import Deployment
+from voile.sharing.platform import Platform, Vault
+from voile.sharing.service import on_chain
+from voile.sharing.service.chain_options import ChainOptions
+from voile.sharing.store import SQLiteStore
+
+__all__ = ["MODES", "URL", "OnChain", "Served"]
+
+MODES = ["log", "storage", "anchor"]
+URL = "http://127.0.0.1:1"
+"""Where nobody answers."""
+
+
+class OnChain(Scene):
+    """The scene, over a contract that outlives it."""
+
+    def __init__(self, folder: Path, options: ChainOptions, clock: Clock | None = None) -> None:
+        self.options = options
+        super().__init__(folder, clock=clock or Clock())
+
+    def __post_init__(self) -> None:
+        """As the scene, with another log, and never with the same randomness twice."""
+        self.vault = vault_of(self.folder)
+        self.store = SQLiteStore.open(self.folder / "share.db")
+        given = self.folder, self.options, self.store, self.vault
+        self.log, self.fleet = on_chain.open_on_chain(*given)
+        self.platform = Platform(
+            self.store,
+            self.log,
+            self.vault,
+            self.settings,
+            clock=self.clock,
+            registrar=self.fleet,
+        )
+
+    def reopened(self) -> OnChain:
+        self.platform.close()
+        return OnChain(self.folder, self.options, self.clock)
+
+    @property
+    def deployment(self) -> Deployment:
+        return self.options.deployment
+
+
+def vault_of(folder: Path) -> Vault:
+    key = folder / "vault.key"
+    return Vault.open(key) if key.exists() else Vault.create(key)
+
+
+class Served:
+    """What `serving` asks of a scene."""
+
+    def __init__(self, platform: Platform) -> None:
+        self.platform, self.settings = platform, platform.settings
+        self.clock = Clock(time.time())
