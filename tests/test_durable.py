@@ -7,7 +7,7 @@ import stat
 
 import pytest
 
-from voile.durable import new_private_folder, sync, write_text
+from voile.durable import new_private_file, new_private_folder, sync, write_text
 from voile.errors import InputError
 
 
@@ -43,6 +43,41 @@ def test_what_stands_there_is_never_replaced(tmp_path, place):
         filled(tmp_path / place)
     assert (tmp_path / "file").read_text() == "mine"
     assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_a_new_private_file_appears_whole(tmp_path):
+    """It has its text, is its owner's alone, and nothing else is left beside it."""
+    new_private_file(tmp_path / "file", "söme")
+    assert (tmp_path / "file").read_text("utf-8") == "söme"
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+    assert list(tmp_path.iterdir()) == [tmp_path / "file"]
+
+
+def test_a_new_private_file_replaces_nothing(tmp_path):
+    """Files, folders and links that lead nowhere stay as they are, and no folder is made."""
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    before = set(tmp_path.iterdir())
+    for name in ("file", "folder", "link"):
+        with pytest.raises(InputError, match="something is here already"):
+            new_private_file(tmp_path / name, "x")
+    with pytest.raises(InputError, match="cannot be made"):
+        new_private_file(tmp_path / "far" / "off", "x")
+    assert set(tmp_path.iterdir()) == before
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_private_file_that_cannot_be_finished_leaves_nothing(tmp_path, monkeypatch):
+    """A disk that fails before the file has its name leaves neither it nor a part of it."""
+
+    def full(*_):
+        raise OSError(28, os.strerror(28))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="cannot be made"):
+        new_private_file(tmp_path / "file", "x")
+    assert not list(tmp_path.iterdir())
 
 
 def test_private_files_are_their_owners_alone(tmp_path):

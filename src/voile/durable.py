@@ -15,7 +15,7 @@ from pathlib import Path
 
 from voile.errors import InputError
 
-__all__ = ["new_private_folder", "sync", "write_text"]
+__all__ = ["new_private_file", "new_private_folder", "sync", "write_text"]
 
 
 def sync(path: Path) -> None:
@@ -35,6 +35,32 @@ def write_text(path: Path, text: str, *, private: bool = False) -> None:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+def new_private_file(path: Path, text: str) -> None:
+    """Write a file for its owner alone, in UTF-8, where there is none.
+
+    Raises ``InputError`` where something is there already, and where it cannot be made.
+    """
+    unfinished: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+        unfinished = Path(name)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.link(unfinished, path)  # which, unlike a change of name, never replaces
+    except FileExistsError:
+        msg = f"{path}: something is here already; name a new file"
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = f"{path}: it cannot be made ({error.strerror or 'input or output error'})"
+        raise InputError(msg) from None
+    finally:
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
+    sync(path.absolute().parent)
 
 
 @contextmanager

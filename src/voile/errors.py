@@ -19,6 +19,7 @@ Anything that is not a ``VoileError`` is a fault of Voile and exits with status 
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -35,6 +36,7 @@ __all__ = [
     "TableError",
     "VoileError",
     "nearest",
+    "place_in_toml",
     "place_of_fault",
 ]
 
@@ -83,6 +85,15 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """A hint such as ``; did you mean 'salary'?``, or nothing where no known name is near."""
     match = get_close_matches(name, list(known), n=1, cutoff=0.6)
     return f"; did you mean {match[0]!r}?" if match else ""
+
+
+def place_in_toml(error: ValueError) -> str:
+    """Where a document is not TOML: "line 3, column 7", or "end of document".
+
+    The other words of ``tomllib`` may quote the document, which may hold secrets.
+    """
+    found = re.search(r"\(at ([^()]*)\)$", str(error))
+    return found[1] if found else "a place that is not known"
 
 
 def place_of_fault(error: BaseException) -> str:

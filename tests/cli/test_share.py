@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import sqlite3
 import stat
@@ -10,10 +11,13 @@ import subprocess
 import sys
 import tomllib
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
-from voile.sharing.service.folder import Configuration, open_platform
+from voile.errors import InputError
+from voile.sharing.service.chain_options import ChainOptions
+from voile.sharing.service.folder import Configuration, alone, open_platform
 from voile.sharing.store.sqlite import SQLiteStore
 
 
@@ -47,16 +51,9 @@ def test_the_defaults_that_are_shown_are_the_defaults(folder):
     Except for the broker, which there is or is not.
     """
     whole, _, _ = (folder / "share.toml").read_text().partition("# OwnTracks by MQTT")
-    lines = whole.splitlines()
-    without = ("url =", "budget =", "region =")
-    shown = [
-        line.removeprefix("# ")
-        if (line.startswith("# ") and " = [" in line) or "= " in line
-        else line
-        for line in lines
-        if not any(name in line for name in without)
-    ]
-    text = "\n".join(line for line in shown if not line.startswith("# "))
+    without = ("url", "budget", "region")
+    shown = [re.sub(r"^# (\w+ *= )", r"\1", line) for line in whole.splitlines()]
+    text = "\n".join(line for line in shown if line.partition(" ")[0] not in without)
     assert len(tomllib.loads(text)["platform"]) == 8
     before = Configuration.read(folder)
     (folder / "share.toml").write_text(text)
@@ -94,7 +91,86 @@ def test_a_company_is_closed(desk, folder):
             platform.company_of(made["token"])
     finally:
         platform.close()
-    assert desk.run("share", "close", folder, "0" * 32).status == 2
+    for number in ("zzz", "0" * 32):
+        assert f"there is no company {number}" in desk.fails(2, "share", "close", folder, number)
+
+
+def test_a_companys_name_is_taken_while_it_is_open(desk, folder):
+    """A second company of an open one's name is refused with what to do; of a closed one not."""
+    number = desk.run("share", "company", folder, "Post", "--json").document["company"]
+    message = desk.fails(2, "share", "company", folder, " Post ")
+    assert number in message
+    assert "voile share token" in message
+    assert desk.run("share", "close", folder, number).status == 0
+    assert desk.run("share", "company", folder, "Post").status == 0
+
+
+def test_a_lost_token_is_replaced(desk, folder):
+    """The new token is all of standard output and opens the door; the old one does not."""
+    lost = desk.run("share", "company", folder, "Post", "--json").document
+    token = desk.run("share", "token", folder, lost["company"]).stdout.strip()
+    again = desk.run("share", "token", folder, lost["company"], "--json").document
+    assert again == {**lost, "token": again["token"]}
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        assert platform.company_of(again["token"]).company == lost["company"]
+        for old in (lost["token"], token):
+            with pytest.raises(InputError, match="does not open this door"):
+                platform.company_of(old)
+    finally:
+        platform.close()
+    assert "there is no company zzz" in desk.fails(2, "share", "token", folder, "zzz")
+    assert desk.run("share", "close", folder, lost["company"]).status == 0
+    assert "was closed" in desk.fails(2, "share", "token", folder, lost["company"])
+
+
+def test_the_operator_sees_who_is_let_in(desk, folder):
+    """The list holds companies, open or closed, with their trucks, and auditors; no token."""
+    assert desk.run("share", "list", folder, "--json").document == {"companies": [], "auditors": []}
+    assert desk.run("share", "list", folder).status == 0
+    first, second = (
+        desk.run("share", "company", folder, name, "--json").document for name in ("Post", "Van")
+    )
+    auditor = desk.run("share", "auditor", folder, "Chamber", "--json").document
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        platform.add_truck(platform.company_of(first["token"]))
+    finally:
+        platform.close()
+    assert desk.run("share", "close", folder, second["company"]).status == 0
+    listed, shown = (desk.run("share", "list", folder, *more) for more in (["--json"], []))
+    companies = listed.document["companies"]
+    assert [(one["company"], one["name"], one["trucks"]) for one in companies] == [
+        (first["company"], "Post", 1),
+        (second["company"], "Van", 0),
+    ]
+    assert [one["closed"] is None for one in companies] == [True, False]
+    [known] = listed.document["auditors"]
+    assert (known["name"], known["tokens"]) == ("Chamber", 1)
+    for done in (listed, shown):
+        assert all(text in done.stdout for text in (first["company"], "Post", "Van", "Chamber"))
+        for one in (first, second, auditor):
+            assert one["token"] not in done.stdout + done.stderr
+
+
+def test_an_auditor_is_revoked(desk, folder):
+    """All tokens of the name are refused from then on; a name that has none open is an error."""
+    tokens = [
+        desk.run("share", "auditor", folder, "Chamber", "--json").document["token"]
+        for _ in range(2)
+    ]
+    revoked = desk.run("share", "auditor", folder, "Chamber", "--revoke", "--json").document
+    assert revoked == {"name": "Chamber", "revoked": 2}
+    platform = open_platform(folder, Configuration.read(folder))
+    try:
+        for token in tokens:
+            with pytest.raises(InputError, match="does not open this door"):
+                platform.auditor_of(token)
+    finally:
+        platform.close()
+    for name in ("Chamber", "Nobody"):
+        message = desk.fails(2, "share", "auditor", folder, name, "--revoke")
+        assert f"no auditor called '{name}'" in message
 
 
 def test_a_folder_with_something_in_it_is_left_alone(desk, folder):
@@ -144,6 +220,10 @@ def broken_configuration(folder):
     (folder / "share.toml").write_text("[platform\n")
 
 
+def broken_quotation(folder):
+    (folder / "share.toml").write_text('[store]\nurl = "postgresql://me:\\hunter2@host/x"\n')
+
+
 def broken_setting(folder):
     (folder / "share.toml").write_text("[platform]\nslot_second = 300\n")
 
@@ -165,7 +245,8 @@ def broken_roads(folder):
         (broken_store_missing, "restore it from a backup"),
         (broken_store_newer, "update Voile"),
         (broken_store_other, "not a store of Voile"),
-        (broken_configuration, "not TOML"),
+        (broken_configuration, "not TOML at line 1, column 10"),
+        (broken_quotation, "not TOML at line 2, column "),
         (broken_setting, "did you mean 'slot_seconds'"),
         (broken_table, "did you mean 'platform'"),
         (broken_roads, "voile share roads"),
@@ -177,6 +258,7 @@ def test_a_service_that_cannot_start_says_why(desk, folder, broken, said):
     message = desk.fails(2, "share", "serve", folder, "--port", "0")
     assert said in message
     assert str(folder) in message
+    assert "hunter2" not in message
 
 
 def test_the_key_of_another_store_is_noticed(desk, folder):
@@ -198,6 +280,63 @@ def test_a_port_in_use_is_named(desk, folder):
         message = desk.fails(2, "share", "serve", folder, "--port", port)
     assert f"port {port} of 127.0.0.1 is in use" in message
     assert "--port" in message
+
+
+def test_a_folder_is_served_once(desk, folder):
+    """A second service is refused while one runs, also on another port, and then may begin."""
+    with alone(folder, Configuration.read(folder)):
+        message = desk.fails(2, "share", "serve", folder, "--port", "0")
+        assert "a service runs on this folder already" in message
+        assert desk.run("share", "company", folder, "Post").status == 0
+    with alone(folder, Configuration.read(folder)):
+        pass
+
+
+def test_services_over_postgresql_may_be_several(folder):
+    """Only what one process must write is locked: SQLite, and the way to a chain."""
+    several = replace(Configuration.read(folder), database="postgresql:///x")
+    with alone(folder, several), alone(folder, several):
+        pass
+    chained = replace(several, chain=ChainOptions("embedded"))
+    with (
+        alone(folder, chained),
+        pytest.raises(InputError, match="already"),
+        alone(folder, chained),
+    ):
+        pass
+
+
+def test_a_database_that_is_away_is_said(desk, folder):
+    """Where PostgreSQL cannot be reached a service does not start, and no fault is told."""
+    (folder / "share.toml").write_text('[store]\nurl = "postgresql://x:hunter2@127.0.0.1:1/x"\n')
+    for command in (("serve", folder, "--port", "0"), ("company", folder, "Post")):
+        message = desk.fails(2, "share", *command)
+        assert "the database cannot be reached" in message
+        assert "hunter2" not in message
+
+
+def test_a_missing_driver_is_named_by_its_extra(desk, folder, monkeypatch):
+    """Without psycopg the message says what of Voile to install."""
+    (folder / "share.toml").write_text('[store]\nurl = "postgresql:///x"\n')
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    message = desk.fails(2, "share", "serve", folder, "--port", "0")
+    assert "pip install 'voile[postgres]'" in message
+
+
+def test_a_node_that_is_away_is_said(desk, folder):
+    """A command that needs the chain's node ends as all do that cannot begin."""
+    (folder / "share.toml").write_text('[chain]\nurl = "http://127.0.0.1:1"\n')
+    assert desk.run("share", "chain", "account", folder).status == 0
+    message = desk.fails(2, "share", "chain", "deploy", folder)
+    assert "the node of the chain does not answer" in message
+
+
+def test_the_port_of_a_demonstration_may_be_taken(desk):
+    """A demonstration ends as a service does whose port is in use."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        message = desk.fails(2, "share", "demo", "--port", port, "--seconds", "0")
+    assert f"port {port} of 127.0.0.1 is in use" in message
 
 
 def test_workers_need_postgresql(desk, folder):
@@ -223,7 +362,8 @@ def test_the_description_is_printed(desk):
 def test_commands_of_other_modules_are_listed(desk):
     """The help of the group names all commands, those that are imported later too."""
     shown = desk.run("share", "--help").stdout
-    for name in ("init", "company", "auditor", "serve", "openapi", "roads", "demo", "truck"):
+    here = ("init", "company", "auditor", "list", "token", "close", "serve", "openapi")
+    for name in (*here, "chain", "demo", "party", "roads", "truck", "verify"):
         assert name in shown
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,21 +13,25 @@ import click
 
 from voile.cli.share_extra import share_extra
 from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, say, telling_what_is_done
+from voile.cli.show import print_json, print_table, say, telling_what_is_done
+from voile.errors import InputError
 
 if TYPE_CHECKING:
     from voile.sharing.platform import Platform
+    from voile.sharing.store import Company
 
 __all__ = ["share"]
 
 _ELSEWHERE = {
     "chain": "keep reports on a chain instead of the store",
     "demo": "start everything on this machine and drive a few trucks",
+    "party": "hold the keys of a parcel's parties, and make their links",
     "roads": "make the road map that the tracking page draws",
     "truck": "perturb, encrypt and publish on the truck itself",
     "verify": "check a truck's records on a chain",
 }
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
+_COMPANY = click.argument("company_number", metavar="COMPANY")
 
 
 class _Commands(click.Group):
@@ -83,10 +88,30 @@ def init(folder: Path, address: str, *, as_json: bool) -> None:
 @click.argument("name")
 @json_option
 def company(folder: Path, name: str, *, as_json: bool) -> None:
-    """Open a company named NAME and print its token, which is shown this once."""
+    """Open a company named NAME and print its token, which is shown this once.
+
+    No two open companies have one name: for a lost token see `token`.
+    """
     with _platform(folder) as platform:
+        _check_name_is_free(platform, name)
         opened, token = platform.open_company(name)
-    with telling_what_is_done("the company was opened"):
+    _show_company(opened, token, "the company was opened", as_json=as_json)
+
+
+def _check_name_is_free(platform: Platform, name: str) -> None:
+    """Raise ``InputError`` where an open company has a name."""
+    for known in platform.companies():
+        if known.company.closed is None and known.company.name == name.strip():
+            number = known.company.company
+            msg = (
+                f"there is an open company of this name already, number {number}: for a new token "
+                f"use `voile share token`, or take another name"
+            )
+            raise InputError(msg)
+
+
+def _show_company(opened: Company, token: str, done: str, *, as_json: bool) -> None:
+    with telling_what_is_done(done):
         if as_json:
             print_json({"company": opened.company, "name": opened.name, "token": token})
         else:
@@ -94,9 +119,75 @@ def company(folder: Path, name: str, *, as_json: bool) -> None:
             say(f"company {opened.company}: this token is not shown again")
 
 
+@share.command("token", short_help="replace a company's token")
+@_FOLDER
+@_COMPANY
+@json_option
+def token_command(folder: Path, company_number: str, *, as_json: bool) -> None:
+    """Print a new token of COMPANY, named by its number; its old ones are refused from now on.
+
+    Trucks, trackers and links stay as they are.
+    """
+    with _platform(folder) as platform:
+        renewed, token = platform.renew_company(company_number)
+    _show_company(renewed, token, "the token was replaced", as_json=as_json)
+
+
+@share.command("list", short_help="show companies and auditors")
+@_FOLDER
+@json_option
+def list_command(folder: Path, *, as_json: bool) -> None:
+    """Show who is let in: companies with their numbers, and auditors. Tokens are never shown.
+
+    Trucks are those that are not retired, tokens those that are neither revoked nor expired.
+    """
+    with _platform(folder) as platform:
+        companies, auditors = platform.companies(), platform.auditors()
+    if as_json:
+        print_json(
+            {
+                "companies": [
+                    {
+                        "company": one.company.company,
+                        "name": one.company.name,
+                        "trucks": one.trucks,
+                        "opened": one.company.created,
+                        "closed": one.company.closed,
+                    }
+                    for one in companies
+                ],
+                "auditors": [
+                    {"name": one.name, "since": one.since, "tokens": one.tokens} for one in auditors
+                ],
+            }
+        )
+        return
+    print_table(
+        ("company", "name", "trucks", "opened", "closed"),
+        [
+            (
+                one.company.company,
+                one.company.name,
+                one.trucks,
+                _day(one.company.created),
+                None if one.company.closed is None else _day(one.company.closed),
+            )
+            for one in companies
+        ],
+    )
+    if auditors:
+        click.echo()
+        rows = [(one.name, one.tokens, _day(one.since)) for one in auditors]
+        print_table(("auditor", "tokens", "since"), rows)
+
+
+def _day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
 @share.command(short_help="close a company with all that is its")
 @_FOLDER
-@click.argument("company_number", metavar="COMPANY")
+@_COMPANY
 def close(folder: Path, company_number: str) -> None:
     """Close COMPANY, named by its number: its tokens, devices and links are refused from now on."""
     with _platform(folder) as platform:
@@ -107,14 +198,23 @@ def close(folder: Path, company_number: str) -> None:
 @share.command(short_help="admit an auditor, and print the token")
 @_FOLDER
 @click.argument("name")
+@click.option("--revoke", is_flag=True, help="Refuse all tokens of NAME from now on, instead.")
 @json_option
-def auditor(folder: Path, name: str, *, as_json: bool) -> None:
+def auditor(folder: Path, name: str, *, revoke: bool, as_json: bool) -> None:
     """Admit an auditor named NAME and print the token, which is shown this once.
 
     It opens the signed records of all trucks: who published when, no location and no party.
     """
     with _platform(folder) as platform:
-        token = platform.open_auditor(name)
+        if revoke:
+            revoked = platform.revoke_auditor(name)
+        else:
+            token = platform.open_auditor(name)
+    if revoke:
+        say(f"auditor {name}: {revoked} {'token is' if revoked == 1 else 'tokens are'} refused now")
+        if as_json:
+            print_json({"name": name, "revoked": revoked})
+        return
     with telling_what_is_done("the auditor was admitted"):
         if as_json:
             print_json({"name": name, "token": token})

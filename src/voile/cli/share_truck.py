@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import os
-import queue
 import sys
-import threading
 import time
 import tomllib
 from binascii import Error as Base64Error
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from voile.cli.lines import Lines
 from voile.cli.share_extra import share_extra
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, say
-from voile.errors import InputError
+from voile.errors import InputError, place_in_toml
 
 if TYPE_CHECKING:
     from voile.sharing.platform import Settings
@@ -33,6 +33,13 @@ _SETTINGS = "truck.toml"
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
 _PARCEL = click.argument("parcel")
 _LEAST_WAIT, _MOST_WAIT = 1.0, 60.0
+_TIDY_SECONDS = 86_400.0
+_GPSD = b'{"class":'
+"""With what gpsd says of itself begins, before the lines of its receivers."""
+_ABOUT_POSITIONS = frozenset(
+    {"coordinates-swapped", "no-fix", "position-at-origin", "time-in-the-future", "time-too-old"}
+)
+"""Reasons of lines that were understood all the same."""
 
 
 @click.group("truck", short_help="Perturb, encrypt and publish on the truck itself.")
@@ -109,41 +116,93 @@ def run_command(folder: Path, platform: str, every: float) -> None:
 
     For example from gpsd: gpspipe -r | voile share truck run FOLDER --platform URL. The truck's
     token is read from the variable VOILE_TRUCK_TOKEN, since other users see the arguments of
-    commands. Reports wait on this device while there is no network. It ends with its input.
+    commands. Reports wait on this device while there is no network. It ends with its input when
+    all of them are sent, and at once by SIGTERM or Ctrl+C; what waits then is sent the next time.
     """
     token = os.environ.get(_TOKEN, "").strip()
     if not token:
         msg = f"put the truck's token into the variable {_TOKEN}"
         raise InputError(msg)
-    with _truck(folder) as truck:
-        with share_extra():
-            from voile.sharing.truck.forwarding import Forwarding  # noqa: PLC0415
-        with closing(Forwarding(truck, platform, token)) as forwarding:
-            _run(truck, forwarding, every)
+    with share_extra():
+        from voile.sharing.truck.forwarding import Forwarding, check_address  # noqa: PLC0415
+    check_address(platform)
+    if sys.stdin is None:  # then another file may have its number
+        msg = "standard input is closed: positions come there"
+        raise InputError(msg)
+    try:
+        with _truck(folder) as truck, closing(Forwarding(truck, platform, token)) as forwarding:
+            try:
+                _run(truck, forwarding, every)
+            except KeyboardInterrupt:
+                say(f"voile: stopped{_waiting(truck)}")
+    except KeyboardInterrupt:  # before it began, or while it ended
+        say("voile: stopped")
 
 
 def _run(truck: OwnTruck, forwarding: Forwarding, every: float) -> None:
     """Until the input ends and all reports are with the platform."""
-    lines, talk, ended = _lines(), _Talk(truck, forwarding, every), False
-    while not ended:
-        try:
-            line = lines.get(timeout=min(every, 1.0))
-        except queue.Empty:
-            line = b""
-        if line:
-            _receive(truck, line)
-        ended = line is None
+    talk, heard, lines = _Talk(truck, forwarding, every), _Heard(truck), Lines(sys.stdin.fileno())
+    while not lines.ended:
+        for line in lines.some(talk.rest):
+            heard.line(line)
+            talk.now_and_then()
         talk.now_and_then()
-    while not talk.is_done():
-        time.sleep(_LEAST_WAIT)
+    heard.check()
+    talk.now()
+    if truck.waiting:
+        say(f"voile: the input has ended{_waiting(truck)}")
+    while truck.waiting:
+        time.sleep(talk.rest)
+        talk.now()
 
 
-def _receive(truck: OwnTruck, line: bytes) -> None:
-    from voile.sharing.ingest import IngestError, Request  # noqa: PLC0415
+def _waiting(truck: OwnTruck) -> str:
+    """What to add to a sentence about reports that the platform has not."""
+    match truck.waiting:
+        case 0:
+            return ""
+        case 1:
+            return "; 1 report waits on this device"
+        case many:
+            return f"; {many:,} reports wait on this device"
 
-    # A line that was damaged, or tells no position; the next one comes soon.
-    with suppress(IngestError):
-        truck.receive(Request("text/plain", body=line))
+
+class _Heard:
+    """Makes reports of lines, and tells why lines were not taken."""
+
+    def __init__(self, truck: OwnTruck) -> None:
+        self._truck = truck
+        self._understood = False
+        self._refused: Counter[str] = Counter()
+
+    def line(self, line: bytes) -> None:
+        """Make the report of a line; one that is not taken is no matter, the next comes soon."""
+        from voile.sharing.ingest import IngestError, Request  # noqa: PLC0415
+
+        if not line.strip() or line.startswith(_GPSD):
+            return
+        try:
+            self._truck.receive(Request("text/plain", body=line))
+            self._understood = True
+        except IngestError as error:
+            self._understood |= error.reason in _ABOUT_POSITIONS
+            self._refused[error.reason] += 1
+            self._tell(error.reason)
+
+    def check(self) -> None:
+        """Raise ``InputError`` where there were lines, and none was understood."""
+        if self._refused and not self._understood:
+            msg = "nothing of the input was understood: it must be lines of NMEA 0183"
+            raise InputError(msg)
+
+    def _tell(self, reason: str) -> None:
+        """The first time, and at every tenfold: a receiver without a fix says so every second."""
+        from voile.sharing.ingest import REASONS  # noqa: PLC0415
+
+        count = self._refused[reason]
+        if count == 10 ** (len(str(count)) - 1):
+            lines = "a line was" if count == 1 else f"{count:,} lines were"
+            say(f"voile: {lines} not taken ({reason}): {REASONS[reason]}")
 
 
 class _Talk:
@@ -153,22 +212,25 @@ class _Talk:
         self._truck, self._forwarding, self._every = truck, forwarding, every
         self._on_board = truck.parcels()
         self._next = self._wait = 0.0
+        self._tidied = time.monotonic()
+
+    @property
+    def rest(self) -> float:
+        """Seconds until it is time."""
+        return max(0.0, self._next - time.monotonic())
 
     def now_and_then(self) -> None:
         """Fetch and send, if it is time."""
-        if time.monotonic() >= self._next:
-            self._talk()
+        if not self.rest:
+            self.now()
 
-    def is_done(self) -> bool:
-        """Whether everything could be sent."""
-        self.now_and_then()
-        return not self._wait
-
-    def _talk(self) -> None:
+    def now(self) -> None:
+        """Fetch and send."""
         from voile.sharing.truck.forwarding import AwayError  # noqa: PLC0415
 
-        if self._truck.parcels() != self._on_board:
-            self._on_board = self._truck.parcels()
+        on_board = self._truck.parcels()
+        if on_board != self._on_board:
+            self._on_board = on_board
             self._forwarding.forget_what_was_read()
         try:
             self._forwarding.fetch()
@@ -176,22 +238,13 @@ class _Talk:
             self._wait = 0.0
         except AwayError as error:
             if not self._wait:
-                say(str(error))
-            self._wait = min(_MOST_WAIT, max(_LEAST_WAIT, 2 * self._wait))
+                say(f"voile: {error}; it is tried again{_waiting(self._truck)}")
+            longer = max(_LEAST_WAIT, 2 * self._wait) if error.wait is None else error.wait
+            self._wait = min(_MOST_WAIT, longer)
         self._next = time.monotonic() + (self._wait or self._every)
-
-
-def _lines() -> queue.Queue[bytes | None]:
-    """Lines of standard input, as they come; None at its end."""
-    lines: queue.Queue[bytes | None] = queue.Queue(1000)
-
-    def read() -> None:
-        for line in sys.stdin.buffer:
-            lines.put(line)
-        lines.put(None)
-
-    threading.Thread(target=read, daemon=True).start()
-    return lines
+        if time.monotonic() - self._tidied > _TIDY_SECONDS:
+            self._tidied = time.monotonic()
+            self._truck.tidy()
 
 
 @contextmanager
@@ -211,8 +264,11 @@ def _settings(folder: Path) -> Settings:
         return Settings()
     try:
         return Settings.from_document(tomllib.loads(path.read_text("utf-8")))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
-        msg = f"{path}: this is not TOML"
+    except (OSError, UnicodeDecodeError):
+        msg = f"{path}: it cannot be read as a text in UTF-8"
+        raise InputError(msg) from None
+    except tomllib.TOMLDecodeError as error:
+        msg = f"{path}: not TOML at {place_in_toml(error)}"
         raise InputError(msg) from None
     except InputError as error:
         msg = f"{path}: {error}"

@@ -27,9 +27,10 @@ def test_a_screen_reader_is_told_in_sentences(
     viewer.says("words", "to the north-east")
     words = viewer.text("words")
     at = time.strftime("%H:%M", time.localtime(delivery.slot))
-    assert f"At {at} the truck was within 1.0 km of 52.062 degrees north, 4.437 degrees" in words
+    place = "about 9.8 km from the parcel's destination in a straight line"
+    assert f"At {at} the truck was {place}. It was within 1.0 km of" in words
+    assert "52.062 degrees north, 4.437 degrees east, 9 times out of 10." in words
     assert "Expected around" in words
-    assert "About 9.8 km to go." in words
     # 7.8 km by the positions, whose circles of 1.0 km it is beyond.
     assert "it has moved some 7.8 km to the north-east." in words
     region = viewer.page.locator("#words")
@@ -41,6 +42,26 @@ def test_a_screen_reader_is_told_in_sentences(
         assert viewer.page.get_by_role("button", name=name).is_visible()
     for name in ("Your parcel", "Expected arrival", "Last seen"):
         assert viewer.page.get_by_role("heading", name=name).is_visible()
+
+
+def test_where_no_destination_is_known_the_place_is_said_by_degrees(
+    viewer: Viewer, stub: Stub, delivery: Delivery
+) -> None:
+    """Without a distance there is no word of one."""
+    stub.publish(*delivery.report(remaining=None, displacement=600))
+    viewer.open(delivery.link().fragment())
+    viewer.says("words", "the truck was within 1.0 km of 52.012 degrees north")
+    assert "destination" not in viewer.text("words")
+
+
+def test_a_truck_at_its_goal_is_nearly_there(
+    viewer: Viewer, stub: Stub, delivery: Delivery
+) -> None:
+    """A distance that is none is no distance in a straight line, to see and to hear."""
+    stub.publish(*delivery.report(remaining=20))
+    viewer.open(delivery.link().fragment())
+    viewer.says("words", "the truck was nearly at the parcel's destination.")
+    assert viewer.text("seen-remaining") == "Nearly there"
 
 
 def test_movement_within_the_noise_is_not_called_movement(

@@ -83,10 +83,12 @@ def test_a_key_that_does_not_verify_shows_a_clear_message(
 def test_a_key_of_another_parcel_reads_nothing(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
-    """It cannot be told from a parcel that is not loaded; the page says both."""
+    """It cannot be told from a parcel that is not on the truck yet, or no more: all are said."""
     stub.publish(*delivery.report())
     viewer.open(delivery.link(parcel=b"another parcel").fragment())
-    viewer.says("notice-title", "No report about this parcel yet")
+    viewer.says("notice-title", "No report about this parcel")
+    viewer.says("notice-text", "it may not be loaded yet")
+    viewer.says("notice-text", "it may have been delivered already")
     viewer.says("notice-text", "the link's key may be wrong")
     viewer.hides("seen")
 
@@ -140,7 +142,7 @@ def test_another_link_pasted_into_the_address_is_opened(
     """Only the hash changes then, which by itself loads nothing."""
     stub.publish(*delivery.report())
     viewer.open(delivery.link(parcel=b"another parcel").fragment())
-    viewer.says("notice-title", "No report about this parcel yet")
+    viewer.says("notice-title", "No report about this parcel")
     viewer.open(delivery.link().fragment())
     viewer.says("about-place", "52.0116")
 

@@ -18,7 +18,7 @@ from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
 from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
-from voile.sharing.platform import publishing as publishing_module
+from voile.sharing.platform import workers as workers_module
 from voile.sharing.positions import Levels, PositionStream
 from voile.sharing.store import Appended, StoreError
 
@@ -59,6 +59,7 @@ def test_noise_goes_on_over_restarts(scene):
     """A restart neither repeats noise nor forgets what was spent."""
     company = scene.company()
     truck, token = scene.truck(company)
+    assert scene.platform.spent(company, truck.truck) == 0
     link = scene.parcel(company, truck, b"P1", Parties())
     scene.drive(token, 2)
     again = scene.reopened()
@@ -68,10 +69,10 @@ def test_noise_goes_on_over_restarts(scene):
         reader, sighting = reader.read(entry.message, int(again.clock.now))
         shown.append((sighting.position.latitude, sighting.position.longitude))
     assert len(set(shown)) == 4
-    state = again.platform._here(truck.truck).under_way.state
+    state = again.platform._lanes.of(truck.truck).under_way.state
     stream = PositionStream(Levels(), Randomness.seeded(1).key("any"), state=state)
     assert stream.time == NOON + 900
-    assert stream.epsilon > 0
+    assert again.platform.spent(company, truck.truck) == pytest.approx(8.67, abs=0.01)
     again.platform.close()
 
 
@@ -249,7 +250,7 @@ def test_a_store_that_fails_loses_nothing_that_was_acknowledged(scene):
 def test_too_much_work_is_refused_at_once(scene, monkeypatch):
     """Where too much waits, a call is refused before anything of it is done."""
     _, token = scene.truck(scene.company())
-    monkeypatch.setattr(publishing_module, "_MOST_TASKS", 0)
+    monkeypatch.setattr(workers_module, "_MOST_WAITING", 0)
     with pytest.raises(BusyError, match="try again"):
         scene.send(token)
 

@@ -15,7 +15,7 @@ from voile import Randomness
 from voile.dp.planar.costs import gaussian_epsilon, squared_mu
 from voile.errors import PlanError
 from voile.geodesy import metres_between
-from voile.sharing.positions import BudgetSpentError, Levels, PositionStream
+from voile.sharing.positions import BudgetSpentError, Levels, PositionStream, spent_on
 
 NOON = 20_000 * 86_400 + 43_200
 PLACE = (52.01, 4.36)
@@ -29,6 +29,11 @@ def followed(stream: PositionStream, count: int, every: int = 300, first: int = 
     """The positions of a truck that stands still."""
     slots = range(first, first + count * every, every)
     return [stream.report(*PLACE, float(slot), slot) for slot in slots]
+
+
+def spent(stream: PositionStream, slot: int = NOON) -> float:
+    """Of the day of a slot."""
+    return spent_on(stream.state, slot // 86_400, 1e-5)
 
 
 @pytest.mark.parametrize("level", [0, 1, 2])
@@ -66,7 +71,7 @@ def test_a_stream_goes_on_from_its_state():
     begun = followed(first, 10)
     resumed = PositionStream(Levels(), key(), state=first.state)
     assert begun + followed(resumed, 10, first=NOON + 3_000) == undisturbed
-    assert PositionStream(Levels(), key(), state=first.state).epsilon == first.epsilon
+    assert PositionStream(Levels(), key(), state=first.state).state == first.state
 
 
 def test_a_stream_that_lost_its_state_draws_other_noise():
@@ -100,21 +105,22 @@ def test_costs_add_up(gaps):
         stream.report(*PLACE, float(time), time)
     mu_squared = squared_mu(np.full(len(times), 2 / 150), times.astype(float), 50.0, 120.0)[-1]
     if json.loads(stream.state)["day"] == NOON // 86_400:
-        assert stream.epsilon == pytest.approx(gaussian_epsilon(math.sqrt(mu_squared), 1e-5))
+        assert spent(stream) == pytest.approx(gaussian_epsilon(math.sqrt(mu_squared), 1e-5))
 
 
 def test_a_budget_ends_a_day_and_the_next_one_begins():
     """A truck whose budget is spent publishes no more on that day, and goes on on the next."""
     free = PositionStream(Levels(), key())
     followed(free, 5)
-    stream = PositionStream(Levels(), key(), budget=free.epsilon * 1.0001)
+    stream = PositionStream(Levels(), key(), budget=spent(free) * 1.0001)
     followed(stream, 5)
     before = stream.state
     with pytest.raises(BudgetSpentError):
         followed(stream, 1, first=NOON + 1_500)
     assert stream.state == before
     followed(stream, 1, first=NOON + 86_400)
-    assert stream.epsilon < free.epsilon
+    assert 0 < spent(stream, NOON + 86_400) < spent(free)
+    assert spent(stream) == 0
 
 
 def test_time_only_moves_forward():

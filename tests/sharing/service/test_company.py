@@ -6,8 +6,10 @@ import httpx2 as httpx
 import pytest
 
 from tests.sharing.scene import HOME, Parties
+from tests.sharing.service.server import own_secrets
 from voile import Randomness
 from voile.sharing import protocol
+from voile.sharing.ingest import token_hash
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.models import decoded
 
@@ -91,10 +93,45 @@ def test_links_open_the_page_and_are_revoked(company, http, service):
     assert http.get("/api/v1/card", headers=headers).status_code == 200
     assert company.call("POST", "/links/revoke", json={"link": made["link"]}).status_code == 204
     assert reason_of(http.get("/api/v1/card", headers=headers)) == (410, "link-revoked")
-    brief = company.made(f"/trucks/{truck}/links", {"hours": 0.001})["link"]
-    service.scene.clock.now += 10
+    brief = company.made(f"/trucks/{truck}/links", {"hours": 1 / 60})["link"]
+    service.scene.clock.now += 61
     headers = {"authorization": f"Bearer {brief}"}
     assert reason_of(http.get("/api/v1/card", headers=headers)) == (410, "link-expired")
+
+
+def test_a_link_is_closed_without_its_number(company, http, service):
+    """A company finds what it has opened by an id that opens nothing, and closes it by that."""
+    truck = company.made("/trucks", {})["truck"]
+    stolen, other = (company.made(f"/trucks/{truck}/links", {"hours": 2}) for _ in range(2))
+    brief = company.made(f"/trucks/{truck}/links", {"hours": 1})
+    answer = company.call("GET", f"/trucks/{truck}/links")
+    assert [one["id"] for one in answer.json()["links"]] == [
+        one["id"] for one in (stolen, other, brief)
+    ]
+    assert stolen["link"] not in answer.text
+    opened = http.get("/api/v1/card", headers={"authorization": f"Bearer {stolen['id']}"})
+    assert reason_of(opened) == (401, "link-unknown")
+    for _ in range(2):
+        closed = company.call("POST", "/links/revoke", json={"id": stolen["id"]})
+        assert closed.status_code == 204
+    headers = {"authorization": f"Bearer {stolen['link']}"}
+    assert reason_of(http.get("/api/v1/card", headers=headers)) == (410, "link-revoked")
+    headers = {"authorization": f"Bearer {other['link']}"}
+    assert http.get("/api/v1/card", headers=headers).status_code == 200
+    revoked_at = service.now
+    service.scene.clock.now += 3600
+    known = company.call("GET", f"/trucks/{truck}/links").json()["links"]
+    assert known == [
+        {
+            "id": one["id"],
+            "created": one["expires"] - 7200,
+            "expires": one["expires"],
+            "revoked": revoked,
+        }
+        for one, revoked in ((stolen, revoked_at), (other, None))
+    ]
+    unknown = company.call("POST", "/links/revoke", json={"id": "0" * 16})
+    assert reason_of(unknown) == (404, "not-found")
 
 
 def calls_of_a_company(truck, link):
@@ -109,7 +146,9 @@ def calls_of_a_company(truck, link):
         ("GET", f"/trucks/{truck}/parcels", None),
         ("DELETE", f"/trucks/{truck}/parcels/P", None),
         ("POST", f"/trucks/{truck}/links", {"hours": 1}),
+        ("GET", f"/trucks/{truck}/links", None),
         ("POST", "/links/revoke", {"link": link}),
+        ("POST", "/links/revoke", {"id": token_hash(link).hex()[:16]}),
     ]
 
 
@@ -182,7 +221,11 @@ def test_auditors_follow_the_records_of_all_trucks(company, service, http):
         ("/trucks/{t}/devices", {}, "body.device"),
         ("/trucks/{t}/devices", {"device": "x", "days": 1e300}, "body.days"),
         ("/trucks/{t}/devices", {"device": "x", "days": "secretdays"}, "body.days"),
+        ("/links/revoke", {"id": "SECRET"}, "body.id"),
+        ("/links/revoke", {"link": "secret", "id": "0" * 16}, "body"),
+        ("/links/revoke", {}, "body"),
         ("/trucks/{t}/links", {"hours": 0}, "body.hours"),
+        ("/trucks/{t}/links", {"hours": 0.016}, "body.hours"),
         ("/trucks/{t}/links", {"hours": 745}, "body.hours"),
         ("/trucks/secrettruck/links", {"hours": 1}, "path.truck"),
     ],
@@ -214,9 +257,11 @@ def test_devices_and_links_have_bounds(company):
     assert reason_of(unfit) == (422, "device-unfit")
     long = company.call("PUT", f"/trucks/{truck}/parcels/{'é' * 33}", json=parcel_of())
     assert reason_of(long) == (422, "parcel-unfit")
-    alone = {**parcel_of(), "sender": RECEIVER}
-    refused = company.call("PUT", f"/trucks/{truck}/parcels/P", json=alone)
-    assert reason_of(refused) == (422, "key-unfit")
+    anybodys = to_base64url(bytes(32))
+    for party, key in (("sender", RECEIVER), ("sender", anybodys), ("receiver", anybodys)):
+        carried = {**parcel_of(), party: key}
+        refused = company.call("PUT", f"/trucks/{truck}/parcels/P", json=carried)
+        assert reason_of(refused) == (422, "key-unfit")
     unfit = company.call("POST", "/trucks", json={"card": to_base64url(b"no card")})
     assert reason_of(unfit) == (422, "card-unfit")
     assert reason_of(company.call("POST", "/trucks", json={"card": "A"})) == (422, "card-unfit")
@@ -232,3 +277,27 @@ def test_nothing_is_a_problem_too(http):
     assert wrong.headers["allow"] in {"GET", "POST", "GET, POST"}
     assert reason_of(http.get("/api/v1/trucks/")) == (404, "not-found")
     assert reason_of(http.get("/docs")) == (404, "not-found")
+
+
+def test_a_company_sees_what_a_day_of_its_truck_has_cost(service, http, company):
+    """Each report costs as documented, and the next day begins anew; others learn nothing of it."""
+    service.next_slot()
+    truck, token = company.truck()
+    path = f"/trucks/{truck}/spending"
+    spent = []
+    for _ in range(2):
+        service.send(http, token)
+        spent.append(company.call("GET", path).json())
+        service.next_slot()
+    terms = {"budget": None, "delta": 1e-5, "distance": 100.0}
+    assert [one | terms for one in spent] == spent
+    assert spent[0]["spent"] == pytest.approx(3.6, abs=0.05)
+    assert spent[1]["spent"] > spent[0]["spent"]
+    service.scene.clock.now += 86_400
+    assert company.call("GET", path).json()["spent"] == 0
+    other = service.company(http, "Another")
+    assert other.call("GET", path).status_code == 404
+    itself = company.made(
+        "/trucks", {"card": to_base64url(own_secrets(Randomness.secure()).card().encode())}
+    )
+    assert company.call("GET", f"/trucks/{itself['truck']}/spending").json()["reason"] == "own-keys"

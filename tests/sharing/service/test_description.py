@@ -72,9 +72,7 @@ def test_every_reason_has_a_meaning_and_some_operation_names_it():
     named = set()
     for operation in OPERATIONS.values():
         named |= set().union(*reasons_of(operation).values())
-    assert set(TITLES) - named == {"conflict", "method-not-allowed", "name-unfit"} | {
-        *("headers-too-large", "not-http")
-    }
+    assert set(TITLES) - named == {"conflict", "method-not-allowed", "name-unfit"}
 
 
 def test_statuses_suit_what_clients_do():

@@ -84,7 +84,7 @@ def role_of(case) -> str | None:
         return "device"
     if path in {"/api/v1/feed", "/api/v1/card"} or path.startswith("/api/v1/slots"):
         return "link"
-    if path == "/api/v1/reports":
+    if path.startswith("/api/v1/reports"):
         return "truck-token"
     if path == "/api/v1/mail":
         return "link" if case.method == "POST" else "truck-token"

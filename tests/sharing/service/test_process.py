@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
-import threading
 import time
+from contextlib import closing
 
 import httpx2 as httpx
 import pytest
 
+from tests.sharing.service.load import SECOND, Trucks, admitted, check_kept, loaded
 from tests.sharing.service.process import Process, set_up
 from tests.sharing.service.server import events, named
 from tests.sharing.store.postgres_server import PostgresServer
 from voile.sharing import protocol
 from voile.sharing.service.models import decoded
-
-SECOND = "[platform]\nslot_seconds = 1\n"
+from voile.sharing.store import SQLiteStore
 
 
 def truck_of(http: httpx.Client, device: str = "truck-7") -> tuple[str, str]:
@@ -61,75 +60,28 @@ def test_a_service_ends_in_order_and_begins_again(tmp_path):
         assert again.end(signal.SIGINT) == 0
 
 
-def under_load(service: Process, devices: list[str], stop: threading.Event):
-    """Send for each device as fast as it goes; (device, slot's second) that were acknowledged."""
-    taken: list[tuple[str, int]] = []
-
-    def drive(token: str) -> None:
-        with service.client() as http:
-            while not stop.is_set():
-                now = time.time()
-                query = {"id": "truck-7", "lat": 52.0, "lon": 4.0, "timestamp": now}
-                try:
-                    if http.get(f"/ingest/{token}", params=query).status_code == 200:
-                        taken.append((token, int(now)))
-                except httpx.HTTPError:
-                    return
-                time.sleep(0.02)
-
-    threads = [threading.Thread(target=drive, args=(token,)) for token in devices]
-    for thread in threads:
-        thread.start()
-    return threads, taken
-
-
 @pytest.mark.slow
 def test_what_was_acknowledged_survives_a_kill_under_load(tmp_path):
     """SIGKILL loses no report that was acknowledged, makes none twice, and breaks no chain."""
-    token = set_up(tmp_path / "s", SECOND + "[rates]\ndevice = [1000, 1000]\n")
-    trucks: dict[str, str] = {}
+    token = set_up(tmp_path / "s", SECOND)
+    trucks: Trucks = {}
     taken: list[tuple[str, int]] = []
     for _ in range(3):
         service = Process(tmp_path / "s")
         with service.client(token) as http:
-            while len(trucks) < 6:
-                truck, device = truck_of(http)
-                trucks[device] = truck
-        stop = threading.Event()
-        threads, acknowledged = under_load(service, list(trucks), stop)
-        until = time.monotonic() + 20
-        while len({slot for _, slot in acknowledged}) < 2 and time.monotonic() < until:
-            time.sleep(0.1)
-        assert service.end(signal.SIGKILL) == -signal.SIGKILL
-        stop.set()
-        for thread in threads:
-            thread.join(10)
-        taken += acknowledged
-    assert len({slot for _, slot in taken}) >= 3
+            trucks = trucks or admitted(http, 6)
+        with loaded(service, trucks) as load:
+            load.wait_for(200)
+            load.wait_for(200)
+            assert service.end(signal.SIGKILL) == -signal.SIGKILL
+        assert load.failed == []
+        taken += load.taken
     service = Process(tmp_path / "s")
-    with service.client(token) as http:
-        for device in trucks:
-            assert send(http, device) == 200
+    with loaded(service, trucks) as load:
+        load.wait_for(200)
     assert service.end() == 0
-    check_log(tmp_path / "s" / "share.db", trucks, taken)
-
-
-def check_log(path, trucks, taken) -> None:
-    """Every slot that was acknowledged has one report, and records are one chain."""
-    with sqlite3.connect(path) as store:
-        for device, truck in trucks.items():
-            rows = store.execute(
-                "SELECT slot, message FROM reports WHERE truck = ? ORDER BY slot",
-                (bytes.fromhex(truck),),
-            ).fetchall()
-            slots = [slot for slot, _ in rows]
-            assert len(set(slots)) == len(slots)
-            acknowledged = {slot for token, slot in taken if token == device}
-            assert acknowledged
-            # A device's second is at most the one in which the service heard it.
-            assert all(slot in slots or slot + 1 in slots for slot in acknowledged)
-            numbers = [protocol.Report.decode(message).sequence for _, message in rows]
-            assert numbers == list(range(len(rows)))
+    with closing(SQLiteStore.open(tmp_path / "s" / "share.db")) as store:
+        check_kept(store, trucks, taken + load.taken)
 
 
 def test_neither_positions_nor_tokens_are_written_anywhere(tmp_path):

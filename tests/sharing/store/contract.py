@@ -304,6 +304,8 @@ class DirectoryContract:
         )
         assert set(found) == {None}
         assert not directory.companies()
+        assert not directory.tokens(Role.AUDITOR)
+        assert not directory.links_beginning(b"x")
         assert not directory.trucks()
         assert not directory.mail(nothing, 0, 10)
         assert directory.revoke_tokens("company", "x", 1.0) == 0
@@ -355,6 +357,21 @@ class DirectoryContract:
         assert known.revoke_tokens(Role.AUDITOR, "Ann", 7.0) == 2
         assert known.revoke_tokens("auditor", "Ann", 8.0) == 0
         assert [known.token(one.hash).revoked for one in tokens] == [7.0, 7.0, 4.0, None]
+        assert [one.hash for one in known.tokens("auditor")] == [one.hash for one in tokens[:3]]
+        assert list(known.tokens(Role.TRUCK)) == [tokens[3]]
+
+    def test_a_token_replaces_those_of_its_holder(self, known):
+        """The old ones are revoked when it was created; where it cannot be added, none is."""
+        new = replace(token("new"), created=1500.0)
+        known.replace_tokens(new)
+        assert known.token(hash_of("first")).revoked == 1500.0
+        assert known.token(new.hash) == new
+        other = token("other", Role.AUDITOR, "Ann")
+        known.add_token(other)
+        with pytest.raises(ConflictError):
+            known.replace_tokens(replace(other, holder=COMPANY.company, role=Role.COMPANY))
+        assert list(known.tokens(Role.COMPANY))[1:] == [new]
+        assert list(known.tokens(Role.AUDITOR)) == [other]
 
     def test_trucks(self, known):
         """Trucks come back whole, by company or all, in the order of creation."""
@@ -497,6 +514,9 @@ class DirectoryContract:
             known.add_link(link("m"))
         with pytest.raises(ConflictError):
             known.add_link(link("n", number_of(9)))
+        assert list(known.links_beginning(b"a")) == [links[1]]
+        assert list(known.links_beginning(b"a####")) == [links[1]]
+        assert not known.links_beginning(b"b")
         assert known.revoke_link(hash_of("a"), 5.0) is True
         assert known.revoke_link(hash_of("a"), 6.0) is True
         assert [one.revoked for one in known.links(TRUCK.truck)] == [None, 5.0]

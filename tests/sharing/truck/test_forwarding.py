@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from base64 import urlsafe_b64encode
+from contextlib import closing
 
 import httpx2 as httpx
 import pytest
 from starlette.testclient import TestClient
 
-from tests.sharing.scene import DAY, HOME, Clock, Parties, Scene
+from tests.sharing.scene import DAY, HOME, NOON, Clock, Parties, Scene
 from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import Request
 from voile.sharing.platform import Outcome, Settings
 from voile.sharing.service import Options, application
+from voile.sharing.service.options import Rate, Rates
+from voile.sharing.store import SQLiteStore
 from voile.sharing.truck import OwnTruck
 from voile.sharing.truck.forwarding import AwayError, Forwarding
 
@@ -22,7 +25,7 @@ from voile.sharing.truck.forwarding import AwayError, Forwarding
 class Road:
     """A platform, a truck of its own keys that is registered there, and what is between them."""
 
-    def __init__(self, folder, scene: Scene) -> None:
+    def __init__(self, folder, scene: Scene, options: Options | None = None) -> None:
         OwnTruck.create(folder / "truck").close()
         self.scene, self.folder, self.clock = scene, folder / "truck", scene.clock
         self.truck = OwnTruck(self.folder, Settings(), scene.clock)
@@ -30,7 +33,7 @@ class Road:
         self.registered, self.token = scene.platform.add_truck(self.company, self.truck.card)
         assert self.token is not None
         self.client = TestClient(
-            application(scene.platform, Options()), raise_server_exceptions=False
+            application(scene.platform, options or Options()), raise_server_exceptions=False
         )
         self.forwarding = Forwarding(self.truck, "http://testserver", self.token, self.client)
 
@@ -96,7 +99,7 @@ def test_reports_wait_while_the_platform_is_away(road):
     road.client.request = lambda *_, **__: (_ for _ in ()).throw(httpx.ConnectError("no network"))
     for _ in range(3):
         road.report()
-        with pytest.raises(AwayError, match="tried again"):
+        with pytest.raises(AwayError, match="does not answer"):
             road.forwarding.send()
     road.client.request = answers
     assert road.forwarding.send() == 3
@@ -105,7 +108,7 @@ def test_reports_wait_while_the_platform_is_away(road):
 
 
 def test_a_truck_goes_on_after_its_device_was_off(road):
-    """Another start sends again what it cannot know to have arrived; nothing is there twice."""
+    """What was not sent before it was switched off is sent by the next start; the chain goes on."""
     road.report()
     road.forwarding.send()
     road.report()
@@ -118,6 +121,156 @@ def test_a_truck_goes_on_after_its_device_was_off(road):
     for record in road.scene.platform.records(road.truck.truck, 0, 10):
         auditor = auditor.follow(record)
     assert auditor.sequence == 3
+
+
+def posted(road: Road) -> list[str]:
+    """Notes the reports that are sent from now on."""
+    answers, sent = road.client.request, []
+
+    def noting(method, path, **given):
+        if method == "POST":
+            sent.append(path)
+        return answers(method, path, **given)
+
+    road.client.request = noting
+    return sent
+
+
+def test_a_new_start_sends_only_what_the_platform_lacks(road):
+    """What the platform says it has last is not sent again, by this process or by the next."""
+    for _ in range(3):
+        road.report()
+    assert road.forwarding.send() == 3
+    sent = posted(road)
+    road.truck.close()
+    road.truck = OwnTruck(road.folder, Settings(), road.clock)
+    assert (road.truck.sent, road.truck.waiting) == (road.clock.now - 300, 0)
+    road.report()
+    assert road.truck.waiting == 1
+    again = Forwarding(road.truck, "http://testserver", road.token, road.client)
+    assert again.send() == 1
+    assert sent == ["/api/v1/reports"]
+    assert road.truck.waiting == 0
+
+
+def test_a_platform_that_has_lost_reports_gets_them_again(road, monkeypatch):
+    """After it was away the platform is asked anew: it may have been restored from a backup."""
+    for _ in range(3):
+        road.report()
+        road.forwarding.send()
+    sent, answers = posted(road), road.client.request
+    monkeypatch.setattr(
+        road.client, "request", lambda *_, **__: (_ for _ in ()).throw(httpx.ReadError("lost"))
+    )
+    road.report()
+    with pytest.raises(AwayError):
+        road.forwarding.send()
+    monkeypatch.setattr(road.client, "request", answers)
+    last = road.scene.store.last(road.truck.truck)
+    first = road.scene.store.after(road.truck.truck, -1, 1)[0]
+    monkeypatch.setattr(road.scene.store, "last", lambda _: first)
+    assert road.forwarding.send() == 1
+    assert len(sent) == 3
+    monkeypatch.undo()
+    assert road.scene.store.last(road.truck.truck).slot == last.slot + 300
+
+
+def test_a_month_without_a_network_is_sent_in_one_piece(road):
+    """Reports that the platform lacks are never dropped, those that it has after a month."""
+    road.report()
+    road.clock.now += 40 * 86_400
+    road.truck.close()
+    road.truck = OwnTruck(road.folder, Settings(), road.clock)
+    road.report()
+    assert road.truck.waiting == 2
+    again = Forwarding(road.truck, "http://testserver", road.token, road.client)
+    assert again.send() == 2
+    road.clock.now += 40 * 86_400
+    road.report()
+    road.truck.close()
+    road.truck = OwnTruck(road.folder, Settings(), road.clock)
+    assert [entry.slot for entry in road.truck.reports(-1)] == [road.clock.now - 300]
+
+
+def test_submissions_of_past_days_are_dropped(road):
+    """What parties have submitted for days that are over is not kept for ever."""
+    parties = Parties()
+    submitted(road, b"P1", parties)
+    road.truck.load(b"P1", *parties.keys)
+    assert road.forwarding.fetch() == 2
+    road.clock.now += 40 * 86_400
+    road.truck.close()
+    road.truck = OwnTruck(road.folder, Settings(), road.clock)
+    with closing(SQLiteStore.open(road.folder / "truck.db")) as store:
+        assert list(store.mail(road.truck.truck, 0, 10)) == []
+
+
+def test_a_platform_that_wants_a_pause_says_how_long(tmp_path):
+    """At 429 nothing is sent twice, and the time to wait is known."""
+    scene = Scene(tmp_path)
+    (tmp_path / "truck").mkdir()
+    made = Road(tmp_path / "truck", scene, Options(rates=Rates(truck=Rate(0.2, 3))))
+    try:
+        for _ in range(3):
+            made.report()
+        sent = posted(made)
+        with pytest.raises(AwayError) as error:
+            made.forwarding.send()
+        assert 1 <= error.value.wait <= 5
+        assert made.truck.waiting == 1
+        assert sent == ["/api/v1/reports"] * 3
+        assert [entry.slot for entry in made.truck.reports(made.truck.sent)] == [NOON + 600]
+    finally:
+        made.close()
+        scene.platform.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "body"), [(200, b"<p>Sign in"), (301, b""), (200, b"[]"), (502, b"{}")]
+)
+def test_a_network_that_answers_for_the_platform_takes_nothing(road, status, body):
+    """What is no answer of the platform is no success: reports go on waiting."""
+    road.report()
+    answers = road.client.request
+    road.client.request = lambda *_, **__: httpx.Response(status, content=body)
+    with pytest.raises(AwayError):
+        road.forwarding.send()
+    assert road.truck.waiting == 1
+    road.client.request = answers
+    assert road.forwarding.send() == 1
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["ftp://share.example.org", "share.example.org", "https://", "https://x:y", "https://a@x", ""],
+)
+def test_what_is_no_address_is_refused(road, address):
+    """An address that cannot be one is said to be none before anything is asked."""
+    with pytest.raises(InputError, match="must be like https"):
+        Forwarding(road.truck, address, "token")
+
+
+def test_commands_beside_a_running_truck_do_not_disturb_it(road):
+    """Whoever opens the folder and closes it again ends nothing of those who have it open."""
+    assert road.report() is Outcome.PUBLISHED
+    OwnTruck(road.folder, Settings(), road.clock).close()
+    road.clock.now += 60
+    assert road.report() is Outcome.PUBLISHED
+
+
+def test_a_device_is_made_once(road):
+    """Opening a folder adds no device to it, but for one that an older Voile has left without."""
+    with closing(SQLiteStore.open(road.folder / "truck.db")) as store:
+        for _ in range(3):
+            OwnTruck(road.folder, Settings(), road.clock).close()
+        (device,) = store.devices(road.truck.truck)
+        store.revoke_device(road.truck.truck, device.token.device, road.clock.now)
+        for _ in range(3):
+            OwnTruck(road.folder, Settings(), road.clock).close()
+        assert len(store.devices(road.truck.truck)) == 2
+    road.truck.close()
+    road.truck = OwnTruck(road.folder, Settings(), road.clock)
+    assert road.report() is Outcome.PUBLISHED
 
 
 def test_submissions_before_the_parcel_are_read_again(road):

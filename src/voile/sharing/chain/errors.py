@@ -17,6 +17,9 @@ class ChainError(StoreError):
     What was sent may be mined later.  A log keeps it, and sends it again until it is.
     """
 
+    exit_status = 2
+    """Of a command that needs the node: it is no fault of Voile."""
+
 
 class NotTakenError(ChainError):
     """The node answers, and does not take the request or the transaction."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -37,6 +38,10 @@ class Journal:
     def __init__(self, path: Path | None, deployment: Deployment) -> None:
         self.path = path
         self._lock = RLock()
+        if path is not None:
+            # SQLite would choose who may read a new one; what it says of others is clear enough.
+            with suppress(OSError):
+                os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         try:
             self._connection = sqlite3.connect(
                 ":memory:" if path is None else path, isolation_level=None, check_same_thread=False

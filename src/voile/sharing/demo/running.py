@@ -22,7 +22,7 @@ from typing import Any, Protocol, Self
 
 import httpx2 as httpx
 
-from voile.errors import VoileError
+from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
 from voile.sharing import protocol
 from voile.sharing.chain import Contract, EmbeddedChain
@@ -150,7 +150,7 @@ class Demonstration:
         """On the chain, when everything has ended."""
 
     def __enter__(self) -> Self:
-        """Start everything; raises ``VoileError`` where the service does not begin."""
+        """Start everything; raises ``InputError`` where the service does not begin."""
         try:
             token = self._set_up()
             server = self._server()
@@ -357,12 +357,12 @@ class _Server:
         self._process = context.Process(target=_serve, args=(folder, theirs), daemon=True)
 
     def start(self) -> None:
-        """Wait until it listens; raises ``VoileError``."""
+        """Wait until it listens; raises ``InputError``."""
         self._process.start()
         told = self._ours.recv() if self._ours.poll(_START_SECONDS) else "it took too long to begin"
         if told is not None:
             self._process.terminate()
-            raise VoileError(told)
+            raise InputError(told)
 
     def stop(self) -> Spent | None:
         """End it; what it has spent on its chain, if it had one."""

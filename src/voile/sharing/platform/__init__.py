@@ -4,11 +4,13 @@
     key_file             keys in files
     registrar            where trucks must be known before they publish
     access, ground       why a caller may not; stores, clock, and the doors of tokens and links
-    administration       companies, trucks, devices, parcels, links
-    admission            which device may send
-    underway             a truck in memory: its parcels, and from where it goes on
+    operating            companies and auditors: what the operator does
+    administration       trucks, devices, parcels, links: what companies do
+    admission, messages  which device may send, and what it says
+    own_reports          reports of trucks that hold their keys
+    underway, lanes      a truck in memory: its parcels, from where it goes on; one at a time
     writing, writers     from a draft to signed reports: a pure function, and who calls it
-    committing           group commit
+    workers, committing  a few threads; group commit
     publishing           what devices, trucks and parties send
     reading              what readers and auditors are shown
     platform             all of it behind one face
@@ -18,8 +20,8 @@ sections 3 and 6, the centralized platform.
 """
 
 from voile.sharing.platform.access import REFUSALS, AccessError, BusyError
+from voile.sharing.platform.messages import Receipt
 from voile.sharing.platform.platform import Platform
-from voile.sharing.platform.publishing import Receipt
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault

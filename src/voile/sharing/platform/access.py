@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from voile.errors import InputError, VoileError
 
-__all__ = ["REFUSALS", "AccessError", "BusyError"]
+__all__ = ["REFUSALS", "AccessError", "BusyError", "printable"]
 
 REFUSALS: Mapping[str, str] = MappingProxyType(
     {
@@ -49,3 +49,11 @@ class AccessError(InputError):
 
 class BusyError(VoileError):
     """More is waiting than can be done soon; try again in a moment."""
+
+
+def printable(text: str, most: int, reason: str) -> str:
+    """A name without the blanks around it; raises ``AccessError`` where it cannot be shown."""
+    name = text.strip()
+    if not 1 <= len(name) <= most or not name.isprintable():
+        raise AccessError(reason, f"1 to {most} printable characters")
+    return name

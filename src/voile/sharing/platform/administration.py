@@ -1,4 +1,4 @@
-"""Companies, trucks, devices, parcels and links: who may set up what.
+"""Trucks, devices, parcels and links: what a company may set up.
 
 A company sees and changes what is its own; what is another's is unknown to it.  Tokens and numbers
 of links are returned once and kept as hashes.
@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING
 
 from voile.errors import InputError
 from voile.sharing.ingest import issue, token_hash
-from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.access import AccessError, printable
 from voile.sharing.platform.ground import Ground
-from voile.sharing.platform.registrar import NoRegistrar, Registrar
-from voile.sharing.protocol import RejectedError, TruckCard, TruckSecrets, Waybill
+from voile.sharing.platform.registrar import Registrar
+from voile.sharing.platform.writing import stream_context
+from voile.sharing.positions import spent_on
+from voile.sharing.protocol import RejectedError, TruckCard, TruckSecrets, Waybill, day_of
 from voile.sharing.protocol.wire import TRUCK_BYTES
 from voile.sharing.store import (
     AccessToken,
@@ -36,14 +38,15 @@ if TYPE_CHECKING:
 __all__ = ["Administration", "unsealed_destination", "unsealed_secrets"]
 
 _DAY, _HOUR = 86_400.0, 3_600.0
-_MOST_DAYS, _MOST_HOURS = 3_660.0, 31 * 24.0
-_MOST_NAME, _MOST_DEVICE = 200, 128
+_MOST_DAYS = 3_660.0
+_LEAST_HOURS, _MOST_HOURS = 1 / 60, 31 * 24.0
+_MOST_DEVICE = 128
 _SECRETS = b"truck secrets"
 _DESTINATION = b"destination"
 
 
 class Administration:
-    """Everything that changes who may do what; nothing of it touches positions.
+    """All that companies set up; nothing of it touches positions.
 
     Numbers of trucks are 16 bytes, those of parcels 1 to 64.
     """
@@ -52,40 +55,12 @@ class Administration:
         self,
         ground: Ground,
         changed: Callable[[bytes], None],
-        registrar: Registrar | None = None,
+        registrar: Registrar,
     ) -> None:
         """``changed`` is told which truck carries other parcels, or lets others in."""
         self._ground = ground
         self._changed = changed
-        self._registrar = registrar or NoRegistrar()
-
-    def open_company(self, name: str) -> tuple[Company, str]:
-        """A new company and its token; raises ``AccessError`` for a name that is none."""
-        now, token = self._ground.clock(), self._ground.new_token()
-        number = self._ground.fresh("company").token("company")
-        company = Company(number, _printable(name, _MOST_NAME, "name-unfit"), now)
-        self._ground.directory.add_company(
-            company, AccessToken(token_hash(token), Role.COMPANY, number, now)
-        )
-        return company, token
-
-    def close_company(self, number: str) -> None:
-        """Refuse all that is a company's from now on; raises ``AccessError``."""
-        company = self._ground.directory.company(number)
-        if company is None:
-            raise AccessError("token-refused", "there is no such company")
-        now = self._ground.clock()
-        self._ground.directory.close_company(number, now)
-        self._ground.directory.revoke_tokens(Role.COMPANY, number, now)
-        for truck in self._ground.directory.trucks(number):
-            self._changed(truck.truck)
-
-    def open_auditor(self, name: str) -> str:
-        """The token of a new auditor; raises ``AccessError``."""
-        token, now = self._ground.new_token(), self._ground.clock()
-        holder = _printable(name, _MOST_NAME, "name-unfit")
-        self._ground.directory.add_token(AccessToken(token_hash(token), Role.AUDITOR, holder, now))
-        return token
+        self._registrar = registrar
 
     def add_truck(self, company: Company, card: bytes | None = None) -> tuple[Truck, str | None]:
         """A truck; with a card it holds its keys itself and gets a token to publish with.
@@ -131,6 +106,21 @@ class Administration:
         self._changed(truck)
         self._registrar.changed()
 
+    def spent(self, company: Company, truck: bytes) -> float:
+        """Epsilon of a truck's reports of this day (UTC), at the platform's delta.
+
+        It follows from when they were published, which is public.  Raises ``AccessError``, also for
+        a truck that holds its keys itself.
+        """
+        held, now = self._ground.own_truck(company, truck), self._ground.clock()
+        if held.secrets is None:
+            raise AccessError("own-keys")
+        sealed = self._ground.directory.state(truck)
+        if sealed is None:
+            return 0.0
+        state = self._ground.vault.unseal(stream_context(truck), sealed)
+        return spent_on(state, day_of(int(now)), self._ground.settings.delta)
+
     def add_device(
         self, company: Company, truck: bytes, device: str, days: float | None = None
     ) -> str:
@@ -140,7 +130,7 @@ class Administration:
         """
         if self._ground.own_truck(company, truck).secrets is None:
             raise AccessError("own-keys", "its tracker sends to the truck's own program")
-        name = _printable(device, _MOST_DEVICE, "device-unfit")
+        name = printable(device, _MOST_DEVICE, "device-unfit")
         if days is not None and not 0 < days <= _MOST_DAYS:
             raise AccessError("days-out-of-range", f"at most {_MOST_DAYS:.0f}")
         lifetime = None if days is None else days * _DAY
@@ -224,22 +214,41 @@ class Administration:
     def add_link(self, company: Company, truck: bytes, hours: float) -> tuple[str, TrackingLink]:
         """The number of a new link to the reports of a truck; raises ``AccessError``."""
         self._ground.own_truck(company, truck)
-        if not (math.isfinite(hours) and 0 < hours <= _MOST_HOURS):
-            raise AccessError("hours-out-of-range", f"from 0 to {_MOST_HOURS:.0f}")
+        if not (math.isfinite(hours) and _LEAST_HOURS <= hours <= _MOST_HOURS):
+            raise AccessError("hours-out-of-range", f"from a minute to {_MOST_HOURS:.0f} hours")
         number, now = self._ground.new_token(), self._ground.clock()
         link = TrackingLink(token_hash(number), truck, now, now + hours * _HOUR)
         self._ground.directory.add_link(link)
         return number, link
 
+    def links(self, company: Company, truck: bytes) -> Sequence[TrackingLink]:
+        """Links to a truck that have not expired, revoked ones too; raises ``AccessError``."""
+        self._ground.own_truck(company, truck)
+        now = self._ground.clock()
+        return [link for link in self._ground.directory.links(truck) if now < link.expires]
+
     def revoke_link(self, company: Company, number: str) -> None:
         """Close a link from now on; raises ``AccessError``."""
         link = self._ground.directory.link(token_hash(number))
-        if link is None:
+        self._revoke(company, [] if link is None else [link])
+
+    def revoke_link_of(self, company: Company, identity: str) -> None:
+        """The same for the link of an ``identity``, where nobody knows its number any more.
+
+        Raises ``AccessError``.
+        """
+        self._revoke(company, self._ground.directory.links_beginning(bytes.fromhex(identity)))
+
+    def _revoke(self, company: Company, links: Sequence[TrackingLink]) -> None:
+        own = [link for link in links if self._is_of(company, link)]
+        if not own:
             raise AccessError("link-unknown")
+        for link in own:
+            self._ground.directory.revoke_link(link.hash, self._ground.clock())
+
+    def _is_of(self, company: Company, link: TrackingLink) -> bool:
         truck = self._ground.directory.truck(link.truck)
-        if truck is None or truck.company != company.company:
-            raise AccessError("link-unknown")
-        self._ground.directory.revoke_link(link.hash, self._ground.clock())
+        return truck is not None and truck.company == company.company
 
 
 def unsealed_secrets(ground: Ground, truck: Truck) -> TruckSecrets:
@@ -266,10 +275,3 @@ def _card(encoded: bytes) -> TruckCard:
         raise AccessError("card-unfit", str(error)) from None
     assert len(card.truck) == TRUCK_BYTES
     return card
-
-
-def _printable(text: str, most: int, reason: str) -> str:
-    name = text.strip()
-    if not 1 <= len(name) <= most or not name.isprintable():
-        raise AccessError(reason, f"1 to {most} printable characters")
-    return name

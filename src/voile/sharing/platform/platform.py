@@ -8,9 +8,10 @@ from collections.abc import Callable
 from voile.randomness import Randomness
 from voile.sharing.platform.administration import Administration
 from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.operating import Operating
 from voile.sharing.platform.publishing import Publishing
 from voile.sharing.platform.reading import Reading
-from voile.sharing.platform.registrar import Registrar
+from voile.sharing.platform.registrar import NoRegistrar, Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
 from voile.sharing.store import (
@@ -26,8 +27,8 @@ __all__ = ["Platform"]
 _DAY = 86_400
 
 
-class Platform(Administration, Publishing, Reading):
-    """One face of three parts, which share their ground.  Threads may share it."""
+class Platform(Operating, Administration, Publishing, Reading):
+    """One face of four parts, which share their ground.  Threads may share it."""
 
     def __init__(  # noqa: PLR0913 - what a platform stands on
         self,
@@ -55,6 +56,8 @@ class Platform(Administration, Publishing, Reading):
         )
         Reading.__init__(self, ground)
         Publishing.__init__(self, ground, self.tell, writing_lines)
+        registrar = registrar or NoRegistrar()
+        Operating.__init__(self, ground, self.changed, registrar)
         Administration.__init__(self, ground, self.changed, registrar)
 
     @property
@@ -98,11 +101,14 @@ class Platform(Administration, Publishing, Reading):
         """Where the report of a link's truck is anchored (``chain.Inclusion``), if it is."""
         return self._registrar.proof(link.truck, slot)
 
-    def tidy(self, keep_days: int = 31) -> None:
-        """Drop submissions and bodies of reports that are older; their records stay."""
+    def tidy(self, keep_days: int = 31, most: int | None = None) -> None:
+        """Drop submissions and bodies of reports that are older; their records stay.
+
+        ``most`` is the last slot whose reports may be dropped at all.
+        """
         before = int(self.clock()) - keep_days * _DAY
         self._ground.directory.drop_mail(before)
-        self._ground.log.forget(before)
+        self._ground.log.forget(before if most is None else min(before, most + 1))
 
     def close(self) -> None:
         """Finish what was begun, and close the stores."""

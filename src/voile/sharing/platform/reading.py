@@ -33,6 +33,11 @@ class Reading:
         """The last report of a link's truck."""
         return self._ground.log.last(link.truck)
 
+    def last_slot(self, truck: Truck) -> int | None:
+        """The slot of the last report of a truck that holds its keys itself."""
+        last = self._ground.log.last(truck.truck)
+        return None if last is None else last.slot
+
     def reports_after(self, link: TrackingLink, slot: int, limit: int) -> Sequence[Entry]:
         """Reports of a link's truck later than a slot, ascending."""
         return self._ground.log.after(link.truck, slot, min(limit, _MOST_AT_ONCE))

@@ -1,6 +1,6 @@
 """The positions that a moving truck shows: three levels of noise in one, and what they cost."""
 
 from voile.sharing.positions.levels import Levels
-from voile.sharing.positions.stream import BudgetSpentError, PositionStream
+from voile.sharing.positions.stream import BudgetSpentError, PositionStream, spent_on
 
-__all__ = ["BudgetSpentError", "Levels", "PositionStream"]
+__all__ = ["BudgetSpentError", "Levels", "PositionStream", "spent_on"]

@@ -25,11 +25,21 @@ from voile.randomness import Key
 from voile.sharing.positions.levels import Levels
 from voile.sharing.protocol import Position, day_of
 
-__all__ = ["BudgetSpentError", "PositionStream"]
+__all__ = ["BudgetSpentError", "PositionStream", "spent_on"]
 
 
 class BudgetSpentError(RefusedError):
     """The truck has spent what it may spend on this day; the next day it goes on."""
+
+
+def spent_on(state: bytes, day: int, delta: float) -> float:
+    """Epsilon of a day's reports at a delta, by the stream's state after them.
+
+    0 for another day than that of the last report.  It depends on times of reports alone, which are
+    public, and not on positions.
+    """
+    held = json.loads(state)
+    return gaussian_epsilon(math.sqrt(held["spent"]), delta) if held["day"] == day else 0.0
 
 
 class PositionStream:
@@ -81,11 +91,6 @@ class PositionStream:
     def time(self) -> float | None:
         """The time of the last position; None before the first."""
         return self._time
-
-    @property
-    def epsilon(self) -> float:
-        """What the day of the last report has cost up to it."""
-        return gaussian_epsilon(math.sqrt(self._spent), self._delta)
 
     def report(
         self, latitude: float, longitude: float, time: float, slot: int

@@ -18,7 +18,7 @@ __all__ = ["COMPANY", "TruckPath", "router"]
 
 T = TypeVar("T")
 
-COMPANY = Token("company", "The token of a company; of `voile share company`.")
+COMPANY = Token("company", "The token of a company; of `voile share company` or `share token`.")
 CompanyToken = Annotated[str, Security(COMPANY)]
 TruckPath = Annotated[
     str,
@@ -71,6 +71,20 @@ async def retire_truck(request: Request, token: CompanyToken, truck: TruckPath) 
     """Its links, its devices and its token are refused from now on; its records stay."""
     number = bytes.fromhex(truck)
     await _as_company(request, token, lambda p, company: p.retire_truck(company, number))
+
+
+@router.get(
+    "/trucks/{truck}/spending",
+    summary="What a truck's reports cost today",
+    responses=documented(*_TRUCK, "own-keys"),
+)
+async def spending(request: Request, token: CompanyToken, truck: TruckPath) -> models.Spending:
+    """Whoever sees all reports of the day tells two trajectories apart by no more than that."""
+    number, terms = bytes.fromhex(truck), desk_of(request).platform.settings
+    spent = await _as_company(request, token, lambda p, company: p.spent(company, number))
+    return models.Spending(
+        spent=spent, budget=terms.budget, delta=terms.delta, distance=terms.distance
+    )
 
 
 @router.post(
@@ -211,7 +225,21 @@ async def add_link(
         request, token, lambda p, company: p.add_link(company, number, asked.hours)
     )
     address = f"{desk_of(request).options.address}/t#{link}."
-    return models.Link(link=link, expires=kept.expires, address=address)
+    return models.Link(link=link, id=kept.identity, expires=kept.expires, address=address)
+
+
+@router.get("/trucks/{truck}/links", summary="List a truck's links", responses=documented(*_TRUCK))
+async def links(request: Request, token: CompanyToken, truck: TruckPath) -> models.LinkList:
+    """Those that have not expired, revoked ones too; by its id a link can be closed."""
+    number = bytes.fromhex(truck)
+    kept = await _as_company(request, token, lambda p, company: p.links(company, number))
+    known = [
+        models.KnownLink(
+            id=one.identity, created=one.created, expires=one.expires, revoked=one.revoked
+        )
+        for one in kept
+    ]
+    return models.LinkList(links=known)
 
 
 @router.post(
@@ -222,13 +250,17 @@ async def add_link(
     responses=documented(*_TOKEN, "not-found"),
 )
 async def revoke_link(request: Request, token: CompanyToken, asked: models.LinkToRevoke) -> None:
-    """Feeds that were opened by it end within seconds."""
-    await _as_company(request, token, lambda p, company: _revoke(p, company, asked.link))
+    """Named by its number, or by its id. Feeds that were opened by it end within seconds."""
+    await _as_company(request, token, lambda p, company: _revoke(p, company, asked))
 
 
-def _revoke(platform: Platform, company: Company, link: str) -> None:
+def _revoke(platform: Platform, company: Company, asked: models.LinkToRevoke) -> None:
     try:
-        platform.revoke_link(company, link)
+        if asked.link is not None:
+            platform.revoke_link(company, asked.link)
+        else:
+            assert asked.id is not None
+            platform.revoke_link_of(company, asked.id)
     except AccessError:
         # Here the link is no token that failed to open something.
         raise ProblemError("not-found", "the company has no such link") from None

@@ -5,7 +5,9 @@
 - Who takes nothing of what is sent is disconnected after a time.
 - What is no HTTP is answered by a problem, as everything else is.
 
-They hold for both of uvicorn's parsers, h11 and the faster httptools.
+They hold for both of uvicorn's parsers, h11 and the faster httptools.  These are given what comes
+in pieces, so that of a head in one read no more is parsed than may be.  A head that follows another
+request without a pause, and the trailers of a body, may be longer by one piece.
 """
 
 from __future__ import annotations
@@ -23,24 +25,23 @@ from voile.sharing.service.problems import document_of
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol as _Protocol
 else:
-    _Protocol = AutoHTTPProtocol
+    _Protocol = object
 
 __all__ = ["bounded_protocol"]
 
+_PIECE = 8_192
 _REASONS = {400: "not-http", 408: "too-slow", 431: "headers-too-large"}
 
 
-def bounded_protocol(options: Options) -> type[asyncio.Protocol]:
-    """The protocol to give to uvicorn as ``http``."""
-
-    class Bounded(_Bounded):
-        chosen = options
-
-    return Bounded
+def bounded_protocol(
+    options: Options, parser: type[asyncio.Protocol] = AutoHTTPProtocol
+) -> type[asyncio.Protocol]:
+    """The protocol to give to uvicorn as ``http``; ``parser`` is one of uvicorn's protocols."""
+    return type("Bounded", (_Bounds, parser), {"chosen": options})
 
 
-class _Bounded(_Protocol):
-    """A connection; ``chosen`` is set by ``bounded_protocol``."""
+class _Bounds(_Protocol):
+    """What a connection has beside its parser; ``chosen`` is set by ``bounded_protocol``."""
 
     chosen: Options
 
@@ -60,17 +61,28 @@ class _Bounded(_Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
-            return
+        rest = memoryview(data)
+        while rest and not self.transport.is_closing():
+            room = min(_PIECE, self.chosen.header_bytes - self._head_bytes)
+            if room <= 0:
+                self._refuse(431)
+                return
+            self._parse(bytes(rest[:room]))
+            rest = rest[room:]
+
+    def _parse(self, piece: bytes) -> None:
+        """Let a piece be parsed, and count it as one of a head unless a head or body goes on."""
         before = self.cycle
-        super().data_received(data)
+        body = 0 if before is None else len(before.body)
+        super().data_received(piece)
         if self.cycle is not before:
             self._end_of_head()
-        elif before is None or before.response_complete:
-            self._head_bytes += len(data)
-            self._await_head()
-            if self._head_bytes > self.chosen.header_bytes:
-                self._refuse(431)
+        elif before is not None and len(before.body) != body:
+            self._head_bytes = 0
+        else:
+            self._head_bytes += len(piece)
+            if before is None or before.response_complete:
+                self._await_head()
 
     def pause_writing(self) -> None:
         super().pause_writing()

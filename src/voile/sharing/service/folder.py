@@ -11,15 +11,18 @@ The folder appears whole or not at all, readable by its owner only.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from voile.durable import new_private_folder, write_text
-from voile.errors import InputError, PlanError, nearest
+from voile.errors import InputError, PlanError, nearest, place_in_toml
 from voile.sharing.platform import Platform, Settings, Vault
 from voile.sharing.platform.administration import unsealed_secrets
 from voile.sharing.platform.ground import Ground
@@ -28,12 +31,13 @@ from voile.sharing.service.broker import Broker
 from voile.sharing.service.chain_options import ChainOptions
 from voile.sharing.service.on_chain import check_place, open_on_chain
 from voile.sharing.service.options import Options
+from voile.sharing.store import StoreError
 
 if TYPE_CHECKING:
     from voile.sharing.chain import Chain
     from voile.sharing.map import MapFile
 
-__all__ = ["Configuration", "create", "open_platform", "open_store", "road_map"]
+__all__ = ["Configuration", "alone", "create", "open_platform", "open_store", "road_map"]
 
 CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
 
@@ -121,8 +125,11 @@ class Configuration:
         except OSError as error:
             msg = f"{path}: it cannot be read ({error.strerror})"
             raise InputError(msg) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError):
-            msg = f"{path}: this is not TOML; see docs/sharing-service.md"
+        except UnicodeDecodeError:
+            msg = f"{path}: this is not a text in UTF-8; see docs/sharing-service.md"
+            raise PlanError(msg) from None
+        except tomllib.TOMLDecodeError as error:
+            msg = f"{path}: not TOML at {place_in_toml(error)}; see docs/sharing-service.md"
             raise PlanError(msg) from None
         try:
             return cls._of(document, folder)
@@ -182,6 +189,29 @@ def create(folder: Path, address: str = Options.address) -> None:
         write_text(unfinished / CONFIGURATION, _TEMPLATE.format(address=address), private=True)
 
 
+@contextmanager
+def alone(folder: Path, configuration: Configuration) -> Iterator[None]:
+    """Be the only service of a folder whose reports one process must write.
+
+    That is so for SQLite, and for a chain.  Commands may work on the folder beside it.  Raises
+    ``InputError`` where another service runs; one that was killed is none.
+    """
+    if configuration.database is not None and configuration.chain is None:
+        yield
+        return
+    # The folder itself: files in it get replaced, and their locks would go with them.
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            msg = f"{folder}: a service runs on this folder already; stop it first"
+            raise InputError(msg) from None
+        yield
+    finally:
+        os.close(handle)
+
+
 def open_platform(
     folder: Path, configuration: Configuration, node: Chain | None = None
 ) -> Platform:
@@ -190,7 +220,7 @@ def open_platform(
     ``node`` is the chain of a trial, where somebody else looks at it, too.
 
     Raises ``InputError`` where the key is missing, readable by others or not the store's, and where
-    the store was written by a newer Voile; ``StoreError`` where it cannot be reached.
+    the store was written by a newer Voile or cannot be reached; ``StoreError`` where it fails then.
     """
     group.reduced(bytes(64))  # says what to install before anybody waits for an answer
     vault = Vault.open(folder / KEY)
@@ -213,11 +243,26 @@ def open_platform(
 
 
 def open_store(folder: Path, configuration: Configuration) -> Any:
-    """The store of a folder, a directory and a log; raises ``InputError`` and ``StoreError``."""
-    if configuration.database is not None:
+    """The store of a folder, a directory and a log; raises ``InputError``.
+
+    So it does where the store cannot be reached: nothing has begun that could be tried again.
+    """
+    try:
+        return _opened(folder, configuration.database)
+    except StoreError as error:
+        raise InputError(str(error)) from None
+
+
+def _opened(folder: Path, database: str | None) -> Any:
+    if database is not None:
+        try:
+            import_module("psycopg")
+        except ImportError:
+            msg = "a store in PostgreSQL needs psycopg: pip install 'voile[postgres]'"
+            raise InputError(msg) from None
         from voile.sharing.store.postgres import PostgresStore  # noqa: PLC0415
 
-        return PostgresStore.open(configuration.database)
+        return PostgresStore.open(database)
     from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
 
     path = folder / STORE

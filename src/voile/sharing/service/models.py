@@ -6,9 +6,10 @@ Fields that are not known are refused: a misspelt one would be left out silently
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from voile.sharing.protocol.base64url import from_base64url
 
@@ -17,9 +18,11 @@ __all__ = [
     "Card",
     "DeviceList",
     "KnownDevice",
+    "KnownLink",
     "KnownParcel",
     "KnownTruck",
     "Link",
+    "LinkList",
     "LinkToRevoke",
     "LinkWanted",
     "MailBox",
@@ -33,6 +36,7 @@ __all__ = [
     "Place",
     "Published",
     "Records",
+    "Spending",
     "TruckList",
     "decoded",
 ]
@@ -49,6 +53,14 @@ Key = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{43}$", examples=[_KEY])]
 TruckNumber = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$", examples=[_TRUCK])]
 Token = Annotated[
     str, Field(description="Shown this once; kept as a hash only.", examples=[_TOKEN])
+]
+LinkIdentity = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9a-f]{16}$",
+        description="By which its company names it; it opens nothing.",
+        examples=["a3f1c09b5d7e2468"],
+    ),
 ]
 
 
@@ -77,6 +89,15 @@ class OpenedTruck(BaseModel):
     truck: TruckNumber
     card: Base64
     token: Token | None = Field(None, description="To publish with; where a card was given.")
+
+
+class Spending(BaseModel):
+    """What the reports of a truck have cost on the present day (UTC)."""
+
+    spent: float = Field(description="Epsilon of the day's reports together.")
+    budget: float | None = Field(description="The most epsilon of a day; null: no bound.")
+    delta: float = Field(description="At which epsilon is meant.")
+    distance: float = Field(description="Metres between the trajectories it is about.")
 
 
 class KnownTruck(BaseModel):
@@ -169,13 +190,20 @@ class ParcelList(BaseModel):
 class LinkWanted(_Asked):
     """How long a link is to be open."""
 
-    hours: float = Field(gt=0, le=744, allow_inf_nan=False, examples=[24])
+    hours: float = Field(
+        ge=1 / 60,
+        le=744,
+        allow_inf_nan=False,
+        description="From a minute to 31 days.",
+        examples=[24],
+    )
 
 
 class Link(BaseModel):
     """A link to the reports of one truck."""
 
     link: Token
+    id: LinkIdentity
     expires: float = Field(description="Seconds since 1970.", examples=[_NOW + 86_400])
     address: str = Field(
         description="Append the fragment that holds the keys (`protocol.Link.fragment()`), which "
@@ -184,10 +212,39 @@ class Link(BaseModel):
     )
 
 
-class LinkToRevoke(_Asked):
-    """A link to close; in the body, since addresses get into logs."""
+class KnownLink(BaseModel):
+    """A link, without its number."""
 
-    link: str = Field(min_length=1, max_length=200, examples=[_TOKEN])
+    id: LinkIdentity
+    created: float = Field(examples=[_NOW])
+    expires: float = Field(examples=[_NOW + 86_400])
+    revoked: float | None
+
+
+class LinkList(BaseModel):
+    """Links to a truck that have not expired, in the order in which they were opened."""
+
+    links: list[KnownLink]
+
+
+class LinkToRevoke(_Asked):
+    """A link to close: its number, in the body since addresses get into logs, or its id."""
+
+    link: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="Its number; without it say its id.",
+        examples=[_TOKEN],
+    )
+    id: LinkIdentity | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.link is None) == (self.id is None):
+            kind, what = "one_of_both", "Input should have either link or id"
+            raise PydanticCustomError(kind, what)
+        return self
 
 
 class Card(BaseModel):

@@ -30,7 +30,8 @@ class Rates:
     device: Rate = Rate(5, 300)
     """A phone that comes back into coverage sends what it has kept, one by one."""
     company: Rate = Rate(20, 200)
-    truck: Rate = Rate(2, 60)
+    truck: Rate = Rate(5, 300)
+    """After a day without coverage 288 reports wait, which go at once; a month's go in an hour."""
     auditor: Rate = Rate(10, 100)
     link: Rate = Rate(1, 60)
     failures: Rate = Rate(0.5, 30)

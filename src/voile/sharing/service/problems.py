@@ -115,7 +115,7 @@ _OTHERWISE = 422
 
 COMMON = (
     *("invalid-request", "too-large", "too-slow", "too-many-requests"),
-    *("busy", "store-unavailable", "fault"),
+    *("busy", "store-unavailable", "fault", "not-http", "headers-too-large"),
 )
 """What may come of any call."""
 

@@ -27,7 +27,7 @@ from fastapi import FastAPI
 from voile.errors import InputError, VoileError
 from voile.sharing.service.app import application
 from voile.sharing.service.connection import bounded_protocol
-from voile.sharing.service.folder import Configuration, open_platform, road_map
+from voile.sharing.service.folder import Configuration, alone, open_platform, road_map
 from voile.sharing.service.options import Options
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def serve(
 
     ``node`` is the chain of a trial, where the caller looks at it, too.
 
-    Raises ``InputError`` where the folder, its key, its store or the port is not fit.
+    Raises ``InputError`` where the folder, its key, its store or the port is not fit, and where
+    another service runs on it.
     """
     configuration = Configuration.read(folder).on(host, port)
     if workers > 1 and configuration.database is None:
@@ -74,7 +75,7 @@ def serve(
     if configuration.broker is not None:
         configuration.broker.check()
     road_map(folder)
-    with listening_socket(configuration.options) as listener:
+    with alone(folder, configuration), listening_socket(configuration.options) as listener:
         if workers == 1:
             _serve_one(folder, configuration, listener, ready, tell, node)
         else:

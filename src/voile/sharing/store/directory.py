@@ -31,7 +31,9 @@ _DEVICE = "SELECT device, hash, issued, expires, revoked, truck FROM devices"
 _PARCEL = "SELECT parcel, truck, sender, receiver, destination, created, ended FROM parcels"
 _MAIL = "SELECT truck, message, received, seq FROM mail"
 _LINK = "SELECT hash, truck, created, expires, revoked FROM links"
+_REVOKE_TOKENS = "UPDATE tokens SET revoked = ? WHERE role = ? AND holder = ? AND revoked IS NULL"
 
+_HASH_BYTES = 32
 _NUMBER, _HOLDER = "the company's number", "the holder of a token"
 _DEVICE_NAME = "the device's name"
 
@@ -74,15 +76,23 @@ class SQLDirectory(Directory):
 
     def token(self, hash_: bytes) -> AccessToken | None:
         row = self._row(f"{_TOKEN} WHERE hash = ?", hash_)
-        return AccessToken(row[0], Role(row[1]), *row[2:]) if row else None
+        return _token(row) if row else None
+
+    def tokens(self, role: str) -> Sequence[AccessToken]:
+        rows = self._engine.read(f"{_TOKEN} WHERE role = ? ORDER BY seq", (str(role),))
+        return [_token(row) for row in rows]
+
+    def replace_tokens(self, token: AccessToken) -> None:
+        values = (token.created, str(token.role), checked_text(_HOLDER, token.holder))
+
+        def work(connection: Connection) -> None:
+            connection.change(_REVOKE_TOKENS, values)
+            _insert_token(connection, token)
+
+        self._engine.write(work)
 
     def revoke_tokens(self, role: str, holder: str, now: float) -> int:
-        return self._change(
-            "UPDATE tokens SET revoked = ? WHERE role = ? AND holder = ? AND revoked IS NULL",
-            now,
-            str(role),
-            checked_text(_HOLDER, holder),
-        )
+        return self._change(_REVOKE_TOKENS, now, str(role), checked_text(_HOLDER, holder))
 
     def add_truck(self, truck: Truck, token: AccessToken | None = None) -> None:
         values = {
@@ -226,6 +236,11 @@ class SQLDirectory(Directory):
         rows = self._engine.read(f"{_LINK} WHERE truck = ? ORDER BY seq", (truck,))
         return [TrackingLink(*row) for row in rows]
 
+    def links_beginning(self, start: bytes) -> Sequence[TrackingLink]:
+        first, last = (start.ljust(_HASH_BYTES, end) for end in (b"\0", b"\xff"))
+        rows = self._engine.read(f"{_LINK} WHERE hash BETWEEN ? AND ? ORDER BY seq", (first, last))
+        return [TrackingLink(*row) for row in rows]
+
     def revoke_link(self, hash_: bytes, now: float) -> bool:
         revoked = self._change(
             "UPDATE links SET revoked = COALESCE(revoked, ?) WHERE hash = ?", now, hash_
@@ -248,6 +263,10 @@ class SQLDirectory(Directory):
 
     def _change(self, statement: str, *values: object) -> int:
         return self._engine.write(lambda connection: connection.change(statement, values))
+
+
+def _token(row: Row) -> AccessToken:
+    return AccessToken(row[0], Role(row[1]), *row[2:])
 
 
 def _device(row: Row) -> Device:

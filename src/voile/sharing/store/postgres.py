@@ -378,6 +378,6 @@ def _psycopg() -> Any:
     try:
         import psycopg  # noqa: PLC0415 - an extra
     except ImportError:
-        msg = "stores in PostgreSQL need psycopg: install 'psycopg[binary]'"
+        msg = "stores in PostgreSQL need psycopg: pip install 'voile[postgres]'"
         raise InputError(msg) from None
     return psycopg

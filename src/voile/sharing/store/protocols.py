@@ -117,6 +117,12 @@ class Directory(Protocol):
     def token(self, hash_: bytes) -> AccessToken | None:
         """The access token of a hash, open or not."""
 
+    def tokens(self, role: str) -> Sequence[AccessToken]:
+        """All of a role, open or not, in the order of creation."""
+
+    def replace_tokens(self, token: AccessToken) -> None:
+        """Revoke what its holder has open, when it was created, and add it, all in one step."""
+
     def revoke_tokens(self, role: str, holder: str, now: float) -> int:
         """Set ``revoked`` of all a holder's tokens where not set; how many there were."""
 
@@ -173,6 +179,9 @@ class Directory(Protocol):
 
     def links(self, truck: bytes) -> Sequence[TrackingLink]:
         """All of a truck, in the order of creation."""
+
+    def links_beginning(self, start: bytes) -> Sequence[TrackingLink]:
+        """Those whose hash begins with some bytes, at least one and fewer than it has."""
 
     def revoke_link(self, hash_: bytes, now: float) -> bool:
         """Set ``revoked`` where it is not set; False where there is no such link."""

@@ -2,9 +2,11 @@
 
     vault.key    the key that seals the truck's secrets
     truck.db     its reports, its parcels and what parties have submitted
+    sent         the last slot that the platform was known to hold
 
 Reports are durable here before they are sent, so that a device that loses its power or its network
-goes on where it was, and no slot is ever published with two positions.
+goes on where it was, and no slot is ever published with two positions.  Those that the platform
+holds are dropped after a month, those that it does not hold never: it takes no chain with a gap.
 """
 
 from __future__ import annotations
@@ -12,25 +14,26 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Self
 
-from voile.durable import new_private_folder
+from voile.durable import new_private_folder, write_text
 from voile.errors import InputError
-from voile.sharing.ingest import Request
+from voile.sharing.ingest import Request, decode
 from voile.sharing.platform import Outcome, Platform, Settings, Vault
+from voile.sharing.protocol import Report
 from voile.sharing.store import Company, Entry, SQLiteStore, TrackingLink, Truck
 
 __all__ = ["OwnTruck"]
 
-_KEY, _STORE = "vault.key", "truck.db"
+_KEY, _STORE, _SENT = "vault.key", "truck.db", "sent"
 _DEVICE = "truck"
 _AT_ONCE = 100
 
 
 class OwnTruck:
-    """The truck of a folder.  Threads may share it."""
+    """The truck of a folder.  Threads may share it, and processes its folder."""
 
     def __init__(
         self, folder: Path, settings: Settings | None = None, clock: Callable[[], float] = time.time
@@ -44,8 +47,10 @@ class OwnTruck:
         self._platform = Platform(self._store, self._store, vault, settings, clock=clock)
         self._company: Company = self._store.companies()[0]
         self._truck: Truck = self._store.trucks()[0]
-        # Of this process alone: whoever sends positions here needs none that lasts.
-        self._token = self._platform.add_device(self._company, self.truck, _DEVICE)
+        self._sent_file = folder / _SENT
+        self._sent = self._read_sent()
+        self._admit()
+        self.tidy()
 
     @classmethod
     def create(cls, folder: Path) -> Self:
@@ -67,6 +72,27 @@ class OwnTruck:
     def card(self) -> bytes:
         """What its company registers it by (``protocol.TruckCard``)."""
         return self._truck.card
+
+    @property
+    def sent(self) -> int:
+        """The last slot that the platform was known to hold, or -1; durable."""
+        return self._sent
+
+    @sent.setter
+    def sent(self, slot: int) -> None:
+        if slot != self._sent:
+            self._sent = slot
+            with suppress(OSError):  # it is a note, and the platform knows
+                write_text(self._sent_file, f"{slot}\n", private=True)
+
+    @property
+    def waiting(self) -> int:
+        """How many reports are later than ``sent``."""
+        last = self._store.last(self.truck)
+        first = self._store.after(self.truck, self._sent, 1)
+        if last is None or not first:
+            return 0
+        return 1 + Report.decode(last.message).sequence - Report.decode(first[0].message).sequence
 
     def load(
         self,
@@ -91,7 +117,11 @@ class OwnTruck:
 
         A message that names its device must call it "truck".
         """
-        return self._platform.receive(self._token, request).result().outcome
+        # Whoever may read this folder may send: there is no token to ask for.
+        answer = self._platform.receive_vouched(
+            self._company.company, _DEVICE, lambda arrival: decode(request, arrival)
+        )
+        return answer.result().outcome
 
     def accept(self, message: bytes) -> None:
         """Take what a party has submitted; raises ``RejectedError``."""
@@ -103,7 +133,24 @@ class OwnTruck:
             yield from some
             after = some[-1].slot
 
+    def tidy(self) -> None:
+        """Drop what is older than a month, but for reports that the platform may lack."""
+        self._platform.tidy(most=self._sent)
+
     def close(self) -> None:
         """Finish what was begun."""
-        self._platform.revoke_device(self._company, self.truck, _DEVICE)
         self._platform.close()
+
+    def _read_sent(self) -> int:
+        """What is not there, or was cut off by a crash, only makes more reports seem to wait."""
+        try:
+            return int(self._sent_file.read_text("ascii"))
+        except (OSError, ValueError):
+            return -1
+
+    def _admit(self) -> None:
+        """Make the device that positions come from, where there is none; nobody has its token."""
+        tokens = [one.token for one in self._platform.devices(self._company, self.truck)]
+        # A clock that is wrong at first must not find one open that was revoked.
+        if not any(one.device == _DEVICE and one.revoked is None for one in tokens):
+            self._platform.add_device(self._company, self.truck, _DEVICE)

@@ -86,8 +86,8 @@ const old = (sighting, now) => said("warning", [
 function nothingYet({ state, absent }) {
   if (absent) {
     return said("info", [
-      "No report about this parcel yet",
-      "The truck reports, but not about this parcel: it may not be loaded yet. If it should be, the link's key may be wrong: copy the whole address again.",
+      "No report about this parcel",
+      "The truck reports, but not about this parcel: it may not be loaded yet, or it may have been delivered already. If it should be on the truck, the link's key may be wrong: copy the whole address again.",
     ]);
   }
   return said("info", state === "live"

@@ -6,6 +6,8 @@ import { radius } from "./uncertainty.js";
 import { ago, clock, direction, distance, rounded } from "./words.js";
 
 const SOON = 120;
+/** Metres: fewer are no distance that anybody could tell. */
+const NEARLY = 50;
 /** How often an interval of 90 % holds the arrival, and how often its end alone does. */
 const [TWO_SIDED, ONE_SIDED] = ["9 times out of 10", "19 times out of 20"];
 const CONNECTION = { connecting: "Connecting", live: "Connected", waiting: "Trying again", ended: "Ended" };
@@ -87,11 +89,11 @@ function showSighting(tracking, now) {
   element("seen-at").dateTime = new Date(sighting.time * 1_000).toISOString();
   const left = absent ? null : sighting.remaining;
   element("seen-remaining").hidden = left === null;
-  if (left !== null) write("seen-remaining", `${remainingWords(left)} in a straight line`);
+  if (left !== null) write("seen-remaining", remainingWords(left));
   write("seen-within", `The truck was inside the circle of ${distance(radius(sighting.epsilon))} around the dot, 9 times out of 10.`);
 }
 
-const remainingWords = (metres) => (metres < 50 ? "Nearly there" : `About ${distance(metres)} to go`);
+const remainingWords = (metres) => (metres < NEARLY ? "Nearly there" : `About ${distance(metres)} to go in a straight line`);
 
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
@@ -102,12 +104,20 @@ function sightingWords({ sightings, absent }, now) {
   const { latitude, longitude, time, remaining, epsilon } = sighting;
   const degrees = `${Math.abs(latitude).toFixed(3)} degrees ${latitude < 0 ? "south" : "north"}, `
     + `${Math.abs(longitude).toFixed(3)} degrees ${longitude < 0 ? "west" : "east"}`;
+  const within = `within ${distance(radius(epsilon))} of ${degrees}, 9 times out of 10`;
+  const when = `At ${clock(time, now)} the truck was`;
   return [
-    `At ${clock(time, now)} the truck was within ${distance(radius(epsilon))} of ${degrees}, 9 times out of 10.`,
-    absent || remaining === null ? null : `${remainingWords(remaining)}.`,
+    ...(absent || remaining === null
+      ? [`${when} ${within}.`]
+      : [`${when} ${fromGoal(remaining)}.`, `It was ${within}.`]),
     before ? movedWords(before, sighting, now) : null,
   ];
 }
+
+/** Where people are who see no map: by the way that is left rather than by degrees. */
+const fromGoal = (metres) => (metres < NEARLY
+  ? "nearly at the parcel's destination"
+  : `about ${distance(metres)} from the parcel's destination in a straight line`);
 
 /** How it has moved, where that is more than what the noise of both positions makes of rest. */
 function movedWords(before, sighting, now) {

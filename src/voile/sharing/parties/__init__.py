@@ -1,0 +1,11 @@
+"""Sender and receiver of a parcel as programs: agree on keys, tell the truck, make the address.
+
+What a web shop's or a carrier's program does for both of them (``Parties``), or each party's for
+itself (``Party``): keys stay here, the platform sees sealed submissions, and the fragment of the
+address that is made goes to nobody but the party.
+"""
+
+from voile.sharing.parties.door import Door, DoorError, TrackingAddress
+from voile.sharing.parties.party import Parties, Party
+
+__all__ = ["Door", "DoorError", "Parties", "Party", "TrackingAddress"]

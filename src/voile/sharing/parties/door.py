@@ -1,0 +1,140 @@
+"""The platform as parties see it: through a link, which opens the door to one truck."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import httpx2 as httpx
+
+from voile.errors import InputError
+from voile.sharing import protocol
+from voile.sharing.protocol.base64url import from_base64url
+
+__all__ = ["Door", "DoorError", "TrackingAddress"]
+
+_PATIENCE = 30.0
+_MOST_SAID = 300
+_NUMBER = re.compile(r"[A-Za-z2-7]{32}")
+
+
+class DoorError(InputError):
+    """The platform does not let one in, or is not there; ``reason`` is that of its problem."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+@dataclass(frozen=True)
+class TrackingAddress:
+    """An address as the platform gives it, without the keys behind its dot."""
+
+    platform: str
+    """Such as https://share.example.org."""
+    number: str = field(repr=False)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Take ``https://HOST/t#NUMBER.`` apart; raises ``InputError``, and repeats nothing."""
+        msg = "this is no address of a link: copy the whole of it, https://HOST/t#NUMBER."
+        try:
+            parts = urlsplit(text.strip())
+            host, _ = parts.hostname, parts.port
+        except ValueError:
+            raise InputError(msg) from None
+        number, _, keys = parts.fragment.partition(".")
+        is_page = parts.scheme in {"http", "https"} and parts.path == "/t" and not parts.query
+        if not (host and is_page and _NUMBER.fullmatch(number)) or "@" in parts.netloc:
+            raise InputError(msg)
+        if keys:
+            msg = "this address has its keys already: it can be opened, or take one without them"
+            raise InputError(msg)
+        if parts.scheme == "http" and not _is_here(host):
+            msg = (
+                "a link over http is readable on its way, and browsers decrypt nothing there: the "
+                "platform must have an address of https"
+            )
+            raise InputError(msg)
+        return cls(f"{parts.scheme}://{parts.netloc}", number)
+
+    def opening(self, link: protocol.Link) -> str:
+        """The whole address, which opens in a browser: whoever has it reads the reports."""
+        return f"{self.platform}/t#{self.number}.{link.fragment()}"
+
+
+def _is_here(host: str) -> bool:
+    """Whether a host is this machine."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@dataclass(frozen=True)
+class Door:
+    """A link to a truck's reports: who has its number may read them and submit keys.
+
+    Where the platform asks to wait, ``sleep`` does, for at most some seconds altogether.
+    """
+
+    client: httpx.Client
+    """Its base address is the platform's."""
+    number: str = field(repr=False)
+    sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
+
+    def card(self) -> protocol.TruckCard:
+        """The truck's card; raises ``DoorError``."""
+        answer = self._ask("GET", "/api/v1/card")
+        try:
+            return protocol.TruckCard.decode(from_base64url(answer.json()["card"]))
+        except (ValueError, LookupError, TypeError, AttributeError, protocol.RejectedError):
+            msg = "what answers is no sharing service of Voile, or not of this version"
+            raise DoorError("", msg) from None
+
+    def submit(self, sealed: protocol.SealedSubmission) -> None:
+        """Hand a submission to the truck; raises ``DoorError``."""
+        kind = {"content-type": "application/octet-stream"}
+        self._ask("POST", "/api/v1/mail", headers=kind, content=sealed.encode())
+
+    def _ask(self, method: str, path: str, **given: Any) -> httpx.Response:
+        headers = {"authorization": f"Bearer {self.number}", **given.pop("headers", {})}
+        left = _PATIENCE
+        while True:
+            try:
+                answer = self.client.request(method, path, headers=headers, **given)
+            except httpx.RequestError as error:
+                msg = f"the platform does not answer ({type(error).__name__})"
+                raise DoorError("", msg) from None
+            if answer.is_success:
+                return answer
+            seconds = _seconds_to_wait(answer)
+            if seconds is None or seconds > left:
+                raise _refusal(answer)
+            left -= seconds
+            self.sleep(seconds)
+
+
+def _seconds_to_wait(answer: httpx.Response) -> float | None:
+    """After which one may ask again; None: never."""
+    wait = answer.headers.get("retry-after", "")
+    busy = answer.status_code in {429, 503}
+    return float(max(1, int(wait))) if busy and re.fullmatch(r"[0-9]{1,6}", wait) else None
+
+
+def _refusal(answer: httpx.Response) -> DoorError:
+    """A problem (RFC 9457) in its own words, as far as they can be shown."""
+    try:
+        problem = answer.json()
+        reason = str(problem["reason"])
+        said = str(problem.get("detail") or problem.get("title") or reason)[:_MOST_SAID]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        reason, said = "", ""
+    if not (said and said.isprintable()):
+        said = f"status {answer.status_code}"
+    return DoorError(reason, f"the platform refuses: {said}")

@@ -1,0 +1,177 @@
+"""The parties of a parcel: one alone, or both where one program speaks for them."""
+
+from __future__ import annotations
+
+import json
+from binascii import Error as Base64Error
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from voile.durable import new_private_file
+from voile.errors import InputError
+from voile.randomness import Randomness
+from voile.sharing import protocol
+from voile.sharing.parties.door import Door
+from voile.sharing.platform.key_file import secret_text
+from voile.sharing.protocol.base64url import from_base64url, to_base64url
+from voile.sharing.protocol.signing import verifying_key
+
+__all__ = ["Parties", "Party"]
+
+_FILE, _FORMAT = "keys of a parcel's parties", 1
+_SECRETS = ("k_a", "k_b", "sender", "receiver")
+
+
+@dataclass(frozen=True)
+class Party:
+    """One party of a parcel after Protocol 1."""
+
+    role: protocol.Role
+    keys: protocol.PairKeys = field(repr=False)
+    """What both parties hold."""
+    seed: bytes = field(repr=False)
+    """Ed25519, by which this one signs; 32 bytes."""
+    randomness: Randomness = field(default_factory=Randomness.secure, repr=False)
+
+    @property
+    def signer(self) -> bytes:
+        """The key by which others check what it signs: for the parcel's waybill."""
+        return verifying_key(self.seed)
+
+    def submit(self, door: Door, parcel: bytes, first_day: int, days: int = 1) -> protocol.Link:
+        """Tell the truck this party's half of the keys of some days; what readers need of them.
+
+        Reports are about the parcel when the truck has both halves of their day.  Days are by UTC,
+        since 1970.  Raises ``DoorError``, and ``InputError`` for a parcel or days that cannot be.
+        """
+        card = door.card()
+        link = self.link(card, parcel, first_day, days)
+        for sealed in self.halves(card, parcel, first_day, days):
+            door.submit(sealed)
+        return link
+
+    def link(
+        self, card: protocol.TruckCard, parcel: bytes, first_day: int, days: int
+    ) -> protocol.Link:
+        """What readers need; the other party makes the same."""
+        secrets = (secret for _, secret in self._secrets(parcel, first_day, days))
+        return protocol.Link.to(protocol.suite_named(), card, first_day, secrets)
+
+    def halves(
+        self, card: protocol.TruckCard, parcel: bytes, first_day: int, days: int
+    ) -> list[protocol.SealedSubmission]:
+        """What this party submits: one message for each day."""
+        sealed = []
+        for day, secret in self._secrets(parcel, first_day, days):
+            half = protocol.Submission.of(
+                protocol.suite_named(), card.truck, self.role, parcel, day, secret
+            )
+            # For each truck anew: what is alike in two submissions would show one parcel.
+            place = (card.truck.hex(), parcel.hex(), f"{day}", self.role.name)
+            drawn = self.randomness.within("submission", *place)
+            signed = half.signed(self.seed).encode()
+            sealed.append(protocol.SealedSubmission.seal(signed, card, drawn))
+        return sealed
+
+    def _secrets(
+        self, parcel: bytes, first_day: int, days: int
+    ) -> list[tuple[int, protocol.TrackingSecret]]:
+        suite = protocol.suite_named()
+        return [
+            (day, suite.tracking_secret(self.keys, parcel, day))
+            for day in range(first_day, first_day + days)
+        ]
+
+
+@dataclass(frozen=True)
+class Parties:
+    """Sender and receiver after Protocol 1, where one program speaks for both."""
+
+    keys: protocol.PairKeys = field(repr=False)
+    seeds: dict[protocol.Role, bytes] = field(repr=False)
+    """Ed25519, by which each signs."""
+    randomness: Randomness = field(repr=False)
+
+    @classmethod
+    def agree(cls, pair: protocol.Pair, randomness: Randomness) -> Self:
+        """Run Protocol 1 between both."""
+        receiver = protocol.Receiver.begin(pair, randomness.within("receiver"))
+        sender = protocol.Sender(pair, randomness.within("sender")).receive(receiver.challenge)
+        established = receiver.receive(sender.response)
+        assert established.completion is not None
+        assert sender.receive(established.completion).keys == established.keys
+        seeds = {role: randomness.key("signing", role.name).secret for role in protocol.Role}
+        return cls(established.keys, seeds, randomness)
+
+    @classmethod
+    def draw(cls) -> Self:
+        """Both, with a long-term key that nobody keeps."""
+        drawn = Randomness.secure()
+        return cls.agree(protocol.Pair(b"sender", b"receiver", drawn.key("pair").secret), drawn)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Those of a file that ``save`` wrote.
+
+        Raises ``InputError`` where it is another one, or others than its owner may read it.
+        """
+        text = secret_text(path, "the file of keys")
+        try:
+            document = json.loads(text)
+            what, version = document["voile"], document["version"]
+            if what == _FILE and isinstance(version, int) and version > _FORMAT:
+                msg = f"{path}: a newer Voile wrote this file; update Voile"
+                raise InputError(msg)
+            if (what, version) != (_FILE, _FORMAT):
+                raise ValueError
+            a, b, sender, receiver = (_secret(document[name]) for name in _SECRETS)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            msg = f"{path}: this is no file of `voile share party init`"
+            raise InputError(msg) from None
+        seeds = {protocol.Role.SENDER: sender, protocol.Role.RECEIVER: receiver}
+        return cls(protocol.PairKeys(a, b), seeds, Randomness.secure())
+
+    def save(self, path: Path) -> None:
+        """Write everything to a new file for its owner alone; raises ``InputError``.
+
+        Whoever holds it reads the reports about the parcel.
+        """
+        seeds = (self.seeds[role] for role in (protocol.Role.SENDER, protocol.Role.RECEIVER))
+        secrets = map(to_base64url, (self.keys.a, self.keys.b, *seeds))
+        kept = {"voile": _FILE, "version": _FORMAT, **dict(zip(_SECRETS, secrets, strict=True))}
+        new_private_file(path, json.dumps(kept, indent=2) + "\n")
+
+    def party(self, role: protocol.Role) -> Party:
+        """One of the two."""
+        return Party(role, self.keys, self.seeds[role], self.randomness)
+
+    @property
+    def signers(self) -> tuple[bytes, bytes]:
+        """The keys by which sender and receiver sign: what the parcel is registered with."""
+        return (
+            self.party(protocol.Role.SENDER).signer,
+            self.party(protocol.Role.RECEIVER).signer,
+        )
+
+    def submit(self, door: Door, parcel: bytes, first_day: int, days: int = 1) -> protocol.Link:
+        """``Party.submit`` for both."""
+        card = door.card()
+        parties = [self.party(role) for role in protocol.Role]
+        link = parties[0].link(card, parcel, first_day, days)
+        halves = [party.halves(card, parcel, first_day, days) for party in parties]
+        for both in zip(*halves, strict=True):
+            for sealed in both:
+                door.submit(sealed)
+        return link
+
+
+def _secret(text: str) -> bytes:
+    """32 bytes in base64url; raises ``ValueError``."""
+    try:
+        octets = from_base64url(text)
+    except Base64Error:
+        raise ValueError from None
+    if len(octets) != 32 or to_base64url(octets) != text:
+        raise ValueError
+    return octets

@@ -1,0 +1,136 @@
+"""What the operator does, and no company may: who is let in at all, and who no longer.
+
+Tokens are returned once and kept as hashes; a lost one is replaced, never shown again.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from voile.errors import InputError
+from voile.sharing.ingest import token_hash
+from voile.sharing.platform.access import printable
+from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.registrar import Registrar
+from voile.sharing.store import AccessToken, Company, Role
+
+__all__ = ["KnownAuditor", "KnownCompany", "Operating"]
+
+_MOST_NAME = 200
+
+
+@dataclass(frozen=True)
+class KnownCompany:
+    """A company, and how much of the service it uses."""
+
+    company: Company
+    trucks: int
+    """That are not retired."""
+
+
+@dataclass(frozen=True)
+class KnownAuditor:
+    """Whoever was admitted under one name."""
+
+    name: str
+    since: float
+    """When the first token was given."""
+    tokens: int
+    """That are open; none: revoked."""
+
+
+class Operating:
+    """Companies and auditors, as their operator sees them."""
+
+    def __init__(
+        self, ground: Ground, changed: Callable[[bytes], None], registrar: Registrar
+    ) -> None:
+        """``changed`` is told which truck lets others in."""
+        self._ground = ground
+        self._changed = changed
+        self._registrar = registrar
+
+    def open_company(self, name: str) -> tuple[Company, str]:
+        """A new company and its token; raises ``AccessError`` for a name that is none.
+
+        Companies may have one name: their numbers tell them apart.
+        """
+        now, token = self._ground.clock(), self._ground.new_token()
+        number = self._ground.fresh("company").token("company")
+        company = Company(number, printable(name, _MOST_NAME, "name-unfit"), now)
+        self._ground.directory.add_company(
+            company, AccessToken(token_hash(token), Role.COMPANY, number, now)
+        )
+        return company, token
+
+    def renew_company(self, number: str) -> tuple[Company, str]:
+        """A new token for an open company, whose others are refused from now on.
+
+        Raises ``InputError``.
+        """
+        company = self._company(number)
+        if company.closed is not None:
+            msg = f"company {number} was closed, and closed companies are not opened again"
+            raise InputError(msg)
+        now, token = self._ground.clock(), self._ground.new_token()
+        self._ground.directory.replace_tokens(
+            AccessToken(token_hash(token), Role.COMPANY, number, now)
+        )
+        return company, token
+
+    def close_company(self, number: str) -> None:
+        """Refuse all that is a company's from now on; raises ``InputError``."""
+        self._company(number)
+        now = self._ground.clock()
+        self._ground.directory.close_company(number, now)
+        self._ground.directory.revoke_tokens(Role.COMPANY, number, now)
+        for truck in self._ground.directory.trucks(number):
+            self._changed(truck.truck)
+        self._registrar.changed()
+
+    def companies(self) -> Sequence[KnownCompany]:
+        """All, closed ones too, in the order in which they were opened."""
+        trucks = Counter(
+            truck.company for truck in self._ground.directory.trucks() if truck.retired is None
+        )
+        return [
+            KnownCompany(company, trucks[company.company])
+            for company in self._ground.directory.companies()
+        ]
+
+    def open_auditor(self, name: str) -> str:
+        """The token of a new auditor; raises ``AccessError``."""
+        token, now = self._ground.new_token(), self._ground.clock()
+        holder = printable(name, _MOST_NAME, "name-unfit")
+        self._ground.directory.add_token(AccessToken(token_hash(token), Role.AUDITOR, holder, now))
+        return token
+
+    def revoke_auditor(self, name: str) -> int:
+        """Refuse all tokens of an auditor from now on; how many were open.
+
+        Raises ``InputError``.
+        """
+        revoked = self._ground.directory.revoke_tokens(
+            Role.AUDITOR, name.strip(), self._ground.clock()
+        )
+        if not revoked:
+            msg = f"no auditor called {name.strip()!r} has an open token"
+            raise InputError(msg)
+        return revoked
+
+    def auditors(self) -> Sequence[KnownAuditor]:
+        """All, revoked ones too, in the order in which they were first admitted."""
+        now, since, tokens = self._ground.clock(), dict[str, float](), Counter[str]()
+        for token in self._ground.directory.tokens(Role.AUDITOR):
+            since.setdefault(token.holder, token.created)
+            tokens[token.holder] += token.is_open(now)
+        return [KnownAuditor(name, first, tokens[name]) for name, first in since.items()]
+
+    def _company(self, number: str) -> Company:
+        company = self._ground.directory.company(number)
+        if company is None:
+            msg = f"there is no company {number}"
+            raise InputError(msg)
+        return company
