@@ -15,7 +15,7 @@ from voile.sharing.store import Device, Truck
 
 __all__ = ["Admission", "Admitted"]
 
-_KNOWN_SECONDS = 5.0
+_KNOWN_SECONDS = (3.0, 5.0)
 _MOST_KNOWN = 100_000
 
 
@@ -29,10 +29,10 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A device that was let in not long ago."""
+    """A device that was let in not long ago, and until when that counts."""
 
     admitted: Admitted
-    when: float
+    until: float
 
 
 class Admission:
@@ -79,8 +79,12 @@ class Admission:
         self, key: bytes | tuple[str, str], now: float, find: Callable[[], Admitted]
     ) -> Admitted:
         known = self._known.get(key)
-        if known is None or not 0 <= now - known.when < _KNOWN_SECONDS:
-            known = _Known(find(), now)
+        shortest, longest = _KNOWN_SECONDS
+        if known is None or not 0 < known.until - now <= longest:
+            found = find()
+            # Each device for a time of its own: those that came together are not asked together.
+            share = found.device.token.hash[0] / 255
+            known = _Known(found, now + shortest + (longest - shortest) * share)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
             self._known[key] = known

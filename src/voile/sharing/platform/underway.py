@@ -21,8 +21,9 @@ from voile.sharing.store import Mail, Parcel, Truck
 
 __all__ = ["UnderWay"]
 
-_REFRESH_SECONDS = 5.0
-"""After so long parcels and submissions are read again: another process may have taken them."""
+_REFRESH_SECONDS = (3.0, 5.0)
+"""After so long parcels and submissions are read again: another process may have taken them.  Each
+truck has its own time in between, so that those that began together do not read together."""
 _MAIL_AT_ONCE = 1000
 
 
@@ -46,7 +47,9 @@ class UnderWay:
         self._aboard: dict[int, list[Aboard]] = {}
         self._destinations: dict[bytes, tuple[float, float] | None] = {}
         self._mail_read = 0
-        self._refreshed = -_REFRESH_SECONDS
+        shortest, longest = _REFRESH_SECONDS
+        self._patience = shortest + (longest - shortest) * truck.truck[0] / 255
+        self._refreshed = -longest
 
     @property
     def _context(self) -> bytes:
@@ -88,7 +91,7 @@ class UnderWay:
 
     def refresh(self, now: float, *, changed: bool = False) -> None:
         """Read which parcels are on the truck, and what their parties have submitted."""
-        if not changed and 0 <= now - self._refreshed < _REFRESH_SECONDS:
+        if not changed and 0 <= now - self._refreshed < self._patience:
             return
         parcels = {one.parcel: one for one in self._ground.directory.parcels(self._truck)}
         keys = self._keys.from_day(day_of(int(now)))
