@@ -377,7 +377,7 @@ class DirectoryContract:
         """Trucks come back whole, by company or all, in the order of creation."""
         other = Company("0" * 32, "Other", 1.0)
         known.add_company(other, token("other", holder=other.company))
-        its = Truck(number_of(0), other.company, b"card", None, 3.0)
+        its = Truck(number_of(0), other.company, b"card", None, 3.0, own_keys=True)
         own = AccessToken(hash_of("own"), Role.TRUCK, its.truck.hex(), 3.0)
         known.add_truck(its, own)
         assert known.truck(its.truck) == its

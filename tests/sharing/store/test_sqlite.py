@@ -127,6 +127,27 @@ def test_a_migration_is_whole_or_not_at_all(path, monkeypatch):
         SQLiteStore.open(path)
 
 
+def test_trucks_of_older_formats_hold_their_keys_as_before(path, monkeypatch):
+    """What was concluded from secrets that are not there is kept, as far as it is known."""
+    with monkeypatch.context() as patched:
+        patched.setattr(schemas, "_FORMATS", schemas._FORMATS[:2])
+        patched.setattr(engine, "FORMAT", 2)
+        SQLiteStore.open(path).close()
+    rows = {bytes([n]) * 16: (secrets, None) for n, secrets in enumerate((b"sealed", None))}
+    with closing(sqlite3.connect(path)) as raw, raw:
+        raw.execute("INSERT INTO companies (company, name, created) VALUES ('c', 'C', 0)")
+        raw.executemany(
+            "INSERT INTO trucks (truck, company, card, created, secrets, retired)"
+            " VALUES (?, 'c', X'00', 0, ?, ?)",
+            [(truck, *values) for truck, values in rows.items()],
+        )
+    with closing(SQLiteStore.open(path)) as store:
+        assert [one.own_keys for one in store.trucks()] == [False, True]
+        for one in store.trucks():
+            store.retire_truck(one.truck, 1.0)
+        assert [one.own_keys for one in store.trucks()] == [False, True]
+
+
 def test_a_store_in_use_by_another_process(path):
     """While another process writes too long: a store error, reading goes on, and then it works."""
     with (

@@ -82,7 +82,7 @@ class Administration:
             truck = Truck(number, company.company, secrets.card().encode(), sealed, now)
             self._ground.directory.add_truck(truck)
             return truck, None
-        truck = Truck(_card(card).truck, company.company, card, None, now)
+        truck = Truck(_card(card).truck, company.company, card, None, now, own_keys=True)
         token = self._ground.new_token()
         kept = AccessToken(token_hash(token), Role.TRUCK, truck.truck.hex(), now)
         try:
@@ -113,7 +113,7 @@ class Administration:
         a truck that holds its keys itself.
         """
         held, now = self._ground.own_truck(company, truck), self._ground.clock()
-        if held.secrets is None:
+        if held.own_keys:
             raise AccessError("own-keys")
         sealed = self._ground.directory.state(truck)
         if sealed is None:
@@ -128,7 +128,7 @@ class Administration:
 
         Raises ``AccessError``.
         """
-        if self._ground.own_truck(company, truck).secrets is None:
+        if self._ground.own_truck(company, truck).own_keys:
             raise AccessError("own-keys", "its tracker sends to the truck's own program")
         name = printable(device, _MOST_DEVICE, "device-unfit")
         if days is not None and not 0 < days <= _MOST_DAYS:

@@ -105,7 +105,7 @@ class Publishing:
             msg = "the submission is meant for another truck than that of the link"
             raise RejectedError(Reason.FOREIGN, msg)
         truck, now = self._admission.served(link.truck), self._ground.clock()
-        if truck.secrets is None:
+        if truck.own_keys:
             waiting = self._ground.directory.mail(truck.truck, 0, _MOST_MAIL)
             if len(waiting) == _MOST_MAIL:
                 raise AccessError("mail-box-full", "those of past days are dropped every day")

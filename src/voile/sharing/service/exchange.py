@@ -171,7 +171,7 @@ async def trucks(request: Request, token: _EITHER) -> models.TruckList:
         models.KnownTruck(
             truck=one.truck.hex(),
             card=to_base64url(one.card),
-            own_keys=one.secrets is None and one.retired is None,
+            own_keys=one.own_keys,
             retired=one.retired,
         )
         for one in found

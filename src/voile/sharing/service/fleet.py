@@ -104,7 +104,7 @@ class Fleet(Registrar):
         if truck not in self._registered:
             held = self._directory.truck(truck)
             if held is not None and not ended(self._directory, [held]):
-                self.check(own_keys=held.secrets is None)
+                self.check(own_keys=held.own_keys)
             contract = self._registry.contract
             registration = contract.registration(truck)
             own = registration is not None and registration.account == self.address(truck)
@@ -226,7 +226,7 @@ class Fleet(Registrar):
         return troubles
 
     def _register(self, truck: Truck) -> None:
-        if self._sends and truck.secrets is None:
+        if self._sends and truck.own_keys:
             return  # added before reports went to the chain: each of its reports is told why
         if self._side.options.fill:
             self._fill(truck.truck)

@@ -26,7 +26,7 @@ __all__ = ["SQLDirectory"]
 
 _COMPANY = "SELECT company, name, created, closed FROM companies"
 _TOKEN = "SELECT hash, role, holder, created, expires, revoked FROM tokens"  # noqa: S105
-_TRUCK = "SELECT truck, company, card, secrets, created, retired FROM trucks"
+_TRUCK = "SELECT truck, company, card, secrets, created, retired, own_keys FROM trucks"
 _DEVICE = "SELECT device, hash, issued, expires, revoked, truck FROM devices"
 _PARCEL = "SELECT parcel, truck, sender, receiver, destination, created, ended FROM parcels"
 _MAIL = "SELECT truck, message, received, seq FROM mail"
@@ -102,6 +102,7 @@ class SQLDirectory(Directory):
             "secrets": truck.secrets,
             "created": truck.created,
             "retired": truck.retired,
+            "own_keys": int(truck.own_keys),
         }
 
         def work(connection: Connection) -> None:
@@ -113,7 +114,7 @@ class SQLDirectory(Directory):
 
     def truck(self, truck: bytes) -> Truck | None:
         row = self._row(f"{_TRUCK} WHERE truck = ?", truck)
-        return Truck(*row) if row else None
+        return _truck(row) if row else None
 
     def trucks(self, company: str | None = None) -> Sequence[Truck]:
         if company is None:
@@ -121,7 +122,7 @@ class SQLDirectory(Directory):
         else:
             values = (checked_text(_NUMBER, company),)
             rows = self._engine.read(f"{_TRUCK} WHERE company = ? ORDER BY seq", values)
-        return [Truck(*row) for row in rows]
+        return [_truck(row) for row in rows]
 
     def retire_truck(self, truck: bytes, now: float) -> None:
         def work(connection: Connection) -> None:
@@ -267,6 +268,11 @@ class SQLDirectory(Directory):
 
 def _token(row: Row) -> AccessToken:
     return AccessToken(row[0], Role(row[1]), *row[2:])
+
+
+def _truck(row: Row) -> Truck:
+    truck, company, card, secrets, created, retired, own_keys = row
+    return Truck(truck, company, card, secrets, created, retired, bool(own_keys))
 
 
 def _device(row: Row) -> Device:

@@ -79,9 +79,11 @@ class Truck:
     """``protocol.TruckCard``, encoded: public."""
     secrets: bytes | None = field(default=None, repr=False)
     """Its secrets, sealed by the vault, where the platform perturbs and encrypts for it; None where
-    the truck does so itself, and the platform sees ciphertext alone."""
+    the truck does so itself, and where it is retired."""
     created: float = 0.0
     retired: float | None = None
+    own_keys: bool = False
+    """Whether it perturbs and encrypts by itself, and the platform sees ciphertext alone."""
 
 
 @dataclass(frozen=True, slots=True)

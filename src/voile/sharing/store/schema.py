@@ -134,7 +134,13 @@ _FORMAT_1 = (
 
 _FORMAT_2 = ("CREATE INDEX devices_by_name ON devices (device)",)
 
-_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1, _FORMAT_2)
+_FORMAT_3 = (
+    "ALTER TABLE trucks ADD COLUMN own_keys {whole} NOT NULL DEFAULT 0",
+    # Of those that were retired before it is not known any more.
+    "UPDATE trucks SET own_keys = 1 WHERE secrets IS NULL AND retired IS NULL",
+)
+
+_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1, _FORMAT_2, _FORMAT_3)
 """Statements that lead from format i to i + 1.  Append; never change an old entry."""
 
 FORMAT = len(_FORMATS)
