@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from tests.sharing.scene import Clock, Scene
-from voile.sharing.chain import Deployment
+from voile.sharing.chain import ChainError, Deployment, EmbeddedChain
 from voile.sharing.platform import Platform, Vault
 from voile.sharing.service import on_chain
 from voile.sharing.service.chain_options import ChainOptions
 from voile.sharing.store import SQLiteStore
 
-__all__ = ["MODES", "URL", "OnChain", "Served"]
+__all__ = ["MODES", "URL", "OnChain", "Served", "away"]
 
 MODES = ["log", "storage", "anchor"]
 URL = "http://127.0.0.1:1"
@@ -48,6 +52,19 @@ class OnChain(Scene):
     @property
     def deployment(self) -> Deployment:
         return self.options.deployment
+
+
+@contextmanager
+def away(node: EmbeddedChain) -> Iterator[None]:
+    """While no transaction reaches the node."""
+
+    def send(raw: bytes) -> bytes:
+        msg = "the node is away"
+        raise ChainError(msg)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(node, "send", send)
+        yield
 
 
 def vault_of(folder: Path) -> Vault:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.sharing.chain.scenes import QUICK, account
-from tests.sharing.service.chain.scenes import OnChain
+from tests.sharing.service.chain.scenes import OnChain, away
 from voile.sharing.chain import ChainError, Contract, Registry, RevertedError, address_of
 from voile.sharing.platform import Outcome
 from voile.sharing.service import on_chain
@@ -98,15 +98,8 @@ def test_trucks_of_a_closed_company_are_retired_on_the_chain(on, node, mode, mon
     scene.platform.when_behind(lambda: woken.append(1))
     scene.platform.close_company(closed.company)
     assert woken == [1]
-
-    def away(raw: bytes) -> bytes:
-        msg = "the node is away"
-        raise ChainError(msg)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(node, "send", away)
-        with pytest.raises(ChainError):
-            scene.platform.settle()
+    with away(node), pytest.raises(ChainError):
+        scene.platform.settle()
     assert contract.is_registered(truck.truck)
     scene.platform.settle()
     assert not contract.is_registered(truck.truck)
@@ -179,15 +172,8 @@ def test_a_report_that_cannot_be_sent_keeps_nobody_busy(on, node, monkeypatch, e
     truck, token = scene.truck(company)
     scene.platform.settle()
     scene.drive(token, 1)
-
-    def away(raw: bytes) -> bytes:
-        msg = "the node is away"
-        raise ChainError(msg)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(node, "send", away)
-        with pytest.raises(StoreError):
-            scene.send(token)
+    with away(node), pytest.raises(StoreError):
+        scene.send(token)
     assert scene.log.waiting() == 1
     if ended == "retired":
         scene.platform.retire_truck(company, truck.truck)
@@ -212,15 +198,8 @@ def test_reports_that_another_process_has_overtaken_are_told_of(on, node, monkey
     other_mirror = scene.folder / "other.db"
     scene.log.settle()
     copied_to(scene.folder / "chain-reports.db", other_mirror)
-
-    def away(raw: bytes) -> bytes:
-        msg = "the node is away"
-        raise ChainError(msg)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(node, "send", away)
-        with pytest.raises(StoreError):
-            scene.send(token)
+    with away(node), pytest.raises(StoreError):
+        scene.send(token)
     assert scene.log.waiting() == 1
     monkeypatch.setattr(on_chain, "MIRROR", other_mirror.name)
     scene.clock.now += scene.settings.slot_seconds

@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from tests.sharing.scene import Parties
-from tests.sharing.service.chain.scenes import MODES, OnChain
+from tests.sharing.service.chain.scenes import MODES, OnChain, away
 from tests.sharing.service.server import own_secrets
 from voile import Randomness
 from voile.errors import InputError
 from voile.sharing import protocol
 from voile.sharing.chain import (
-    ChainError,
     Contract,
     Deployment,
     EmbeddedChain,
@@ -131,15 +130,8 @@ def test_what_a_crash_left_behind_is_sent_at_the_next_start(on, node, mode, monk
     truck, token = scene.truck(scene.company())
     scene.platform.settle()
     scene.drive(token, 1)
-
-    def away(raw: bytes) -> bytes:
-        msg = "the node is away"
-        raise ChainError(msg)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(node, "send", away)
-        with pytest.raises(StoreError):
-            scene.send(token)
+    with away(node), pytest.raises(StoreError):
+        scene.send(token)
     assert scene.log.waiting() == 1
     again = scene.reopened()
     try:
