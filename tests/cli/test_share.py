@@ -373,7 +373,7 @@ def test_without_the_extra_it_is_said_what_to_install(folder, missing):
     program = (
         f"import sys; sys.modules[{missing!r}] = None\n"
         "from voile.cli import main\n"
-        f"main(['share', 'serve', {str(folder)!r}])"
+        f"main(['share', 'serve', {str(folder)!r}, '--port', '0'])"
     )
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
