@@ -247,6 +247,67 @@ def test_a_store_that_fails_loses_nothing_that_was_acknowledged(scene):
     assert [entry.slot - NOON for entry in all_reports(scene, truck)] == [0, 300, 600]
 
 
+class _Slow:
+    """A log that appends when it is let."""
+
+    def __init__(self, log) -> None:
+        self._log = log
+        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.fails = False
+
+    def append(self, entries):
+        self.begun.set()
+        assert self.go_on.wait(30)
+        if self.fails:
+            msg = "there is no room on the disk: make room and try again"
+            raise StoreError(msg)
+        return self._log.append(entries)
+
+    def __getattr__(self, name):
+        return getattr(self._log, name)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+@pytest.mark.parametrize("later", [0, -60], ids=["the same again", "an earlier one"])
+def test_nothing_is_known_before_it_is_durable(scene, fails, later):
+    """Who sends again while the first sending is being stored hears what became of that."""
+    truck, token = scene.truck(scene.company())
+    slow = scene.platform._committer._log = _Slow(scene.store)
+    slow.fails = fails
+    first = scene.platform.receive(token, traccar((NOON + 100, 52.01, 4.36)))
+    assert slow.begun.wait(30)
+    scene.clock.now = NOON + 310
+    again = scene.platform.receive(token, traccar((NOON + 100 + later, 52.01, 4.36)))
+    with pytest.raises(TimeoutError):
+        again.result(0.3)
+    slow.go_on.set()
+    if fails:
+        assert isinstance(first.exception(30), StoreError)
+        assert isinstance(again.exception(30), StoreError)
+    else:
+        assert (first.result(30).outcome, again.result(30).outcome) == ("published", "known-slot")
+    assert len(all_reports(scene, truck)) == (not fails)
+
+
+def test_a_submission_that_changes_nothing_is_not_stored(scene):
+    """However often a party seals what the truck knows, its box does not grow."""
+    company = scene.company()
+    truck, _ = scene.truck(company)
+    parties = Parties()
+    scene.parcel(company, truck, b"P1", parties)
+    number, _ = scene.platform.add_link(company, truck.truck, 24)
+    link, card = scene.platform.link_of(number), scene.card(truck)
+    before = len(scene.store.mail(truck.truck, 0, 10))
+    for seed in range(5):
+        half = protocol.Submission.of(
+            *(protocol.suite_named(), card.truck, protocol.Role.SENDER, b"P1", DAY),
+            parties.secret(b"P1", DAY),
+        ).signed(parties._bytes("sender"))
+        sealed = protocol.SealedSubmission.seal(half.encode(), card, Randomness.seeded(seed))
+        scene.platform.submit(link, sealed.encode())
+    assert len(scene.store.mail(truck.truck, 0, 10)) == before == 2
+
+
 def test_too_much_work_is_refused_at_once(scene, monkeypatch):
     """Where too much waits, a call is refused before anything of it is done."""
     _, token = scene.truck(scene.company())

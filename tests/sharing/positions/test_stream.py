@@ -74,6 +74,20 @@ def test_a_stream_goes_on_from_its_state():
     assert PositionStream(Levels(), key(), state=first.state).state == first.state
 
 
+def test_what_is_kept_of_a_stream_has_no_noise():
+    """It goes on with its accounts, by noise of its own; times still move forward alone."""
+    stream = PositionStream(Levels(), key())
+    followed(stream, 3)
+    assert set(json.loads(stream.kept)) == {"time", "day", "spent"}
+    again = PositionStream(Levels(), key("other"), state=stream.kept)
+    assert (again.time, spent(again)) == (stream.time, spent(stream))
+    with pytest.raises(ValueError, match="not later"):
+        again.report(*PLACE, float(NOON + 600), NOON + 900)
+    (undisturbed,), (fresh,) = (followed(one, 1, first=NOON + 900) for one in (stream, again))
+    assert fresh != undisturbed
+    assert spent(again) == spent(stream)
+
+
 def test_a_stream_that_lost_its_state_draws_other_noise():
     """Noise belongs to the slot: what was drawn for one position is drawn for no other."""
     stream = PositionStream(Levels(tau=1.0), key())

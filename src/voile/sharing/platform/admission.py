@@ -41,9 +41,11 @@ class Admission:
     def __init__(self, ground: Ground) -> None:
         self._ground = ground
         self._known: dict[bytes | tuple[str, str], _Known] = {}
+        self._forgotten = 0
 
     def forget(self) -> None:
         """Look everything up again."""
+        self._forgotten += 1
         self._known.clear()
 
     def by_token(self, token: str, now: float) -> Admitted:
@@ -81,13 +83,14 @@ class Admission:
         known = self._known.get(key)
         shortest, longest = _KNOWN_SECONDS
         if known is None or not 0 < known.until - now <= longest:
-            found = find()
+            forgotten, found = self._forgotten, find()
             # Each device for a time of its own: those that came together are not asked together.
             share = found.device.token.hash[0] / 255
             known = _Known(found, now + shortest + (longest - shortest) * share)
             if len(self._known) >= _MOST_KNOWN:
                 self._known.clear()
-            self._known[key] = known
+            if forgotten == self._forgotten:  # else it may have ended since
+                self._known[key] = known
         return known.admitted
 
     def _named(self, company: str, name: str, now: float) -> Admitted:

@@ -7,12 +7,14 @@ their way to the store, and the others of its truck wait.  Trucks do not wait fo
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
 from threading import Lock
 from typing import Generic, TypeVar
 
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.underway import UnderWay
-from voile.sharing.store import Truck
+from voile.sharing.store import Appended, Truck
 
 __all__ = ["Lane", "Lanes"]
 
@@ -30,8 +32,15 @@ class Lane(Generic[T]):
         """The truck as it was last seen; None until it is read from the store."""
         self.changed = False
         """Whether its parcels may be others now."""
+        self.storing: Future[Sequence[Appended]] | None = None
+        """What becomes of the last reports that were handed on to be stored."""
         self._is_taken = False
         self._waiting: deque[T] = deque()
+
+    def change(self) -> None:
+        """Look again what the truck carries before its next report."""
+        with self.lock:
+            self.changed = True
 
     def present(self, truck: Truck, now: float) -> UnderWay:
         """The truck with its present parcels; the caller holds the lock."""
@@ -44,7 +53,7 @@ class Lane(Generic[T]):
     def forget(self) -> None:
         """Read the truck again before its next report: what is in memory was not stored."""
         with self.lock:
-            self.under_way = None
+            self.under_way = self.storing = None
 
     def take(self, task: T) -> bool:
         """Whether the task may begin; else it waits until another one is released."""

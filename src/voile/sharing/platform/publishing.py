@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from typing import NamedTuple
 
 from voile.sharing.ingest import Arrival, Decoded, Request
 from voile.sharing.platform.access import AccessError
@@ -40,6 +41,15 @@ _MOST_MAIL = 10_000
 _THERE = frozenset({Appended.NEW, Appended.KNOWN})
 
 TruckLane = Lane[Understood]
+Storing = Future[Sequence[Appended]]
+
+
+class _Basis(NamedTuple):
+    """What a draft rests on."""
+
+    under_way: UnderWay
+    storing: Storing | None
+    """What becomes of the reports before it."""
 
 
 class Publishing:
@@ -64,7 +74,7 @@ class Publishing:
 
     def changed(self, truck: bytes) -> None:
         """Look again what a truck carries, and who may send for it, before its next report."""
-        self._lanes.of(truck).changed = True
+        self._lanes.of(truck).change()
         self._admission.forget()
 
     def receive(self, token: str, request: Request) -> Future[Receipt]:
@@ -135,21 +145,21 @@ class Publishing:
         answer = task.message.answer
         try:
             with lane.lock:
-                under_way = lane.present(task.truck, task.now)
-                draft = under_way.draft(task.by_slot(self._ground.settings))
+                basis = _Basis(lane.present(task.truck, task.now), lane.storing)
+                draft = basis.under_way.draft(task.by_slot(self._ground.settings))
         except BaseException as error:
             lane.forget()
             self._release(lane)
             answer.set_exception(error)
             return
         if draft is None:
+            self._answer_when(basis.storing, lane, task, Outcome.KNOWN_SLOT)
             self._release(lane)
-            answer.set_result(task.receipt(Outcome.KNOWN_SLOT))
         else:
-            self._writers.write(draft, partial(self._written, lane, task, under_way))
+            self._writers.write(draft, partial(self._written, lane, task, basis))
 
     def _written(
-        self, lane: TruckLane, task: Understood, under_way: UnderWay, written: Written | Exception
+        self, lane: TruckLane, task: Understood, basis: _Basis, written: Written | Exception
     ) -> None:
         """Hand reports on to be stored, and leave the lane: the next ones come behind them."""
         answer = task.message.answer
@@ -160,18 +170,28 @@ class Publishing:
             answer.set_exception(error)
         else:
             assert isinstance(written, Written)
-            receipt = task.receipt(written.outcome)
-            if stored is None:
-                answer.set_result(receipt)
-            else:
+            if stored is not None:
                 with lane.lock:
-                    under_way.wrote(written)
-                stored.add_done_callback(partial(self._stored, lane, task.message, receipt))
+                    basis.under_way.wrote(written)
+                    lane.storing = stored
+            self._answer_when(stored or basis.storing, lane, task, written.outcome)
         self._release(lane)
 
-    def _stored_later(
-        self, truck: Truck, written: Written | Exception
-    ) -> Future[Sequence[Appended]] | None:
+    def _answer_when(
+        self, storing: Storing | None, lane: TruckLane, task: Understood, outcome: Outcome
+    ) -> None:
+        """Give the receipt as soon as the reports are durable that it rests on.
+
+        Those of others, too: a position that is sent again while its first sending is being stored
+        is not said to be known before it is.
+        """
+        receipt = task.receipt(outcome)
+        if storing is None:
+            task.message.answer.set_result(receipt)
+        else:
+            storing.add_done_callback(partial(self._stored, lane, task.message, receipt))
+
+    def _stored_later(self, truck: Truck, written: Written | Exception) -> Storing | None:
         """What becomes of reports; None where there are none.  Raises why they are none."""
         if isinstance(written, Exception):
             raise written

@@ -2,9 +2,8 @@
 
 Secrets of trucks, states of streams and destinations are stored as AES-256-GCM ciphertexts, each
 bound to what it is and whose.  Whoever has the database without this file reads none of them.
-Whoever has both can publish as the trucks that do not encrypt themselves, sees where their parcels
-go, and, of each, with a link of a parcel, the true position of its last report (``writing``).  So
-keep the two apart in backups.
+Whoever has both can publish as the trucks that do not encrypt themselves, and sees where their
+parcels go; true positions are in neither (``writing``).  Keep the two apart in backups.
 """
 
 from __future__ import annotations

@@ -6,9 +6,9 @@ dies loses nothing, and a draft that is written twice gives the same bytes.
 
 The true position exists in a draft and nowhere else.  All that is random about a report (the noise
 of its positions, its ephemeral key, its dummies) comes from entropy of the draft, which is kept
-nowhere.  So whoever gets hold of a state, and of the key that seals it, learns the true position of
-the last report from the one that was published, and of those around it only what correlated noise
-tells, some ``tau`` either way.
+nowhere; and the noise itself, which the next report's is correlated with, stays in memory.  So
+whoever gets hold of everything stored, of what lies in its log and of the key that seals it finds
+no true position.  After a restart a truck's noise begins anew.
 
 What a parcel's parties may see is decided by the near position that was just perturbed, never by
 the true one: so it follows from what is private already, and costs nothing.
@@ -70,7 +70,7 @@ class Draft:
 
     publisher: Publisher = field(repr=False)
     state: bytes | None = field(repr=False)
-    """Of the truck's stream of positions; None before its first report."""
+    """Of the truck's stream of positions, or what was kept of it; None before its first report."""
     randomness: Randomness
     """For these reports and nothing else."""
     fixes: Sequence[tuple[int, Fix]] = field(repr=False)
@@ -90,7 +90,7 @@ class Written:
 
     outcome: Outcome
     reports: Sequence[tuple[int, bytes, bytes]]
-    """For each its slot, its bytes, and the state of the stream after it, sealed by the vault."""
+    """For each its slot, its bytes, and what is kept of the stream after it, sealed."""
     publisher: Publisher = field(repr=False)
     state: bytes | None = field(repr=False)
 
@@ -132,7 +132,7 @@ class Writer:
             content = Content(positions, carried, self._settings.room)
             publisher, message = publisher.publish(slot, content, drawn)
             state = stream.state
-            reports.append((slot, message, self._vault.seal(context, state)))
+            reports.append((slot, message, self._vault.seal(context, stream.kept)))
         if state is not None:
             self._remember(draft.truck, state, stream)
         return Written(Outcome.PUBLISHED if reports else outcome, reports, publisher, state)

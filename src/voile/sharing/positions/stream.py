@@ -8,14 +8,16 @@ The noise of a report is a function of the key, the level and the report's slot.
 lost, or older than the last report, therefore never makes one noise serve two positions; it makes
 the noise of later reports more independent, and dearer.  The key may change between reports.
 
-The state is as secret as the key: with it and the published position goes the true one.
+The state is as secret as the key: with it and the published position goes the true one.  What is
+``kept`` of it has no noise, and may be stored: a stream that goes on from it draws noise that knows
+nothing of what came before, and its reports are accounted as if it did, which is never less.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from voile.dp.planar.costs import gaussian_epsilon, next_squared_mu
@@ -60,7 +62,7 @@ class PositionStream:
         state: bytes | None = None,
     ) -> None:
         held: Mapping[str, Any] = json.loads(state) if state else {}
-        streams = held.get("levels", ({}, {}, {}))
+        streams: Sequence[Mapping[str, Any]] = held.get("levels", ({}, {}, {}))
         self._levels = levels
         self._distance, self._delta, self._budget = distance, delta, budget
         self._lives = [
@@ -79,12 +81,15 @@ class PositionStream:
     @property
     def state(self) -> bytes:
         """What the stream needs to go on elsewhere; secret."""
-        held = {
-            "levels": [live.state for live in self._lives],
-            "time": self._time,
-            "day": self._day,
-            "spent": self._spent,
-        }
+        return self._encoded({"levels": [live.state for live in self._lives]})
+
+    @property
+    def kept(self) -> bytes:
+        """The state without its noise: when it last reported, and what the day has cost."""
+        return self._encoded({})
+
+    def _encoded(self, more: Mapping[str, Any]) -> bytes:
+        held = {"time": self._time, "day": self._day, "spent": self._spent, **more}
         return json.dumps(held, separators=(",", ":")).encode()
 
     @property
