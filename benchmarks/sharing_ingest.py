@@ -43,6 +43,8 @@ class Case:
     """How many reports, of trucks with how many parcels."""
 
     name: str
+    asked: int
+    """Reports a second that the service must take."""
     rate: int
     """Reports a second; as many trucks, each with a slot of a second."""
     parcels: int
@@ -51,8 +53,8 @@ class Case:
 
 
 CASES = (
-    Case("no parcels", 1_000, 0, 0),
-    Case("30 parcels each", 300, 30, 30),
+    Case("no parcels", 1_000, 1_020, 0, 0),
+    Case("30 parcels each", 300, 306, 30, 30),
 )
 
 
@@ -185,8 +187,8 @@ def _measurement(runs: Sequence[Run]) -> Measurement:
 def _targets(one: Run) -> list[Target]:
     due = one.case.rate * ROUNDS
     return [
-        Target(f"{one.case.name}: reports a second", f"at least {one.case.rate:,}",
-               f"{_rate(one):,.0f}", _rate(one) >= 0.97 * one.case.rate),
+        Target(f"{one.case.name}: reports a second", f"at least {one.case.asked:,}",
+               f"{_rate(one):,.0f}", _rate(one) >= one.case.asked),
         Target(f"{one.case.name}: p99", f"under {MOST_P99 * 1000:.0f} ms",
                f"{_p99(one) * 1000:.0f} ms", _p99(one) < MOST_P99),
         Target(f"{one.case.name}: every report that was acknowledged is stored, once", f"{due:,}",

@@ -68,6 +68,9 @@ def test_a_contract_is_made_and_the_service_runs_on_it(desk, folder, node):
         truck, _ = platform.add_truck(company)
         before = desk.run("share", "chain", "show", folder, "--json").document
         platform.settle()
+        card = urlsafe_b64encode(truck.card).rstrip(b"=").decode()
+        place = ("--url", URL, "--contract", table.contract)
+        assert "no report of truck" in desk.fails(2, "share", "verify", card, *place)
         token = platform.add_device(company, truck.truck, "truck-7")
         query = f"id=truck-7&lat=52.01&lon=4.36&timestamp={time():.0f}"
         assert platform.receive(token, Request(query=query)).result(20).outcome == "published"
@@ -86,8 +89,6 @@ def test_a_contract_is_made_and_the_service_runs_on_it(desk, folder, node):
     assert after["last_block_read"] == after["newest_block"]
     shown = desk.run("share", "chain", "show", folder).stdout
     assert truck.truck.hex() in shown
-    card = urlsafe_b64encode(truck.card).rstrip(b"=").decode()
-    place = ("--url", URL, "--contract", table.contract)
     checked = desk.run("share", "verify", card, *place, "--json").document
     assert checked["truck"] == truck.truck.hex()
     assert [one["record"] for one in checked["records"]] == [0]

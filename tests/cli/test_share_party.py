@@ -153,6 +153,8 @@ def test_a_day_that_is_over_is_named(desk, service, company, keys):
     bare = address_of(service, company, truck)
     past = ["2024-02-29" if one is DAY else one for one in link(keys, bare)]
     assert "--date 2024-02-29 is over" in fails(desk, *past)
+    beyond = ["9999-12-31" if one is DAY else one for one in link(keys, bare)]
+    assert "too far ahead" in fails(desk, *beyond)
     before = service.now
     service.scene.clock.now += 86_400
     try:

@@ -234,6 +234,17 @@ def test_a_receiver_without_a_fix_was_understood(folder, away):
     assert "(no-fix)" in run.said
 
 
+def test_a_budget_that_is_spent_is_told_once(folder, away):
+    """No report is made any more on that day, and the driver hears so; the run goes on."""
+    (folder / "truck.toml").write_text("slot_seconds = 1\nbudget = 1.0\n")
+    with Run(folder, away) as run:
+        run.write(line())
+        run.hears("budget of this day (UTC) is spent")
+        run.write(line(), line())
+        assert run.ends() == 0
+        assert run.said.count("budget") == 1
+
+
 def test_lines_are_read_however_they_come():
     """Pieces are put together, the last line needs no end, and no line is held that is too long."""
     reading, writing = os.pipe()

@@ -103,6 +103,7 @@ def link_command(
     if begin < today:
         msg = f"--date {begin} is over (it is {today}, by UTC)"
         raise InputError(msg)
+    last = _last_day(begin, days)
     opening = _opened(parties, parcel, address, begin, days)
     with telling_what_is_done("the truck was given the keys"):
         if as_json:
@@ -111,9 +112,17 @@ def link_command(
             )
         else:
             click.echo(opening)
-        last = begin + timedelta(days - 1)
         say(f"it shows the parcel from {begin} to {last} (UTC) while its link is open; whoever")
         say("has it reads these reports")
+
+
+def _last_day(begin: date, days: int) -> date:
+    """Raises ``InputError`` where the calendar ends before."""
+    try:
+        return begin + timedelta(days - 1)
+    except OverflowError:
+        msg = f"--date {begin} is too far ahead"
+        raise InputError(msg) from None
 
 
 def _opened(parties: Parties, parcel: str, address: str, begin: date, days: int) -> str:

@@ -22,7 +22,7 @@ from voile.cli.show import print_json, say
 from voile.errors import InputError, place_in_toml
 
 if TYPE_CHECKING:
-    from voile.sharing.platform import Settings
+    from voile.sharing.platform import Outcome, Settings
     from voile.sharing.truck import OwnTruck
     from voile.sharing.truck.forwarding import Forwarding
 
@@ -172,7 +172,7 @@ class _Heard:
 
     def __init__(self, truck: OwnTruck) -> None:
         self._truck = truck
-        self._understood = False
+        self._understood = self._is_spent = False
         self._refused: Counter[str] = Counter()
 
     def line(self, line: bytes) -> None:
@@ -182,12 +182,22 @@ class _Heard:
         if not line.strip() or line.startswith(_GPSD):
             return
         try:
-            self._truck.receive(Request("text/plain", body=line))
-            self._understood = True
+            self._hear(self._truck.receive(Request("text/plain", body=line)))
         except IngestError as error:
             self._understood |= error.reason in _ABOUT_POSITIONS
             self._refused[error.reason] += 1
             self._tell(error.reason)
+
+    def _hear(self, outcome: Outcome) -> None:
+        """Tell of a budget that is spent, once until reports are made again."""
+        from voile.sharing.platform import Outcome  # noqa: PLC0415
+
+        self._understood = True
+        if outcome is Outcome.BUDGET_SPENT and not self._is_spent:
+            say("voile: the budget of this day (UTC) is spent: no report is made until it is over")
+        self._is_spent = outcome is Outcome.BUDGET_SPENT or (
+            self._is_spent and outcome is not Outcome.PUBLISHED
+        )
 
     def check(self) -> None:
         """Raise ``InputError`` where there were lines, and none was understood."""

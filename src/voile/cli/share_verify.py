@@ -44,13 +44,18 @@ def verify_command(card: str, url: str, contract: str, block: int, *, as_json: b
         msg = f"there is no contract at {contract} on chain {deployment.chain}"
         raise InputError(msg)
     records = list(audit(node, deployment, encoded))
+    if not records:
+        msg = (
+            f"the contract has no report of truck {truck}: nothing can be verified there (in mode "
+            "anchor it has roots alone, and reports are proved one by one)"
+        )
+        raise InputError(msg)
     if as_json:
         shown = [{"record": r.number, "slot": r.slot, "block": r.block} for r in records]
         print_json({"truck": truck, "chain": deployment.chain, "records": shown})
         return
     rows = [[one.number, _time(one.slot), one.block] for one in records]
-    if rows:
-        print_table(["record", "slot", "block"], rows)
+    print_table(["record", "slot", "block"], rows)
     say(f"truck {truck}: {len(records)} records, signed and in one chain")
 
 

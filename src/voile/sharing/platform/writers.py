@@ -15,6 +15,7 @@ much again.  Processes end with the one that began them.
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -141,7 +142,12 @@ class _Beside:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_write, args=(writer, theirs), daemon=True)
-        self._process.start()
+        # Ctrl+C reaches all processes of a terminal; this one ends with the one that began it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
         self._is_ready = False
 
@@ -174,7 +180,7 @@ class _Beside:
 
 def _write(writer: Writer, pipe: Connection) -> None:
     """Until the other end is closed."""
-    with suppress(EOFError, OSError, KeyboardInterrupt):
+    with suppress(EOFError, OSError):
         pipe.send(None)
         while True:
             outcomes = [_outcome(writer, draft) for draft in pipe.recv()]
