@@ -148,6 +148,20 @@ def test_a_process_that_dies_loses_no_report(writer, beside):
     assert [essence(one) for one in beside.written(drafts)] == expected
 
 
+def test_ctrl_c_is_for_the_process_that_began_it(writer, beside):
+    """A process beside goes on writing after SIGINT, and ends when its line does."""
+    drafts, process = [draft_of(one) for one in range(3)], beside.process
+    for _ in range(3):
+        os.kill(process.pid, signal.SIGINT)
+        assert [essence(one) for one in beside.written(drafts)] == [
+            essence(writer.write(draft)) for draft in drafts
+        ]
+    assert beside.process is process
+    assert process.is_alive()
+    beside.writers.close()
+    assert process.exitcode == 0
+
+
 def test_few_trucks_begin_no_process(writer):
     """One draft at a time is written by the line's own thread."""
     writers, came = Writers(writer, lines=2), threading.Event()

@@ -19,6 +19,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -142,7 +143,9 @@ class _Beside:
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_write, args=(writer, theirs), daemon=True)
-        # Ctrl+C reaches all processes of a terminal; this one ends with the one that began it.
+        # Ctrl+C reaches all processes of a terminal; this one ends with the one that began it.  The
+        # tracker of resources comes first, since its beginning would unblock the signal.
+        resource_tracker.ensure_running()
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
@@ -180,6 +183,7 @@ class _Beside:
 
 def _write(writer: Writer, pipe: Connection) -> None:
     """Until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(EOFError, OSError):
         pipe.send(None)
         while True:
