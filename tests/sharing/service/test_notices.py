@@ -32,3 +32,13 @@ def test_a_log_that_cannot_be_written_harms_nobody(trouble):
     notices.say("full")
     notices.say("full")
     assert told == ["full"]
+
+
+def test_how_things_stand_is_told_each_time():
+    """After a trouble that was told, its end is told, too, however often both come."""
+    told = []
+    notices = Notices(told.append, lambda: 0.0)
+    for _ in range(2):
+        notices.say("away")
+        notices.news("connected")
+    assert told == ["away", "connected", "connected"]

@@ -87,7 +87,7 @@ class _Intake:
         try:
             await self._connection.open()
             self.was_open = True
-            self._notices.say(f"the MQTT broker {self._broker.name}: connected")
+            self._notices.news(f"the MQTT broker {self._broker.name}: connected")
             await self._connection.lost()
         except asyncio.CancelledError:
             self._ending = True

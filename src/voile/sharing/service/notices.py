@@ -42,6 +42,12 @@ class Notices:
             with self._lock:
                 self._said.pop(message, None)
 
+    def news(self, message: str) -> None:
+        """Tell how things stand now, however lately that was so before."""
+        with self._lock:
+            self._said.pop(message, None)
+        self.say(message)
+
     def fault(self, error: BaseException) -> None:
         """Tell of an exception that nobody expected: its kind and its place alone."""
         place = place_of_fault(error) if error.__traceback__ else type(error).__name__
