@@ -27,10 +27,18 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def write_text(path: Path, text: str, *, private: bool = False) -> None:
-    """Write a file, in UTF-8, and flush it; ``private``: a new one is for its owner alone."""
+def write_text(path: Path, text: str, *, private: bool = False, replacing: bool = True) -> None:
+    """Write a file, in UTF-8, and flush it; ``private``: a new one is for its owner alone.
+
+    Raises ``FileExistsError`` where there is one and it is not ``replacing``.
+    """
     mode = 0o600 if private else 0o666
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode)
+    standing = os.O_TRUNC if replacing else os.O_EXCL
+    _flush(os.open(path, os.O_WRONLY | os.O_CREAT | standing, mode), text)
+
+
+def _flush(descriptor: int, text: str) -> None:
+    """Write a text, wait until it is on the disk, and close the file."""
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -46,10 +54,7 @@ def new_private_file(path: Path, text: str) -> None:
     try:
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
         unfinished = Path(name)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
+        _flush(descriptor, text)
         os.link(unfinished, path)  # which, unlike a change of name, never replaces
     except FileExistsError:
         msg = f"{path}: something is here already; name a new file"

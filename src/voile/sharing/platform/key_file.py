@@ -5,10 +5,10 @@ Keys are 64 hexadecimal digits.
 
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
+from voile.durable import write_text
 from voile.errors import InputError
 from voile.randomness import Randomness
 
@@ -21,14 +21,10 @@ def new_key(path: Path, purpose: str) -> bytes:
     """Draw a key, and write it to a file that is not there yet; raises ``InputError``."""
     secret = Randomness.secure().key(purpose).secret
     try:
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        write_text(path, secret.hex() + "\n", private=True, replacing=False)
     except OSError as error:
         msg = f"the key cannot be written to {path}: {error.strerror}"
         raise InputError(msg) from None
-    with os.fdopen(handle, "w", encoding="ascii") as file:
-        file.write(secret.hex() + "\n")
-        file.flush()
-        os.fsync(file.fileno())
     return secret
 
 

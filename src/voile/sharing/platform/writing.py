@@ -74,7 +74,7 @@ class Draft:
     randomness: Randomness
     """For these reports and nothing else."""
     fixes: Sequence[tuple[int, Fix]] = field(repr=False)
-    """Slots, ascending, and the true position of each."""
+    """Slots, ascending and later than the publisher's last, and the true position of each."""
     aboard: Mapping[int, Sequence[Aboard]]
     """Parcels by the day of the slots."""
 
@@ -116,8 +116,6 @@ class Writer:
         publisher, state, outcome = draft.publisher, draft.state, Outcome.KNOWN_SLOT
         reports: list[tuple[int, bytes, bytes]] = []
         for slot, fix in draft.fixes:
-            if slot <= publisher.last:
-                continue
             if stream.time is not None and fix.time <= stream.time:
                 outcome = Outcome.SUPERSEDED
                 continue

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response, Security
-from pydantic import BaseModel, Field
 
 from voile.sharing.platform import AccessError, Platform
 from voile.sharing.protocol import Reason
@@ -18,7 +17,7 @@ from voile.sharing.service.desk import Token, desk_of
 from voile.sharing.service.problems import ProblemError, documented, outcome_problem
 from voile.sharing.store import Appended, Truck
 
-__all__ = ["LINK", "LastReport", "LinkToken", "router"]
+__all__ = ["LINK", "LinkToken", "router"]
 
 LINK = Token("link", "The number of a tracking link: what stands before the dot.")
 LinkToken = Annotated[str, Security(LINK)]
@@ -38,12 +37,6 @@ _FORMS = tuple(reason.value for reason in Reason)
 _OCTETS = "application/octet-stream"
 
 router = APIRouter(prefix="/api/v1")
-
-
-class LastReport(BaseModel):
-    """How far the reports of a truck have come."""
-
-    slot: int | None = Field(description="That of its last report; null where there is none.")
 
 
 def _octets(what: str) -> dict[str, object]:
@@ -128,14 +121,14 @@ async def publish(request: Request, response: Response, token: TruckToken) -> mo
     summary="The slot of the last report",
     responses=documented(*_TOKEN),
 )
-async def last_report(request: Request, token: TruckToken) -> LastReport:
+async def last_report(request: Request, token: TruckToken) -> models.LastReport:
     """What a truck has kept of later slots is missing here: it goes on with that."""
     desk = desk_of(request)
     platform = desk.platform
     slot = await desk.ask(
         request, "truck", token, lambda: platform.last_slot(platform.truck_of(token))
     )
-    return LastReport(slot=slot)
+    return models.LastReport(slot=slot)
 
 
 @router.get(

@@ -21,6 +21,7 @@ __all__ = [
     "KnownLink",
     "KnownParcel",
     "KnownTruck",
+    "LastReport",
     "Link",
     "LinkList",
     "LinkToRevoke",
@@ -89,6 +90,12 @@ class OpenedTruck(BaseModel):
     truck: TruckNumber
     card: Base64
     token: Token | None = Field(None, description="To publish with; where a card was given.")
+
+
+class LastReport(BaseModel):
+    """How far the reports of a truck have come."""
+
+    slot: int | None = Field(description="That of its last report; null where there is none.")
 
 
 class Spending(BaseModel):
