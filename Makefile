@@ -33,6 +33,7 @@ bench: .venv/developer         ## the measurements of benchmarks/RESULTS.md
 docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_cli_reference.py
 	$(BIN)/python tools/make_schemas.py
+	$(BIN)/python tools/make_architecture.py
 
 .venv/installed: pyproject.toml
 	@$(call install,.)

@@ -34,7 +34,12 @@ from voile.schema.plan import parse_plan
 __all__ = ["LANGUAGES", "PAGES", "ROOT", "Block", "Reader", "blocks_of"]
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 LANGUAGES = ("console", "python", "sh", "text", "toml")
 _FENCE = re.compile(r"```(\w*)\s*")
 

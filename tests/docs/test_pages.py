@@ -10,7 +10,7 @@ import pytest
 
 import voile
 from tests.docs.pages import PAGES, ROOT, blocks_of
-from tools import make_cli_reference
+from tools import make_architecture, make_cli_reference
 from voile.dp.sampling import smallest_k
 from voile.errors import PlanError
 from voile.publish.registry import publisher_of
@@ -52,6 +52,27 @@ def test_the_command_line_reference_is_that_of_the_commands():
     """`make docs` would change nothing."""
     written = make_cli_reference.PAGE.read_text(encoding="utf-8")
     assert written == make_cli_reference.reference(), "run `make docs`"
+
+
+def test_the_picture_of_the_rooms_is_that_of_the_imports():
+    """`make docs` would draw nothing else, and no room stands on or above one that imports it."""
+    assert make_architecture.PICTURE.read_text(encoding="utf-8") == make_architecture.picture(), (
+        "run `make docs`"
+    )
+    found = make_architecture.rooms()
+    stacked = make_architecture.floors({name: room.imports for name, room in found.items()})
+    floor = {name: number for number, names in enumerate(stacked) for name in names}
+    assert all(floor[name] < floor[other] for name in found for other in found[name].imports)
+
+
+def test_arrows_that_follow_from_others_are_left_out():
+    """Of cli -> study -> table and cli -> table, the last is not drawn."""
+    arrows = {"cli": {"study", "table"}, "study": {"table"}, "table": set()}
+    assert make_architecture.reduced(arrows) == {
+        "cli": {"study"},
+        "study": {"table"},
+        "table": set(),
+    }
 
 
 def test_the_reference_check_sees_a_drift(tmp_path, monkeypatch, capsys):
