@@ -61,7 +61,7 @@ def test_the_mean_of_days_tells_what_all_of_them_do() -> None:
 
 
 def test_days_have_fresh_noise_that_averages_out() -> None:
-    """The mean of 25 days is off by a fifth of what a day is; 100 tracks, 5 sigma; not 30 % less."""
+    """The mean of 25 days is off by a fifth of what a day is; 100 tracks, 5 sigma."""
     roads = town()
     track = np.repeat(roads.plane[:1], 11, axis=0)
     deviation = gaussian_scale(EPSILON)
