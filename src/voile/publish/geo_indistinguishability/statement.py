@@ -3,7 +3,7 @@
 Two numbers are called epsilon: that of a report is per metre and sets the noise; that of a trip has
 no unit, and is what all its reports together promise for trajectories at the stated distance.  Only
 the latter says whether anything is protected, so it is the one that is called nothing where it is
-too large (``PROTECTS_NOTHING_ABOVE``).  It is never less than the distance times that of a report.
+too large (``PROTECTS_NOTHING_ABOVE``).
 """
 
 from __future__ import annotations
