@@ -30,6 +30,7 @@ NAMES = (
     "study_grid",
     "shuffle_process",
     "trucks",
+    "trucks_days",
     "trucks_laws",
     "trucks_speed",
     "sharing_protocol",

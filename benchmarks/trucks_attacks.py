@@ -33,8 +33,10 @@ __all__ = [
     "Case",
     "Found",
     "attack_all",
+    "learned_elsewhere",
     "movement_of",
     "recipients_of",
+    "trip_of",
 ]
 
 SEED = 2023
@@ -109,16 +111,21 @@ def movement_of(roads: RoadNetwork, drives: Sequence[Drive]) -> Movement:
     )
 
 
+def learned_elsewhere(
+    roads: RoadNetwork, drives: Sequence[Drive]
+) -> tuple[dict[int, int], list[Movement]]:
+    """Which half each person is in, and for each half how cars move, learned from the other one."""
+    half = {user: i % 2 for i, user in enumerate(sorted({drive.user for drive in drives}))}
+    others = ([drive for drive in drives if half[drive.user] != which] for which in (0, 1))
+    return half, [movement_of(roads, some) for some in others]
+
+
 class _Attacker:
     """Adversaries who learned how cars move from the drives of other people."""
 
     def __init__(self, roads: RoadNetwork, drives: Sequence[Drive]) -> None:
         self._roads, self._drives = roads, drives
-        people = sorted({drive.user for drive in drives})
-        self._half = {user: number % 2 for number, user in enumerate(people)}
-        halves = [
-            movement_of(roads, [d for d in drives if self._half[d.user] != half]) for half in (0, 1)
-        ]
+        self._half, halves = learned_elsewhere(roads, drives)
         self._adversaries = {}
         for piece in (FINE, USUAL, COARSE):
             adversary = RoadAdversary(roads, piece=piece)
@@ -144,7 +151,7 @@ class _Attacker:
         self, adversary: RoadAdversary, case: Case, number: int, track: Floats
     ) -> Finding:
         noise = MECHANISMS[case.mechanism](Zones([case.epsilon], [1.0]))
-        trip = _trip(self._roads, track, case.interval, number)
+        trip = trip_of(self._roads, track, case.interval, number)
         shown = perturb(noise, trip, Randomness.seeded(SEED).key("trips"))
         seen = Sighted(
             trip.time, self._roads.to_plane(shown.latitude, shown.longitude), shown.epsilon
@@ -167,7 +174,7 @@ class _Attacker:
         epsilon = np.full(len(track), case.epsilon)
         shown = []
         for i, place in enumerate(places):
-            trip = _trip(self._roads, track, case.interval, number * 10 + i)
+            trip = trip_of(self._roads, track, case.interval, number * 10 + i)
             key = Randomness.seeded(SEED).key("distances")
             shown.append(noisy_distances(np.hypot(*(track - place).T), epsilon, trip, key))
         return adversary.colluding(trip.time, places, np.stack(shown, axis=1), epsilon)
@@ -181,7 +188,8 @@ def recipients_of(roads: RoadNetwork, end: Floats, count: int, number: int) -> F
     return np.concatenate((end[np.newaxis], roads.plane[chosen]))
 
 
-def _trip(roads: RoadNetwork, track: Floats, interval: float, identity: int) -> Trips:
+def trip_of(roads: RoadNetwork, track: Floats, interval: float, identity: int) -> Trips:
+    """A trip of positions in the plane (n, 2), one every ``interval`` seconds."""
     time, start = np.arange(len(track)) * interval, np.array([0, len(track)])
     return Trips(*roads.to_degrees(track), time, start, np.array([identity], dtype=np.uint64))
 

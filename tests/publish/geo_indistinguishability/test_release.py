@@ -101,6 +101,38 @@ def test_what_is_said_of_angle_selection():
     assert any("not trajectories" in notice for notice in made.private.notices)
 
 
+@pytest.mark.parametrize("mechanism", EVERY)
+def test_an_epsilon_that_protects_nothing_is_called_that(mechanism):
+    """Above 20 for a trip, in the statement and in a notice; neither is said at 20 or below."""
+    for distance in (100, 1000):
+        made = published(mechanism, trucks(2, 40), distance=distance)
+        spent = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
+        none = spent > 20
+        assert none == (distance == 1000 or mechanism in {"correlated-gaussian", "angle-selection"})
+        assert ("PROTECTS NOTHING" in made.release.guarantee.statement) == none
+        notices = [it for it in made.private.notices if "protects nothing" in it]
+        assert len(notices) == none
+        assert all(f"{spent:,.4g}" in notice for notice in notices)
+
+
+def test_what_is_judged_is_what_is_stated():
+    """40 reports of .5 are stated as 20, however their sum is rounded, and are not above 20."""
+    made = published("planar-laplace", trucks(2, 40))
+    assert made.release.guarantee.parameters["costliest_trip"]["epsilon"] == 20
+    assert "PROTECTS NOTHING" not in made.release.guarantee.statement
+    near = GeoIndistinguishability(mechanism="planar-laplace", epsilon=0.00500001)
+    above = near.publish(table_of(trucks(2, 40)), Randomness.seeded(1))
+    assert above.guarantee.parameters["costliest_trip"]["epsilon"] == 20
+    assert "PROTECTS NOTHING" not in above.guarantee.statement
+
+
+def test_epsilon_per_metre_is_not_judged():
+    """One report of 2 m of noise costs 100 at 100 m, and nothing of note at 1 m."""
+    for distance, none in ((100, True), (1, False)):
+        made = published("planar-laplace", trucks(2, 1), epsilon=1, distance=distance)
+        assert ("PROTECTS NOTHING" in made.release.guarantee.statement) == none
+
+
 def test_radii_pay_for_the_grid():
     """Planar Laplace noise is drawn with eq. 3's epsilon; trips are charged what is promised."""
     made = published("planar-laplace", epsilon=0.0002)

@@ -30,8 +30,15 @@ from voile.dp.planar.costs import (
 )
 from voile.geodesy import Floats
 
-__all__ = ["TripCost", "TripPrice", "total_epsilons"]
+__all__ = ["PROTECTS_NOTHING_ABOVE", "TripCost", "TripPrice", "total_epsilons"]
 
+PROTECTS_NOTHING_ABOVE = 20.0
+"""Epsilon of a trip above which its promise is called none.
+
+It bounds by e^epsilon how far the odds between two neighbouring trajectories may shift, and e^20 is
+485 million: nobody's odds between two paths that lie so near each other are so long beforehand, so
+a bound beyond that excludes nothing that an adversary could find out.  Below it something is
+excluded, though from about 10 on (22,000) only for those who began with odds as long."""
 _HALVINGS = 60
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from voile.dp.planar.angles import turn_deviation
 from voile.dp.planar.costs import Differences
-from voile.dp.planar.pricing import TripPrice, total_epsilons
+from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, total_epsilons
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
@@ -151,12 +151,12 @@ class GeoIndistinguishability(SingleRelease):
         refuse_ranking(table, _NAME)
         _refuse_row_budget(table)
         moved = table.relocate(self._relocation, randomness)
-        promise = self._promise
+        costliest = _costliest(moved.trips, self.delta)
         shown = moved.table
         release = Release(
             table=shown,
             method=self._method(),
-            guarantee=guarantee(promise, _costliest(moved.trips, self.delta)),
+            guarantee=guarantee(self._promise, costliest),
             roles=_roles(table, shown.columns),
             release_id=randomness.token("release"),
             publishable=randomness.publishable,
@@ -164,7 +164,7 @@ class GeoIndistinguishability(SingleRelease):
         terms = self.trip_budget
         return Publication(
             release,
-            self._private(table, moved),
+            self._private(table, moved, costliest),
             trip_costs=TripCosts(terms, moved.trips) if terms else None,
         )
 
@@ -284,9 +284,10 @@ class GeoIndistinguishability(SingleRelease):
             decision["decimals"] = DECIMALS
         return {"name": _NAME, **given, "decision": decision}
 
-    def _private(self, table: PrivateTable, moved: Relocated) -> PrivateRecord:
+    def _private(
+        self, table: PrivateTable, moved: Relocated, costliest: Costliest
+    ) -> PrivateRecord:
         trips = len(moved.trips.reports)
-        costliest = _costliest(moved.trips, self.delta)
         return PrivateRecord(
             rows_in=table.rows + table.dropped,
             rows_out=moved.table.rows,
@@ -294,7 +295,7 @@ class GeoIndistinguishability(SingleRelease):
             held=0,
             objective=f"{costliest.epsilon:.12g}",
             decision={"trips": trips, "costliest_trip": costliest.epsilon},
-            notices=(*table.notes, *moved.notices, *self._notices()),
+            notices=(*table.notes, *moved.notices, *self._notices(costliest)),
             summary=f"in {trips:,} trip{'s' * (trips != 1)}, {self._displacement()}",
         )
 
@@ -306,11 +307,18 @@ class GeoIndistinguishability(SingleRelease):
         metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
         return f"moved by {metres} m on average"
 
-    def _notices(self) -> Iterator[str]:
+    def _notices(self, costliest: Costliest) -> Iterator[str]:
         if self._promise.unprotected:
             yield (
                 'zones_by = "true" chooses the noise by the true position, as in the source: '
                 "nothing is promised at the borders of zones"
+            )
+        elif costliest.protects_nothing:
+            yield (
+                f"the costliest trip has epsilon = {costliest.epsilon:,.4g} at {self.distance:g} m,"
+                f" and above {PROTECTS_NOTHING_ABOVE:g} such a number protects nothing: only "
+                "attacks tell how well it is hidden; more noise, or fewer reports of a trip, cost "
+                "less"
             )
         if self.mechanism == "angle-selection":
             yield (

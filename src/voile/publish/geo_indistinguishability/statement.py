@@ -1,4 +1,10 @@
-"""The guarantee in words, for each mechanism."""
+"""The guarantee in words, for each mechanism.
+
+Two numbers are called epsilon: that of a report is per metre and sets the noise; that of a trip has
+no unit, and is what all its reports together promise for trajectories at the stated distance.  Only
+the latter says whether anything is protected, so it is the one that is called nothing where it is
+too large (``PROTECTS_NOTHING_ABOVE``).
+"""
 
 from __future__ import annotations
 
@@ -9,6 +15,7 @@ from typing import Any
 
 from voile.dp.planar.angles import turn_constant
 from voile.dp.planar.costs import Differences
+from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE
 from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones
 from voile.publish.geo_indistinguishability.decision import DECIMALS, FARTHEST_LATITUDE
@@ -37,6 +44,16 @@ class Costliest:
     reports: int
     epsilon: float
     """At the distance and the delta of the promise."""
+
+    @property
+    def stated(self) -> float:
+        """Epsilon as a release states it."""
+        return _plain(self.epsilon)
+
+    @property
+    def protects_nothing(self) -> bool:
+        """Whether the epsilon that is stated is too large to promise anything."""
+        return self.stated > PROTECTS_NOTHING_ABOVE
 
 
 @dataclass(frozen=True)
@@ -70,8 +87,8 @@ def guarantee(promise: Promise, costliest: Costliest) -> Guarantee:
         )
         kind = "geo-indistinguishability-within-zones"
         return Guarantee(kind, {**parameters, "trajectory": False}, statement, _assumes(promise))
-    trip = {"reports": costliest.reports, "epsilon": float(f"{costliest.epsilon:.6g}")}
-    statement = f"{_report(promise)}. {_trip(promise, costliest)}"
+    trip = {"reports": costliest.reports, "epsilon": costliest.stated}
+    statement = f"{_report(promise)}. {_trip(promise, costliest)}{_worth(costliest)}"
     parameters = {
         **parameters,
         "trajectory": promise.mechanism != "angle-selection",
@@ -171,6 +188,18 @@ def _trip(promise: Promise, costliest: Costliest) -> str:
     return (
         f"The losses of a trip add up: two trajectories {apart} come apart with epsilon = "
         f"{spent} at most (the costliest trip here has {many})"
+    )
+
+
+def _worth(costliest: Costliest) -> str:
+    """That a promise is none, where it is so."""
+    if not costliest.protects_nothing:
+        return ""
+    return (
+        f". THIS NUMBER PROTECTS NOTHING, nor does any epsilon above {PROTECTS_NOTHING_ABOVE:g}: "
+        "whoever held one of two such trajectories for "
+        f"{math.exp(PROTECTS_NOTHING_ABOVE) / 1e6:.0f} million times less likely than the other "
+        "may hold it for the likelier one afterwards"
     )
 
 
