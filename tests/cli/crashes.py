@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from voile.cli.main import main as voile
-from voile.ledger import Ledger, fleets, records
+from voile.ledger import Ledger, fleets, records, settling
 from voile.publish.ke_anonymity.static import optimal_blocks
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
@@ -93,16 +93,30 @@ def at_flush(number: int) -> Callable[[Path], None]:
 
 
 WRITE = PolarsPublished.write
-POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
-    "before the check": (run, "check_release", die),
-    "before the commit": (Ledger, "commit", die),
-    "inside the transaction": (records, "append", dying(records.append)),
-    "after the commit": (Ledger, "commit", dying(Ledger.commit)),
+Points = dict[str, tuple[object, str, Callable[..., object]]]
+WRITING: Points = {
     "before the write": (PolarsPublished, "write", die),
     "during the write": (PolarsPublished, "write", half_written),
     "before the document": (PolarsPublished, "write", dying(PolarsPublished.write)),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
+}
+POINTS: Points = {
+    "before the check": (run, "check_release", die),
+    "before the commit": (Ledger, "commit", die),
+    "inside the transaction": (records, "append", dying(records.append)),
+    "after the commit": (Ledger, "commit", dying(Ledger.commit)),
+    **WRITING,
+    "before settling": (Ledger, "settle_series", die),
+    "inside the settling": (settling, "settle_version", dying(settling.settle_version)),
+    "after settling": (Ledger, "settle_series", dying(Ledger.settle_series)),
+}
+TRIPS_POINTS: Points = {
+    "before the charge": (Ledger, "charge", die),
+    "inside the transaction": (fleets, "charge", dying(fleets.charge)),
+    "after the charge": (Ledger, "charge", dying(Ledger.charge)),
+    "before the check": (run, "check_release", die),
+    **WRITING,
 }
 
 
@@ -191,7 +205,7 @@ class Fleet(Series):
     table = "trip,time,latitude,longitude\n" + "".join(
         f"T{i % TRIPS},{1_700_000_000 + i},{48.8 + i / 10_000},2.35\n" for i in range(ROWS)
     )
-    points = POINTS | {"inside the transaction": (fleets, "charge", dying(fleets.charge))}
+    points = TRIPS_POINTS
 
     def versions(self) -> int:
         """How many releases the ledger has charged."""

@@ -118,6 +118,66 @@ def test_the_budget_of_trips(desk):
     assert not any(secret.encode() in ledger.read_bytes() for secret in SECRETS)
 
 
+ZONES = """
+[method]
+name = "geo-indistinguishability"
+mechanism = "planar-laplace"
+levels = [2, 1]
+level_limits = [600]
+radii = [200]
+destination = [48.8566, 2.3522]
+fleet = "vans"
+budget = {budget}
+"""
+
+
+def test_no_draw_decides_whether_trips_may_be_published(desk):
+    """Where zones differ, trips are charged at the dearest before a draw, and given back the rest.
+
+    Of three reports the first costs 0.5 and each other one 0.5 or 1, by where the one before it is
+    drawn: a budget of 2.4 is refused every time, and one of 2.5 never.
+    """
+    table, ledger = desk.file(LINES, "trips.csv"), desk / "ledger.db"
+    small, enough = (desk.plan(ZONES.format(budget=b), f"{b}.toml") for b in (2.4, 2.5))
+    for _ in range(3):
+        message = desk.publish_fails(4, table, "--ledger", ledger, plan=small)
+        assert "1 of 2 trips might spend more than their budget" in message
+        assert "count as if they fell into the zones where they cost most" in message
+    assert not ledger.exists()
+    for number in range(4):
+        folder, done = desk.publish(
+            table, "--ledger", desk / f"{number}.db", plan=enough, out=f"out{number}"
+        )
+        stated = json.loads((folder / "release.json").read_text())["guarantee"]["costliest_trip"]
+        spent = stated["epsilon"]
+        assert 1.5 <= spent <= 2.5
+        assert f"the most that one of them has now spent is {spent:.6g}" in done.stderr
+        shown = desk.run("ledger", "show", "--json", "--ledger", desk / f"{number}.db")
+        (fleet,) = shown.document["fleets"]
+        assert fleet["largest_spent"] == pytest.approx(spent)
+        assert [entry["what"] for entry in fleet["entries"]] == ["release", "given back"]
+        verified = desk.run("ledger", "verify", folder, "--ledger", desk / f"{number}.db")
+        assert verified.status == 0
+
+
+def test_trips_of_a_release_that_never_appears_stay_charged(desk, monkeypatch):
+    """Who interrupts what was drawn has paid for the dearest that it could be."""
+
+    def stop(*_arguments):
+        raise KeyboardInterrupt
+
+    table, ledger = desk.file(LINES, "trips.csv"), desk / "ledger.db"
+    plan = desk.plan(ZONES.format(budget=2.5))
+    with monkeypatch.context() as patched:
+        patched.setattr("voile.study.run.check_release", stop)
+        done = desk.run("publish", table, "--plan", plan, "--out", desk / "o", "--ledger", ledger)
+    assert done.status == 130
+    (fleet,) = desk.run("ledger", "show", "--json", "--ledger", ledger).document["fleets"]
+    assert fleet["largest_spent"] == 2.5
+    assert [entry["what"] for entry in fleet["entries"]] == ["attempt", "abandoned"]
+    assert "1 of 2 trips might" in desk.publish_fails(4, table, "--ledger", ledger, plan=plan)
+
+
 def test_other_terms_of_a_fleet(desk):
     """A budget that changed is refused with both."""
     table, ledger = desk.file(LINES, "trips.csv"), desk / "ledger.db"

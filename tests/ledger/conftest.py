@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import secrets
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from voile.dp.events import PrivacyEvent
-from voile.ledger import BudgetState, CarriedRows, Charge
+from voile.ledger import BudgetState, CarriedRows, Charge, Ledger
+from voile.ledger.formats import APPLICATION_ID
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.schema.budget import BudgetPlan
 from voile.schema.numbers import ExactNumbers
@@ -26,6 +30,31 @@ TERMS = SeriesTerms(
 
 
 LIMIT = BudgetPlan("parcels", epsilon=Decimal(3))
+
+
+_TABLES = {
+    2: ("data_set", "spending", "pool", "pool_chunk"),
+    3: ("fleet", "trip_entry", "trip_chunk"),
+}
+"""What the second and the third format brought."""
+
+
+def older(path: Path, number: int) -> Ledger:
+    """A ledger as an earlier Voile wrote it, in the format of this number, from 1 to 3.
+
+    It has two versions of the series "salaries"; from format 2 on 1 of 3 is spent of the data set
+    "parcels", whose pool is not settled; in format 3 two trips of the fleet "vans" were charged.
+    """
+    later = [name for brought, names in _TABLES.items() if brought > number for name in names]
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(Path(__file__).with_name("format_3.sql").read_text())
+        for name in later:
+            connection.execute(f"DROP TABLE {name}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA user_version = {number}")
+        connection.commit()
+    path.chmod(0o600)
+    return Ledger(path)
 
 
 def random_marks(count: int) -> RowMarks:
@@ -91,6 +120,12 @@ def charged(
 def charged_fixture() -> Callable[..., Charge]:
     """``charged``, for tests that cannot import this module."""
     return charged
+
+
+@pytest.fixture(name="older")
+def older_fixture() -> Callable[..., Ledger]:
+    """``older``, for tests that cannot import this module."""
+    return older
 
 
 @pytest.fixture(name="grown")

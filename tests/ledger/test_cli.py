@@ -50,6 +50,7 @@ def test_show_as_json(path):
         "sum_of_ranges": 2,
         "mean_width": 0.5,
         "max_width": 0.5,
+        "stands": False,
     }
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from voile.errors import LedgerError, RefusedError
-from voile.ledger import Ledger, file, spending
+from voile.ledger import Ledger, file, formats
 
 SMALL_DISK = """
 import resource, signal, sys
@@ -82,6 +82,13 @@ def test_the_journal_is_as_private_as_the_ledger(ledger, grown):
     finally:
         os.umask(umask)
     assert modes == {"ledger.db": 0o600, "ledger.db-journal": 0o600}
+
+
+def test_a_commit_is_on_the_disk_when_it_returns(ledger):
+    """SQLite flushes the file, and then the folder from which the journal is gone: EXTRA."""
+    with ledger._file.writing() as connection:
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
 
 
 def test_no_other_user_ever_sees_a_half_made_ledger(tmp_path, grown, monkeypatch):
@@ -201,16 +208,11 @@ def test_a_newer_format_is_refused(ledger, grown):
 
 
 @pytest.fixture
-def first_format(tmp_path, grown, monkeypatch):
-    """A ledger as the first Voile wrote it, with one version of a series, and its history."""
-    ledger = Ledger(tmp_path / "first.db")
-    history = grown(None)
-    with monkeypatch.context() as patched:
-        patched.setattr(file, "_MIGRATIONS", file._MIGRATIONS[:1])
-        patched.setattr(spending, "find_entries", lambda connection, release_id: [])
-        ledger.commit(None, history)
+def first_format(tmp_path, older):
+    """A ledger as the first Voile wrote it, with two versions of a series, and its history."""
+    ledger = older(tmp_path / "first.db", 1)
     assert _format(ledger) == 1
-    return ledger, history
+    return ledger, ledger.load("salaries")
 
 
 def _format(ledger: Ledger) -> int:
@@ -222,7 +224,8 @@ def test_the_first_format_is_read_as_it_is(first_format):
     """A ledger without data sets is read, shown and verified, and not a byte of it changes."""
     ledger, history = first_format
     content = ledger.path.read_bytes()
-    assert ledger.load("salaries").latest.release_id == history.latest.release_id
+    assert [len(version.published) for version in history.versions] == [4, 4]
+    assert ledger.open_version("salaries") == history.latest.release_id
     assert ledger.budget("parcels") is None
     assert ledger.data_sets() == []
     assert [summary.terms.name for summary in ledger.series()] == ["salaries"]
@@ -237,11 +240,29 @@ def test_the_first_format_is_upgraded_by_a_commit(first_format, grown, charged, 
     if spends:
         ledger.commit(None, None, charged(None, "1", rows=2))
     else:
-        ledger.commit(history, grown(history))
-    assert _format(ledger) == len(file._MIGRATIONS)
-    assert len(ledger.load("salaries").versions) == (1 if spends else 2)
+        ledger.commit(history, grown(history, blocks=2, rows=2))
+    assert _format(ledger) == len(formats.MIGRATIONS)
+    assert len(ledger.load("salaries").versions) == (2 if spends else 3)
     assert len(ledger.data_sets()) == spends
     assert ledger.verify() == []
+
+
+def test_the_third_format_is_upgraded_by_a_charge(tmp_path, older, charged):
+    """Series, account, pool and trips of a ledger of before are kept, and go on."""
+    ledger = older(tmp_path / "third.db", 3)
+    assert ledger.verify() == []
+    before = ledger.budget("parcels")
+    history, fleet = ledger.load("salaries"), ledger.fleet("vans")
+    ledger.settle("parcels", before.unsettled)
+    ledger.charge(charged(ledger.budget("parcels"), "1"))
+    assert _format(ledger) == len(formats.MIGRATIONS)
+    assert ledger.verify() == []
+    assert ledger.budget("parcels").spent == 2
+    assert ledger.budget("parcels").waiting.stream == before.waiting.stream
+    assert ledger.fleet("vans").seal == fleet.seal
+    assert len(ledger.fleet("vans").spent) == 2
+    kept = [version.release_id for version in ledger.load("salaries").versions]
+    assert kept == [version.release_id for version in history.versions]
 
 
 def test_a_refused_commit_keeps_the_first_format(first_format, charged):
@@ -256,8 +277,8 @@ def test_a_refused_commit_keeps_the_first_format(first_format, charged):
 def test_an_older_format_is_migrated(ledger, grown, monkeypatch):
     """A ledger of an earlier Voile gets the missing tables and keeps its content."""
     before = ledger.load("salaries")
-    later = (*file._MIGRATIONS, ("CREATE TABLE later (series INTEGER)",))
-    monkeypatch.setattr(file, "_MIGRATIONS", later)
+    later = (*formats.MIGRATIONS, ("CREATE TABLE later (series INTEGER)",))
+    monkeypatch.setattr(formats, "MIGRATIONS", later)
     after = grown(before)
     ledger.commit(before, after)
     assert ledger.verify() == []
@@ -270,9 +291,8 @@ def test_an_older_format_is_migrated(ledger, grown, monkeypatch):
 def test_a_failed_migration_changes_nothing(ledger, grown, monkeypatch):
     """A migration that fails half-way leaves the ledger in its old format."""
     before = ledger.load("salaries")
-    monkeypatch.setattr(
-        file, "_MIGRATIONS", (*file._MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "NONSENSE"))
-    )
+    later = (*formats.MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "NONSENSE"))
+    monkeypatch.setattr(formats, "MIGRATIONS", later)
     with pytest.raises(LedgerError):
         ledger.commit(before, grown(before))
     monkeypatch.undo()

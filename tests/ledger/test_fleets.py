@@ -19,7 +19,7 @@ from tests.ledger.fleets import TERMS, charge_trips
 from voile.cli.ledger import ledger as command
 from voile.dp.planar.costs import gaussian_epsilon
 from voile.errors import LedgerError, RefusedError
-from voile.ledger import FleetCharge, FleetState, Ledger, TripSums, file
+from voile.ledger import FleetCharge, FleetState, Ledger, TripSums
 
 
 @pytest.fixture
@@ -166,12 +166,9 @@ def test_an_overspent_trip_is_found(ledger, monkeypatch):
     assert "1 of its trips spent more than their budget" in str(finding)
 
 
-def test_a_ledger_of_the_second_format(tmp_path, charged, monkeypatch):
+def test_a_ledger_of_the_second_format(tmp_path, older):
     """It is read as it is, knows no fleets, and the first charge brings the present format."""
-    ledger = Ledger(tmp_path / "second.db")
-    with monkeypatch.context() as patched:
-        patched.setattr(file, "_MIGRATIONS", file._MIGRATIONS[:2])
-        ledger.commit(None, None, charged(None, "1"))
+    ledger = older(tmp_path / "second.db", 2)
     assert (ledger.fleet("vans"), ledger.fleets(), ledger.verify()) == (None, [], [])
     commit(ledger, charge_trips(None, {1: (1.0, 0.0)}))
     assert ledger.budget("parcels").spent == 1

@@ -43,8 +43,11 @@ epsilon = 100
 """
 
 POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
+    "before the charge": (Ledger, "charge", die),
+    "inside the charge": (spending, "charge", dying(spending.charge)),
+    "after the charge": (Ledger, "charge", dying(Ledger.charge)),
     "before the commit": (Ledger, "commit", die),
-    "inside the transaction": (spending, "charge", dying(spending.charge)),
+    "inside the commit": (spending, "leave_out", dying(spending.leave_out)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
     "during the write": (PolarsPublished, "write", half_written),
     "before the rename": (release_folder, "sync", at_flush(1)),

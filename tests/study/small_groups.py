@@ -15,9 +15,11 @@ from unittest import mock
 import numpy as np
 
 from voile.dp.events import Neighbours, PrivacyEvent
+from voile.errors import InfeasibleError
 from voile.publish import registry
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.study import run
 from voile.table.protocol import PrivateTable, RecodedColumn, Recoding
@@ -31,6 +33,8 @@ class SmallGroups:
     epsilon: Decimal | None = None
     neighbours: Neighbours = "add-remove"
     suppressed: str = "drop"
+    not_empty: bool = False
+    """Whether there is no release where no group is large enough."""
     series: ClassVar[str | None] = None
     record_key: ClassVar[str | None] = None
     ranks: ClassVar[bool] = False
@@ -49,12 +53,25 @@ class SmallGroups:
         return self.prepare(table, randomness or Randomness.secure(), None).release
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None,
+        pay: Pay = unaccounted,
     ) -> Publication:
-        """Make a release."""
+        """Make a release; there may be none, as where a draw decides."""
         roles = table.plan.roles
+        release_id = randomness.token("release")
+        spent = (
+            (PrivacyEvent("imaginary", Decimal(self.epsilon), neighbours=self.neighbours),)
+            if self.epsilon is not None
+            else ()
+        )
+        pay(Price(release_id, spent))
         counts = table.count_combinations(roles.quasi_identifiers)
         large = counts.rows >= self.k
+        if self.not_empty and not large.any():
+            raise InfeasibleError("no release was found")
         unchanged = [
             RecodedColumn(name, None, codes)
             for name, codes in zip(counts.columns, counts.codes[large].T, strict=True)
@@ -64,18 +81,13 @@ class SmallGroups:
         left_out = int(counts.rows[~large].sum())
         carried = left_out if self.suppressed == "carry" else 0
         shown = table.recode(recoding)
-        spent = (
-            PrivacyEvent("imaginary", Decimal(self.epsilon), neighbours=self.neighbours)
-            if self.epsilon is not None
-            else None
-        )
         return Publication(
             Release(
                 table=shown,
                 method={"name": "small-groups", "k": self.k},
                 guarantee=Guarantee("imaginary", {}, "Nothing is promised"),
                 roles={"quasi_identifiers": roles.quasi_identifiers},
-                release_id=randomness.token("release"),
+                release_id=release_id,
                 publishable=randomness.publishable,
             ),
             PrivateRecord(
@@ -87,7 +99,7 @@ class SmallGroups:
                 decision={},
                 carried=carried,
             ),
-            events=(spent,) if spent else (),
+            events=spent,
             carried=table.left_out(recoding) if carried else None,
         )
 

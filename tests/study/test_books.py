@@ -9,12 +9,16 @@ import polars as pl
 import pytest
 
 import voile
-from tests.study.small_groups import known_to_the_corridor
-from voile.errors import InputError, LedgerError, PlanError, RefusedError
+from tests.study.small_groups import SmallGroups, known_to_the_corridor
+from voile.errors import InfeasibleError, InputError, LedgerError, PlanError, RefusedError
 from voile.ledger import Ledger
+from voile.ledger.audit import release_document
+from voile.randomness import Randomness
 from voile.release import folder
+from voile.release.check import GuaranteeBrokenError
 from voile.schema.budget import BudgetPlan
-from voile.study.run import make_release
+from voile.study import run
+from voile.study.run import make_release, prepare_release
 
 BUDGET = BudgetPlan("parcels", Decimal(3))
 
@@ -196,6 +200,139 @@ def test_a_release_that_cannot_be_written_gives_rows_back(desk, monkeypatch):
     assert desk.state.waiting.rows == 2
 
 
+ATTEMPT = {"k": 9, "epsilon": 1, "not_empty": True}
+
+
+def test_an_attempt_that_finds_nothing_is_charged(desk):
+    """It costs as much as a release, says so, and is refused when the budget is spent."""
+    with pytest.raises(InfeasibleError) as caught:
+        desk.publish(parcels("aa"), plan(**ATTEMPT))
+    assert str(caught.value) == (
+        "no release was found. Data set 'parcels' was charged for it: together 1 of epsilon = 3 at "
+        "delta = 0 is spent, and 2 is left"
+    )
+    for _ in range(2):
+        with pytest.raises(InfeasibleError):
+            desk.publish(parcels("aa"), plan(**ATTEMPT))
+    with pytest.raises(RefusedError, match="would spend 1, and 0 is left"):
+        desk.publish(parcels("aa"), plan(**ATTEMPT))
+    assert [entry.kind for entry in desk.state.entries] == ["release", "infeasible"] * 3
+    assert sorted(path.name for path in desk.path.iterdir()) == ["ledger.db"]
+    assert desk.ledger.verify() == []
+
+
+def test_an_attempt_that_no_ledger_counts_says_so(desk):
+    """Without a budget the message says that nothing stops repetitions."""
+    with pytest.raises(InfeasibleError, match="No ledger counts it"):
+        desk.publish(parcels("aa"), plan(None, **ATTEMPT), ledger=None)
+    with pytest.raises(InfeasibleError) as caught:
+        desk.publish(parcels("aa"), plan(None, k=9, not_empty=True), ledger=None)
+    assert str(caught.value) == "no release was found"  # nothing was spent
+
+
+def test_an_attempt_that_finds_nothing_takes_no_rows_up(desk):
+    """Rows that waited wait on, and the next release need not be settled."""
+    desk.publish(parcels("ab"), CARRY)
+    with pytest.raises(InfeasibleError):
+        desk.publish(parcels("ab"), plan(**ATTEMPT, suppressed="carry"))
+    assert (desk.state.waiting.rows, desk.state.unsettled, desk.state.spent) == (2, None, 1)
+    assert published(desk.publish(parcels("ab"), CARRY)) == "aabb"
+
+
+def test_a_seeded_attempt_is_charged_once(desk):
+    """An experiment that is repeated shows the same again, and is not entered twice."""
+    with pytest.raises(InfeasibleError):
+        desk.publish(parcels("aa"), plan(**ATTEMPT), seed=7)
+    with pytest.raises(LedgerError, match="already knows a release with this id"):
+        desk.publish(parcels("aa"), plan(**ATTEMPT), seed=7)
+    assert desk.state.spent == 1
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GuaranteeBrokenError, InputError])
+def test_an_attempt_that_is_stopped_stays_charged(desk, monkeypatch, error):
+    """Whoever stops a release that was drawn has paid for it, and the account says what it was."""
+
+    def stop(release):
+        raise error("stopped")
+
+    monkeypatch.setattr(run, "check_release", stop)
+    with pytest.raises(error) as caught:
+        desk.publish(parcels("aa"), plan(epsilon=1))
+    assert ("and 2 is left" in str(caught.value)) == (error is InputError)
+    assert [entry.kind for entry in desk.state.entries] == ["release", "abandoned"]
+    assert desk.state.spent == 1
+    assert desk.ledger.verify() == []
+
+
+def test_a_publisher_that_does_not_pay_is_a_fault(desk, monkeypatch):
+    """What spends and was not paid before it was drawn never appears."""
+    prepare = SmallGroups.prepare
+    monkeypatch.setattr(SmallGroups, "prepare", lambda self, *given: prepare(self, *given[:3]))
+    with pytest.raises(GuaranteeBrokenError, match="drew before it said"):
+        desk.publish(parcels("aa"), plan(epsilon=1))
+    assert list(desk.path.iterdir()) == []
+
+
+def test_a_release_that_is_not_written_stays_charged(desk, monkeypatch):
+    """A disk that fails costs what was drawn, says so, and the account shows that nothing came."""
+    monkeypatch.setattr(folder, "sync", _full)
+    with pytest.raises(InputError, match=r"cannot be written.*together 1 of epsilon = 3 "):
+        desk.publish(parcels("aa"), plan(epsilon=1))
+    assert [entry.kind for entry in desk.state.entries] == ["release", "abandoned"]
+
+
+def test_a_release_that_stands_is_not_taken_back(desk):
+    """What fails once the folder is there does not make its rows wait: somebody may have them."""
+    desk.publish(parcels("ab"), CARRY)
+    out = desk.path / "stands"
+    pending = prepare_release(
+        parcels("ac"), CARRY, out, ledger=desk.ledger.path, randomness=Randomness.secure()
+    )
+
+    def write(publication):
+        folder.write_release(publication.release, out)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        pending.appear(out, write)
+    assert desk.state.unsettled == release_document(out)["release_id"]
+    assert [entry.kind for entry in desk.state.entries] == ["release"] * 2
+    with pytest.raises(RefusedError, match="not known whether its folder appeared"):
+        desk.publish(parcels("ab"), CARRY)
+
+
+def test_publishers_who_draw_at_once(desk, monkeypatch):
+    """Two whose releases took no rows up both publish what they paid for."""
+    _between(desk, monkeypatch, lambda: desk.publish(parcels("bb"), plan(epsilon=1)))
+    assert published(desk.publish(parcels("aa"), plan(epsilon=1))) == "aa"
+    assert desk.state.spent == 2
+    assert [entry.kind for entry in desk.state.entries] == ["release"] * 2
+
+
+def test_rows_taken_up_while_another_draws(desk, monkeypatch):
+    """Of two that took up the same rows the later one is refused, though it has paid."""
+    desk.publish(parcels("ab"), CARRY)
+    costly = plan(k=2, epsilon=1, suppressed="carry")
+    _between(desk, monkeypatch, lambda: desk.publish(parcels("a"), CARRY))
+    with pytest.raises(LedgerError, match=r"committed meanwhile.*1 of epsilon = 3 .* is spent"):
+        desk.publish(parcels("b"), costly)
+    assert not (desk.path / "out2").exists()
+    assert desk.state.waiting.rows == 1
+    assert [entry.kind for entry in desk.state.entries][-1] == "abandoned"
+    assert desk.ledger.verify() == []
+
+
+def _between(desk, monkeypatch, deed):
+    """Let a deed happen once, after the next release was drawn and before it is committed."""
+    check = run.check_release
+
+    def checked(release):
+        monkeypatch.setattr(run, "check_release", check)
+        deed()
+
+    monkeypatch.setattr(run, "check_release", checked)
+
+
 def _full(_):
     raise OSError(28, os.strerror(28))
 
@@ -247,5 +384,8 @@ def test_stages_are_told(desk):
     stages: list[str] = []
     desk.publish(parcels("aa"), plan(), progress=stages.append)
     desk.publish(parcels("aa"), plan(epsilon=1), progress=stages.append)
-    usual = ["reading", "publishing", "checking"]
-    assert stages == [*usual, "writing", *usual, "committing the ledger", "writing"]
+    desk.publish(parcels("aa"), plan(epsilon=1, suppressed="carry"), progress=stages.append)
+    usual = ["reading", "publishing", "checking", "writing"]
+    charged = ["reading", "publishing", "charging the ledger", "drawing", "checking"]
+    carried = [*charged, "committing the ledger", "writing"]
+    assert stages == [*usual, *charged, "writing", *carried]

@@ -13,8 +13,8 @@ ROOT = Path(__file__).parents[2]
 def test_deaths_at_every_step(tmp_path):
     """A publisher that dies loses no row of a pool and publishes none twice, at every step.
 
-    What it spent is spent from the commit on, and from there until its release is settled nobody
-    takes rows up before somebody says what became of it.
+    What it spends is spent before it draws anything.  From the commit on, until its release is
+    settled, nobody takes rows up before somebody says what became of it.
     """
     done = subprocess.run(
         [sys.executable, "-m", "tests.study.crashes", str(tmp_path)],
@@ -26,18 +26,22 @@ def test_deaths_at_every_step(tmp_path):
     )
     found = json.loads(done.stdout)
     assert found["faults"] == []
-    committed, stands, unsettled = 1, True, True
-    nothing, lost = [0, False, False], [committed, False, unsettled]
+    charged, stands, unsettled = 1, True, True
+    nothing, drawn = [0, False, False], [charged, False, False]
+    lost = [charged, False, unsettled]
     assert found["left"] == {
-        "before the commit": nothing,
-        "inside the transaction": nothing,
+        "before the charge": nothing,
+        "inside the charge": nothing,
+        "after the charge": drawn,
+        "before the commit": drawn,
+        "inside the commit": drawn,
         "after the commit": lost,
         "during the write": lost,
         "before the rename": lost,
-        "after the rename": [committed, stands, unsettled],
-        "before settling": [committed, stands, unsettled],
-        "inside the settling": [committed, stands, unsettled],
-        "after settling": [committed, stands, False],
+        "after the rename": [charged, stands, unsettled],
+        "before settling": [charged, stands, unsettled],
+        "inside the settling": [charged, stands, unsettled],
+        "after settling": [charged, stands, False],
     }
     # Each table left one parcel waiting that the next one's release published.
     assert len(found["published"]) > 3 * len(found["waiting"]) > 0

@@ -18,13 +18,13 @@ from tests.table.engine import Engine
 from voile.dp.planar.noise import CorrelatedGaussian, Live, PlanarLaplace
 from voile.dp.planar.pricing import TripPrice
 from voile.dp.planar.zones import Zones
-from voile.errors import PlanError, TableError
+from voile.errors import PlanError, RefusedError, TableError
 from voile.geodesy import separation
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.protocol import PrivateTable, Relocated, Relocation
+from voile.table.protocol import PrivateTable, Relocated, Relocation, TripAccounts
 
 FALSE_ALARM = 1e-6
 EPSILON = 0.005
@@ -253,6 +253,33 @@ class RelocationContract(Engine):
         assert again.trips.marks(bytes(32))[0] == one[1]
         assert len({*one, *again.trips.marks(bytes(32))}) == 3
         assert not {*one} & {*made.trips.marks(bytes(31) + b"x")}
+
+    def test_what_trips_cost_is_told_before_a_draw(self) -> None:
+        """Where zones differ, at most; where the caller refuses, nothing is moved."""
+        by_distance = Zones((2.0, 1.0), (200.0,), (500.0,))
+        near = replace(
+            MOVED,
+            noise=PlanarLaplace(by_distance),
+            price=TripPrice(100.0),
+            destination=(48.85, 2.35),
+        )
+        told: list[TripAccounts] = []
+        made = self.trips(straight(2, 6), PLAN).relocate(near, Randomness.seeded(0), told.append)
+        (most,) = told
+        assert most.epsilon == pytest.approx(
+            [0.5 + 5 * 1.0] * 2
+        )  # the first report is the cheapest
+        assert (made.trips.epsilon <= most.epsilon).all()
+        assert made.trips.epsilon.sum() < most.epsilon.sum()
+        assert most.marks(bytes(32)).tolist() == made.trips.marks(bytes(32)).tolist()
+        alike = self.trips(straight(2, 6), PLAN).relocate(MOVED, Randomness.seeded(0), told.append)
+        assert told[1].epsilon.tolist() == alike.trips.epsilon.tolist()
+
+        def refuse(accounts: TripAccounts) -> None:
+            raise RefusedError("nothing is left")
+
+        with pytest.raises(RefusedError):
+            self.trips(straight(2, 6), PLAN).relocate(MOVED, Randomness.seeded(0), refuse)
 
     @pytest.mark.parametrize(
         ("changed", "message"),

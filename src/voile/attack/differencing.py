@@ -17,7 +17,7 @@ named.
 
 Adversary: has the published files and the parameters k and e, and knows people by their
 quasi-identifiers.  He does not reason from the method's choice of groups, nor from the order of
-the rows.
+the rows, nor from who had to wait in a series; the result says that the last was not tried.
 
 Algorithm: see ``cells``.  Cost: O(R n log n) for R releases of n rows whose people are mostly
 told apart by what is published about them.
@@ -41,6 +41,11 @@ from voile.schema.numbers import ExactNumbers, decimals_of, exact_decimal, units
 
 __all__ = ["DifferencingAttack"]
 
+_WAITING = (
+    "an adversary who reasons from which rows were held back: they wait as long as they have, "
+    "together, fewer than k values or a range below e, so whoever finds out who waited, and until "
+    "when, may narrow values down further than this"
+)
 _ALWAYS_ASSUMED = "values are permuted only within the groups of a release"
 
 
@@ -99,6 +104,7 @@ class DifferencingAttack:
             victims=found.victims(self.most),
             assumptions=(_ALWAYS_ASSUMED, *inference.assumptions),
             notes=inference.notes,
+            untried=(_WAITING,) if _holds_rows_back(new) else (),
             chance=found.chance,
         )
 
@@ -115,6 +121,11 @@ class DifferencingAttack:
         except (ValueError, TypeError, InvalidOperation):
             msg = f"{name}: the k or the e of its guarantee is not a number"
             raise TableError(msg) from None
+
+
+def _holds_rows_back(release: Release) -> bool:
+    """Whether it is of a series in which rows may have to wait."""
+    return release.series is not None and release.guarantee.parameters.get("adversary") == "union"
 
 
 def _names(new: Release, previous: Sequence[Release]) -> list[str]:

@@ -113,6 +113,8 @@ class AttackOutcome:
     """What the adversary knows and supposes."""
     notes: tuple[str, ...] = ()
     """What was found on the way."""
+    untried: tuple[str, ...] = ()
+    """Adversaries whom it leaves out though they may learn more, as clauses."""
 
     @property
     def advantage(self) -> float:
@@ -136,6 +138,7 @@ class AttackOutcome:
             "typical": self.typical.document() if self.typical else None,
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
+            "untried": list(self.untried),
         }
 
 

@@ -116,6 +116,8 @@ class AttackResult:
     """What must be true for the claims to be true."""
     notes: tuple[str, ...] = ()
     """What was found on the way: people or values that left, releases that could not be used."""
+    untried: tuple[str, ...] = ()
+    """Adversaries who were left out though they may learn more, as clauses."""
     chance: float = 0.0
     """Mean over all people of the chance to guess a value among those left, or somewhat more."""
 
@@ -143,6 +145,7 @@ class AttackResult:
             "victims": [victim.document() for victim in self.victims],
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
+            "untried": list(self.untried),
         }
 
     def outcome(self) -> AttackOutcome:
@@ -171,6 +174,7 @@ class AttackResult:
                 f"compared with {compared}; the newest release alone exposes {alone}",
                 *self.notes,
             ),
+            untried=self.untried,
         )
 
 

@@ -73,6 +73,8 @@ def show_side_by_side(
                 for outcome in outcomes
             ],
         )
+    for outcome in outcomes:
+        _print_untried(outcome, f"{outcome.attack}: ")
     for name, reason in skipped:
         click.echo(f"Not run: {name}: {reason}")
 
@@ -118,6 +120,12 @@ def _print_remarks(found: AttackResult | AttackOutcome) -> None:
     _print_notes(found.notes)
     for assumption in found.assumptions:
         click.echo(f"Assumed: {assumption}")
+    _print_untried(found)
+
+
+def _print_untried(found: AttackResult | AttackOutcome, whose: str = "") -> None:
+    for adversary in found.untried:
+        click.echo(f"Not tried: {whose}{adversary}")
 
 
 def _print_notes(notes: Sequence[str]) -> None:

@@ -5,40 +5,27 @@ What stands in it is private: numbers of held and waiting rows are no part of an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
+from voile.cli.ledger_shown import (
+    data_set_document,
+    fleet_document,
+    series_document,
+    show_data_set,
+    show_fleet,
+    show_series,
+)
 from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, print_table
-from voile.dp.events import PrivacyEvent
+from voile.cli.show import print_json
 from voile.errors import LedgerError
-from voile.ledger import BudgetState, Finding, FleetState, Ledger, SeriesSummary, VersionSummary
+from voile.ledger import Finding, FleetState, Ledger
 from voile.ledger.audit import release_document
-from voile.ledger.budget import Entry, shown
-from voile.ledger.trips import FleetEntry
-from voile.schema.numbers import json_number
 
 __all__ = ["ledger"]
-
-_COLUMNS = (
-    "version",
-    "date",
-    "blocks",
-    "rows",
-    "new",
-    "held",
-    "sum of ranges",
-    "mean width",
-    "max width",
-)
-
-
-_ACCOUNT = ("entry", "date", "what", "release", "spent")
-_FLEET = ("entry", "date", "release", "trips")
-
 
 _path_option = click.option(
     "--ledger",
@@ -72,21 +59,18 @@ def show(path: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(
             {
-                "series": [_series_json(summary) for summary in summaries],
-                "data_sets": [_data_set_json(state) for state in data_sets],
-                "fleets": [_fleet_json(state) for state in fleets],
+                "series": [series_document(summary) for summary in summaries],
+                "data_sets": [data_set_document(state) for state in data_sets],
+                "fleets": [fleet_document(state) for state in fleets],
             }
         )
         return
     for summary in summaries:
-        click.echo(_heading(summary))
-        print_table(_COLUMNS, [_row(version) for version in summary.versions])
+        show_series(summary)
     for state in data_sets:
-        click.echo(_account(state))
-        print_table(_ACCOUNT, [_line(entry) for entry in state.entries])
+        show_data_set(state)
     for fleet in fleets:
-        click.echo(_fleet(fleet))
-        print_table(_FLEET, [_fleet_line(entry) for entry in fleet.entries])
+        show_fleet(fleet)
     if not summaries and not data_sets and not fleets:
         click.echo(f"{path}: no release has been committed to this ledger", err=True)
 
@@ -123,37 +107,83 @@ def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
 
 
 @ledger.command()
-@click.argument("data_set")
+@click.argument("name")
 @click.option(
     "--release",
     "folder",
     type=click.Path(path_type=Path),
-    help="The folder of the release, which stands: the rows that it took up are forgotten.",
+    help="The folder of the release, which stands: the rows that it took up from a pool are "
+    "forgotten.",
 )
 @click.option(
     "--lost",
     is_flag=True,
-    help="The release never appeared: the rows that it took up wait again, and what it spent "
-    "stays spent.",
+    help="The release never appeared: its series forgets it, rows that it took up from a pool wait "
+    "again, and what it spent stays spent.",
+)
+@click.option(
+    "--of",
+    type=click.Choice(["series", "data-set"]),
+    help="What NAME is, where a series and a data set have it.",
 )
 @_path_option
-def settle(path: Path, data_set: str, folder: Path | None, *, lost: bool) -> None:
-    """Say what became of a release of DATA_SET whose publisher was stopped before its end.
+def settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost: bool) -> None:
+    """Say what became of the newest release of NAME, whose publisher was stopped before its end.
 
-    Only a release that took rows up from the pool of a data set waits to be settled. Say --lost
-    only if nobody has seen the release: publishing rows twice may give them away.
+    NAME is a series, or a data set whose newest release took rows up from its pool. Say --lost only
+    if nobody has seen the release: the next one is then not compared with it, and rows that it
+    published may be published again.
     """
     if lost == (folder is not None):
         msg = "say either --release FOLDER or --lost"
         raise click.UsageError(msg)
     opened = Ledger(path)
     if folder is not None:
-        opened.settle(data_set, str(release_document(folder).get("release_id")))
-        click.echo(f"{path}: the release stands; the rows that it took up are forgotten", err=True)
-        return
-    state = opened.budget(data_set)
-    opened.take_back(data_set, str(state.unsettled if state else None))
-    click.echo(f"{path}: the rows that the lost release took up wait again", err=True)
+        document = release_document(folder)
+        told = _settled(opened, name, document, of)
+    else:
+        told = _lost(opened, name, of)
+    click.echo(f"{path}: {told}", err=True)
+
+
+def _settled(opened: Ledger, name: str, document: Mapping[str, Any], of: str | None) -> str:
+    """Note that a release stands; what to say of it."""
+    release_id, series = str(document.get("release_id")), document.get("series")
+    if of == "series" or (of is None and isinstance(series, Mapping)):
+        opened.settle_series(name, release_id)
+        return "the release stands, and cannot be lost any more"
+    opened.settle(name, release_id)
+    return "the release stands; the rows that it took up are forgotten"
+
+
+def _lost(opened: Ledger, name: str, of: str | None) -> str:
+    """Note that a release never appeared; what to say of it."""
+    state = None if of == "series" else opened.budget(name)
+    series = [] if of == "data-set" else [s for s in opened.series() if s.terms.name == name]
+    waiting = state.unsettled if state else None
+    newest = series[0].versions[-1] if series and series[0].versions else None
+    if waiting and newest and not newest.stands:
+        msg = f"a series and a data set are named {name!r}; say which, with --of"
+        raise click.UsageError(msg)
+    if waiting:
+        opened.take_back(name, waiting)
+        return "the rows that the lost release took up wait again"
+    if newest is None:
+        msg = (
+            f"{opened.path}: nothing named {name!r} has a release that waits to be settled; "
+            "`voile ledger show` says what does"
+        )
+        raise LedgerError(msg)
+    lost = opened.lose(name, newest.release_id)
+    left = (
+        f"the next release is compared with release {lost.number - 1}"
+        if lost.number > 1
+        else "the series begins anew"
+    )
+    return (
+        f"release {lost.number} of series {name!r} ({lost.release_id}, of {lost.created[:10]}) is "
+        f"forgotten: {left}"
+    )
 
 
 def _unsound(path: Path, findings: list[Finding]) -> str:
@@ -164,133 +194,6 @@ def _unsound(path: Path, findings: list[Finding]) -> str:
     )
 
 
-def _heading(summary: SeriesSummary) -> str:
-    terms = summary.terms
-    method = ", ".join(f"{name} = {value}" for name, value in terms.method.items())
-    matched = f"by {terms.record_key!r}" if terms.record_key else "by their contents"
-    return f"series {terms.name!r} (private): {method}; rows are matched {matched}"
-
-
-def _row(version: VersionSummary) -> list[object]:
-    return [
-        version.number,
-        version.created[:10],
-        version.blocks,
-        version.rows,
-        version.new_rows,
-        version.held,
-        version.sum_of_ranges,
-        float(f"{version.mean_width:.6g}"),
-        version.max_width,
-    ]
-
-
-def _series_json(summary: SeriesSummary) -> dict[str, Any]:
-    terms = summary.terms
-    return {
-        "name": terms.name,
-        "method": dict(terms.method),
-        "record_key": terms.record_key,
-        "versions": [_version_json(version) for version in summary.versions],
-    }
-
-
-def _version_json(version: VersionSummary) -> dict[str, Any]:
-    return {
-        "version": version.number,
-        "release_id": version.release_id,
-        "created": version.created,
-        "blocks": version.blocks,
-        "rows": version.rows,
-        "new_rows": version.new_rows,
-        "held": version.held,
-        "sum_of_ranges": json_number(version.sum_of_ranges),
-        "mean_width": version.mean_width,
-        "max_width": json_number(version.max_width),
-    }
-
-
-def _account(state: BudgetState) -> str:
-    waiting = state.waiting.rows if state.waiting else 0
-    lines = [
-        f"data set {state.limit.data_set!r} (private): {state.limit}",
-        f"spent {shown(state.spent)}, left {shown(state.left)}; "
-        f"rows waiting in its pool: {waiting:,}",
-    ]
-    if state.unsettled:
-        lines.append(f"release {state.unsettled} waits to be settled: see `voile ledger settle`")
-    return "\n".join(lines)
-
-
 def _counted(fleets: list[FleetState]) -> str:
     trips = sum(len(state.spent) for state in fleets)
     return f"{len(fleets)} fleets with {trips} trips, " if fleets else ""
-
-
-def _fleet(state: FleetState) -> str:
-    median, most = state.quantiles
-    return (
-        f"fleet {state.terms.name!r} (private): {state.terms}\n"
-        f"trips: {len(state.spent):,}; a trip has spent {median:.6g} in the median, {most:.6g} at "
-        "most"
-    )
-
-
-def _fleet_line(entry: FleetEntry) -> list[object]:
-    return [entry.number, entry.created[:10], entry.release_id, entry.trips]
-
-
-def _fleet_json(state: FleetState) -> dict[str, Any]:
-    median, most = state.quantiles
-    return {
-        "name": state.terms.name,
-        "budget": state.terms.budget,
-        "distance": state.terms.distance,
-        "delta": state.terms.delta,
-        "differences": state.terms.differences,
-        "trips": len(state.spent),
-        "median_spent": float(f"{median:.9g}"),
-        "largest_spent": float(f"{most:.9g}"),
-        "entries": [
-            {
-                "entry": entry.number,
-                "release_id": entry.release_id,
-                "created": entry.created,
-                "trips": entry.trips,
-            }
-            for entry in state.entries
-        ],
-    }
-
-
-def _line(entry: Entry) -> list[object]:
-    spent = ", ".join(map(_event, entry.events)) or "nothing"
-    return [entry.number, entry.created[:10], entry.kind, entry.release_id, spent]
-
-
-def _event(event: PrivacyEvent) -> str:
-    delta = f" (delta {event.delta:.3g})" if event.delta else ""
-    return f"{event.mechanism} {shown(event.epsilon)}{delta}"
-
-
-def _data_set_json(state: BudgetState) -> dict[str, Any]:
-    return {
-        "name": state.limit.data_set,
-        "epsilon": json_number(state.limit.epsilon),
-        "delta": json_number(state.limit.delta),
-        "neighbours": state.limit.neighbours,
-        "spent": json_number(state.spent) if state.spent.is_finite() else None,
-        "left": json_number(state.left),
-        "waiting": state.waiting.rows if state.waiting else 0,
-        "unsettled": state.unsettled,
-        "entries": [
-            {
-                "entry": entry.number,
-                "what": entry.kind,
-                "release_id": entry.release_id,
-                "created": entry.created,
-                "events": [event.document() for event in entry.events],
-            }
-            for entry in state.entries
-        ],
-    }

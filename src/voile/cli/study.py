@@ -59,7 +59,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     The new folder has two others: `release` is what `voile publish` makes, to be published;
     `private` has the record and the report, which were computed with the private original and must
-    not leave. A ledger is charged as by `voile publish`, once, after all has been measured.
+    not leave. A ledger is charged as by `voile publish`, once, before anything is drawn.
 
     Some attacks and measures need rows that were not published: they look at a rehearsal, a release
     made like this one of fewer rows, which is neither written nor charged.
@@ -116,6 +116,9 @@ def _show(record: StudyRecord) -> None:
             ["attack", "succeeds", "guessing", "counted", "of"],
             [_attack_row(attack, rehearsed) for attack in record.attacks],
         )
+    for attack in record.attacks:
+        for adversary in attack.get("untried", ()):
+            click.echo(f"Not tried: {attack['attack']}: {adversary}")
     if record.utility:
         click.echo()
         print_table(

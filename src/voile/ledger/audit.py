@@ -12,11 +12,12 @@ import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from voile.errors import InputError, PlanError
 from voile.ledger import fleets, records, spending
-from voile.ledger.budget import BudgetState, shown
+from voile.ledger.budget import BudgetState, End, shown
+from voile.ledger.lost import find_lost
 from voile.ledger.promises import broken_promises
 
 __all__ = ["Finding", "audit_ledger", "audit_release", "release_document"]
@@ -63,10 +64,16 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
     document = release_document(folder)
     release_id = str(document.get("release_id"))
     entries = spending.find_entries(connection, release_id)
+    charged = [*entries, *fleets.find_fleet_entries(connection, release_id)]
     findings = [
         Finding(where, f"its rows went back into the pool of data set {name!r}, as if it were lost")
         for name, kind in entries
         if kind == "taken back"
+    ]
+    findings += [
+        Finding(where, f"the account of {name!r} says that nothing came of it ({kind})")
+        for name, kind in charged
+        if kind in get_args(End)
     ]
     claimed = document.get("series")
     if isinstance(claimed, dict):
@@ -74,7 +81,7 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
             Finding(where, what)
             for what in _audit_version(connection, release_id, claimed, document.get("rows"))
         ]
-    elif not entries and fleets.find_fleet_entry(connection, release_id) is None:
+    elif not charged:
         what = (
             "it was published without a series, and no data set was charged for it, nor a "
             "fleet, so no ledger vouches for it"
@@ -88,6 +95,8 @@ def _audit_version(
 ) -> list[str]:
     """What the ledger does not know, or knows otherwise, about a release of a series."""
     known = records.find_release(connection, release_id)
+    if find_lost(connection, release_id):
+        return ["the ledger was told that it never appeared, and has forgotten its groups"]
     if known is None:
         return ["the ledger does not know this release"]
     name, number, id_ = known
@@ -172,8 +181,8 @@ def _broken_account(state: BudgetState) -> list[str]:
         broken.append(f"what it was charged for cannot be added up: {error}")
     releases: set[str] = set()
     for entry in state.entries:
-        if entry.kind == "taken back" and entry.release_id not in releases:
-            broken.append(f"entry {entry.number}: it takes back a release that was not committed")
+        if entry.kind != "release" and entry.release_id not in releases:
+            broken.append(f"entry {entry.number}: it is about a release that was not charged")
         releases.add(entry.release_id)
     return broken
 

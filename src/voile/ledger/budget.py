@@ -9,6 +9,10 @@ of them cost together is said by ``voile.dp.accounting``, with its assumptions: 
 delta = 0 holds however later releases are chosen in the light of earlier ones.  That a release may
 take up what an earlier one left out, at no further cost, is for the method to show.
 
+When.  What a release spends is charged before anything is drawn for it, and stays charged whatever
+comes of it: that a draw ended in no release tells about the rows as a release does, and a draw that
+was repeated is another look at them.  Where nothing came of it, a second entry says so.
+
 The pool.  A method with ``suppressed = "carry"`` leaves rows out that the next release of the data
 set takes up.  A commit makes the rows left out the waiting ones and keeps those that the release
 took up, until the release is known to stand (then they are forgotten) or known never to have
@@ -18,7 +22,7 @@ carry: it would lose the rows that only an unseen release holds, or publish rows
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Literal
 
@@ -26,10 +30,12 @@ from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError, RefusedError
 from voile.schema.budget import BudgetPlan
 
-__all__ = ["BudgetState", "CarriedRows", "Charge", "Entry", "Kind", "shown"]
+__all__ = ["BudgetState", "CarriedRows", "Charge", "End", "Entry", "Kind", "shown"]
 
-Kind = Literal["release", "taken back"]
-"""A release was committed; or it never appeared, and the rows that it took up wait again."""
+End = Literal["infeasible", "abandoned"]
+"""How a draw that was charged ended in no release: none was found, or it was stopped or failed."""
+Kind = Literal["release", "taken back", "infeasible", "abandoned"]
+"""A release was charged; it never appeared, and the rows that it took up wait again; or an end."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,14 @@ class BudgetState:
         """What is left of the limit's epsilon."""
         return max(self.limit.epsilon - self.spent, Decimal(0))
 
+    @property
+    def balance(self) -> str:
+        """What is spent and left, as a clause."""
+        return (
+            f"together {shown(self.spent)} of epsilon = {self.limit.epsilon:f} at "
+            f"delta = {self.limit.delta} is spent, and {shown(self.left)} is left"
+        )
+
     def refuse_other_limit(self, limit: BudgetPlan) -> None:
         """Raise ``RefusedError`` where a plan states another limit than the one that holds."""
         if limit != self.limit:
@@ -127,6 +141,8 @@ class Charge:
     events: tuple[PrivacyEvent, ...] = ()
     left_out: CarriedRows | None = None
     """The rows that wait from now on, in place of those taken up; None to leave the pool alone."""
+    entered: bool = False
+    """Whether ``before`` has it already: it was charged before anything was drawn."""
 
     @property
     def seal(self) -> bytes | None:
@@ -138,18 +154,18 @@ class Charge:
         """The epsilon of this release alone, at the limit's delta."""
         return _cost(self.events, self.limit)
 
+    def as_entered(self, state: BudgetState) -> Charge:
+        """The charge once a ledger has taken it, which has left this state."""
+        return replace(self, before=state, entered=True)
+
     def receipt(self) -> str:
-        """One sentence on what is spent and left once this charge is committed."""
-        earlier = self.before.events if self.before else ()
-        together = _cost((*earlier, *self.events), self.limit)
-        return (
-            f"this release spends {shown(self.cost)}; together {shown(together)} of "
-            f"epsilon = {self.limit.epsilon:f} at delta = {self.limit.delta} is spent, and "
-            f"{shown(max(self.limit.epsilon - together, Decimal(0)))} is left"
-        )
+        """One sentence on what it has spent, and what is left; for a charge that was entered."""
+        assert self.entered, "nothing is spent before"
+        assert self.before is not None, "it was entered there"
+        return f"this release spends {shown(self.cost)}; {self.before.balance}"
 
     def refuse(self) -> None:
-        """Raise where the ledger must not take this charge.
+        """Raise where the ledger must not take this charge, which it has not taken yet.
 
         ``RefusedError`` for another limit than the one that holds, for more than is left, and for
         a pool that is not settled; ``PlanError`` for events without a price under the limit's

@@ -28,10 +28,10 @@ from pathlib import Path
 
 from voile.durable import sync
 from voile.errors import LedgerError
+from voile.ledger import formats
+from voile.ledger.formats import APPLICATION_ID, format_of, migrate
 
 __all__ = ["LedgerFile"]
-
-_APPLICATION_ID = 0x566F696C  # "Voil", at byte 68 of the file
 
 _PRAGMAS = (
     "page_size = 65536",  # arrays of megabytes: short chains of pages; only heeded at creation
@@ -43,108 +43,6 @@ _PRAGMAS = (
     "trusted_schema = OFF",  # a tampered file runs no functions
     "cell_size_check = ON",
 )
-
-_SCHEMA_1 = (
-    f"PRAGMA application_id = {_APPLICATION_ID}",
-    """CREATE TABLE series (
-        id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE CHECK (typeof(name) = 'text'),
-        key BLOB NOT NULL CHECK (typeof(key) = 'blob'),
-        terms TEXT NOT NULL CHECK (typeof(terms) = 'text'),
-        head BLOB NOT NULL CHECK (typeof(head) = 'blob')
-    )""",
-    """CREATE TABLE version (
-        id INTEGER PRIMARY KEY,
-        series INTEGER NOT NULL REFERENCES series (id),
-        number INTEGER NOT NULL CHECK (typeof(number) = 'integer' AND number >= 1),
-        release_id TEXT NOT NULL UNIQUE CHECK (typeof(release_id) = 'text'),
-        created TEXT NOT NULL CHECK (typeof(created) = 'text'),
-        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
-        UNIQUE (series, number)
-    )""",
-    """CREATE TABLE part (
-        id INTEGER PRIMARY KEY,
-        version INTEGER NOT NULL REFERENCES version (id),
-        name TEXT NOT NULL CHECK (typeof(name) = 'text'),
-        kind TEXT NOT NULL CHECK (kind IN ('uint64', 'int64', 'hexadecimal')),
-        scale INTEGER NOT NULL CHECK (typeof(scale) = 'integer'),
-        length INTEGER NOT NULL CHECK (typeof(length) = 'integer' AND length >= 0),
-        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
-        UNIQUE (version, name)
-    )""",
-    """CREATE TABLE chunk (
-        part INTEGER NOT NULL REFERENCES part (id) ON DELETE CASCADE,
-        position INTEGER NOT NULL CHECK (typeof(position) = 'integer' AND position >= 0),
-        bytes BLOB NOT NULL CHECK (typeof(bytes) = 'blob'),
-        PRIMARY KEY (part, position)
-    )""",
-)
-
-_SCHEMA_2 = (
-    """CREATE TABLE data_set (
-        id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE CHECK (typeof(name) = 'text'),
-        limits TEXT NOT NULL CHECK (typeof(limits) = 'text'),
-        head BLOB NOT NULL CHECK (typeof(head) = 'blob')
-    )""",
-    """CREATE TABLE spending (
-        id INTEGER PRIMARY KEY,
-        data_set INTEGER NOT NULL REFERENCES data_set (id),
-        number INTEGER NOT NULL CHECK (typeof(number) = 'integer' AND number >= 1),
-        kind TEXT NOT NULL CHECK (kind IN ('release', 'taken back')),
-        release_id TEXT NOT NULL CHECK (typeof(release_id) = 'text'),
-        created TEXT NOT NULL CHECK (typeof(created) = 'text'),
-        events TEXT NOT NULL CHECK (typeof(events) = 'text'),
-        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
-        UNIQUE (data_set, number),
-        UNIQUE (release_id, kind)
-    )""",
-    """CREATE TABLE pool (
-        id INTEGER PRIMARY KEY,
-        data_set INTEGER NOT NULL REFERENCES data_set (id),
-        state TEXT NOT NULL CHECK (state IN ('waiting', 'taken up')),
-        release_id TEXT NOT NULL CHECK (typeof(release_id) = 'text'),
-        rows INTEGER NOT NULL CHECK (typeof(rows) = 'integer' AND rows >= 0),
-        length INTEGER NOT NULL CHECK (typeof(length) = 'integer' AND length >= 0),
-        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
-        UNIQUE (data_set, state)
-    )""",
-    """CREATE TABLE pool_chunk (
-        pool INTEGER NOT NULL REFERENCES pool (id) ON DELETE CASCADE,
-        position INTEGER NOT NULL CHECK (typeof(position) = 'integer' AND position >= 0),
-        bytes BLOB NOT NULL CHECK (typeof(bytes) = 'blob'),
-        PRIMARY KEY (pool, position)
-    )""",
-)
-
-_SCHEMA_3 = (
-    """CREATE TABLE fleet (
-        id INTEGER PRIMARY KEY,
-        name TEXT NOT NULL UNIQUE CHECK (typeof(name) = 'text'),
-        terms TEXT NOT NULL CHECK (typeof(terms) = 'text'),
-        key BLOB NOT NULL CHECK (typeof(key) = 'blob'),
-        head BLOB NOT NULL CHECK (typeof(head) = 'blob')
-    )""",
-    """CREATE TABLE trip_entry (
-        id INTEGER PRIMARY KEY,
-        fleet INTEGER NOT NULL REFERENCES fleet (id),
-        number INTEGER NOT NULL CHECK (typeof(number) = 'integer' AND number >= 1),
-        release_id TEXT NOT NULL UNIQUE CHECK (typeof(release_id) = 'text'),
-        created TEXT NOT NULL CHECK (typeof(created) = 'text'),
-        trips INTEGER NOT NULL CHECK (typeof(trips) = 'integer' AND trips >= 0),
-        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
-        UNIQUE (fleet, number)
-    )""",
-    """CREATE TABLE trip_chunk (
-        entry INTEGER NOT NULL REFERENCES trip_entry (id) ON DELETE CASCADE,
-        position INTEGER NOT NULL CHECK (typeof(position) = 'integer' AND position >= 0),
-        bytes BLOB NOT NULL CHECK (typeof(bytes) = 'blob'),
-        PRIMARY KEY (entry, position)
-    )""",
-)
-
-_MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3)
-"""Statements that lead from ``user_version`` i to i + 1.  Append; never change an old entry."""
 
 _REMEDIES = {
     "SQLITE_BUSY": (
@@ -208,7 +106,7 @@ class LedgerFile:
         unfinished = Path(name)
         try:
             with self._explained(), closing(self._connect(unfinished)) as connection:
-                _migrate(connection)
+                migrate(connection)
             _link(unfinished, final, self.path)
             sync(final.parent)
         except OSError as error:
@@ -238,8 +136,8 @@ class LedgerFile:
         be written.
         """
         with self._explained(), closing(self._open()) as connection:
-            if _number(connection, "user_version") < len(_MIGRATIONS):
-                _migrate(connection)
+            if format_of(connection) < len(formats.MIGRATIONS):
+                migrate(connection)
             connection.execute("BEGIN IMMEDIATE")
             yield connection
             connection.execute("COMMIT")
@@ -293,15 +191,15 @@ class LedgerFile:
             raise LedgerError(msg)
 
     def _refuse_foreign(self, connection: sqlite3.Connection) -> None:
-        if _number(connection, "application_id") != _APPLICATION_ID:
+        if _number(connection, "application_id") != APPLICATION_ID:
             problem, remedy = _REMEDIES["SQLITE_NOTADB"]
             msg = f"{self.path}: {problem}; {remedy}"
             raise LedgerError(msg)
-        version = _number(connection, "user_version")
-        if version > len(_MIGRATIONS):
+        version = format_of(connection)
+        if version > len(formats.MIGRATIONS):
             msg = (
                 f"{self.path}: the ledger has format {version}, and this Voile knows formats up "
-                f"to {len(_MIGRATIONS)}; update Voile"
+                f"to {len(formats.MIGRATIONS)}; update Voile"
             )
             raise LedgerError(msg)
 
@@ -320,16 +218,6 @@ class LedgerFile:
             )
             msg = f"{self.path}: {problem} ({name or type(error).__name__}); {remedy}"
             raise LedgerError(msg) from error
-
-
-def _migrate(connection: sqlite3.Connection) -> None:
-    """Bring an older ledger, or an empty file, to the present schema in one transaction."""
-    connection.execute("BEGIN IMMEDIATE")
-    for statements in _MIGRATIONS[_number(connection, "user_version") :]:
-        for statement in statements:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {len(_MIGRATIONS)}")
-    connection.execute("COMMIT")
 
 
 def _number(connection: sqlite3.Connection, pragma: str) -> int:

@@ -3,10 +3,10 @@
 An entry holds what a release costs each of its trips: mark, epsilon and squared mu, 24 bytes a
 trip, little-endian, in chunks (module ``chunks``).
 
-Seals (SHA-256).  The seal of an entry covers its number, release, date, bytes and the seal of the
-entry before it; that of the first entry continues the seal of the fleet's name, terms and key.  The
-fleet's head is the seal of its newest entry.  What seals find, and what they do not, is said in
-``records``.
+Seals (SHA-256).  The seal of an entry covers its number, release, date, bytes, its kind where that
+is not a release, and the seal of the entry before it; that of the first entry continues the seal of
+the fleet's name, terms and key.  The fleet's head is the seal of its newest entry.  What seals
+find, and what they do not, is said in ``records``.
 
 Ledgers of formats 1 and 2 know no fleets; they are read as they are.
 
@@ -23,14 +23,22 @@ from dataclasses import asdict
 
 import numpy as np
 
+from voile.ledger.budget import End
 from voile.ledger.chunks import TRIP_CHUNKS, framed
-from voile.ledger.trips import FleetCharge, FleetEntry, FleetState, TripSums
+from voile.ledger.formats import KNOWS_FLEETS, KNOWS_OUTCOMES, format_of
+from voile.ledger.trips import FleetCharge, FleetEntry, FleetKind, FleetState, TripSums
 from voile.release.trips import FleetTerms
 
-__all__ = ["charge", "find_fleet_entry", "fleet_names", "newest_seal", "read_fleet"]
+__all__ = [
+    "charge",
+    "end",
+    "find_fleet_entries",
+    "fleet_names",
+    "give_back",
+    "newest_seal",
+    "read_fleet",
+]
 
-_FIRST_FORMAT = 3
-"""The format of ledgers that first knew fleets."""
 _RECORD = np.dtype([("mark", "<u8"), ("epsilon", "<f8"), ("squared_mu", "<f8")])
 
 
@@ -41,14 +49,16 @@ def fleet_names(connection: sqlite3.Connection) -> list[str]:
     return [name for (name,) in connection.execute("SELECT name FROM fleet ORDER BY name")]
 
 
-def find_fleet_entry(connection: sqlite3.Connection, release_id: str) -> str | None:
-    """The fleet that a release was charged to; None where there is none."""
+def find_fleet_entries(
+    connection: sqlite3.Connection, release_id: str
+) -> list[tuple[str, FleetKind]]:
+    """Fleet and kind of the entries about a release, oldest first."""
     if not _knows_fleets(connection):
-        return None
-    query = """
-        SELECT fleet.name FROM trip_entry JOIN fleet ON fleet.id = fleet WHERE release_id = ?"""
-    (name,) = connection.execute(query, (release_id,)).fetchone() or (None,)
-    return name
+        return []
+    query = f"""
+        SELECT fleet.name, {_kind(connection)} FROM trip_entry JOIN fleet ON fleet.id = fleet
+        WHERE release_id = ? ORDER BY number"""  # noqa: S608 - one of two words
+    return connection.execute(query, (release_id,)).fetchall()
 
 
 def newest_seal(connection: sqlite3.Connection, name: str) -> bytes | None:
@@ -79,18 +89,19 @@ def read_fleet(
     seal = _seal_of_origin(name, terms, key)
     entries: list[FleetEntry] = []
     found: list[np.ndarray] = []
-    query = """
-        SELECT id, number, release_id, created, trips, seal FROM trip_entry
-        WHERE fleet = ? ORDER BY number"""
-    for entry, number, release_id, created, trips, stored in connection.execute(query, (id_,)):
+    query = f"""
+        SELECT id, number, release_id, created, trips, seal, {_kind(connection)} FROM trip_entry
+        WHERE fleet = ? ORDER BY number"""  # noqa: S608 - one of two words
+    for row in connection.execute(query, (id_,)):
+        entry, number, release_id, created, trips, stored, kind = row
         data = b"".join(TRIP_CHUNKS.read(connection, entry))
-        seal = _seal_of_entry(seal, number, release_id, created, data)
+        seal = _seal_of_entry(seal, number, release_id, created, data, kind)
         if seal != stored:
             broken(f"entry {number}: its seal does not match it and the entries before it")
         if len(data) != trips * _RECORD.itemsize:
             msg = f"entry {number}: what its trips cost is incomplete"
             raise ValueError(msg)
-        entries.append(FleetEntry(number, release_id, created, trips))
+        entries.append(FleetEntry(number, release_id, created, trips, kind))
         found.append(np.frombuffer(data, _RECORD))
     if seal != head:
         broken("its head does not match its newest entry: one was changed or lost")
@@ -98,34 +109,59 @@ def read_fleet(
 
 
 def charge(connection: sqlite3.Connection, asked: FleetCharge, created: str) -> None:
-    """Store what a release costs its trips."""
+    """Store what a release costs its trips, at most where that is not known yet."""
     name, terms = asked.terms.name, _terms_text(asked.terms)
     if asked.before is None:
         connection.execute(
             "INSERT INTO fleet (name, terms, key, head) VALUES (?, ?, ?, ?)",
             (name, terms, asked.key, _seal_of_origin(name, terms, asked.key)),
         )
+    _append(connection, name, "release", asked.release_id, created, asked.costs)
+
+
+def give_back(connection: sqlite3.Connection, asked: FleetCharge, created: str) -> None:
+    """Store what the reports of a release cost less than was charged for them."""
+    _append(connection, asked.terms.name, "given back", asked.release_id, created, asked.rest)
+
+
+def end(connection: sqlite3.Connection, name: str, release_id: str, how: End, created: str) -> None:
+    """Store that nothing came of what was charged for a release."""
+    _append(connection, name, how, release_id, created, TripSums.none())
+
+
+def _append(
+    connection: sqlite3.Connection,
+    name: str,
+    kind: FleetKind,
+    release_id: str,
+    created: str,
+    costs: TripSums,
+) -> None:
     id_, head = connection.execute("SELECT id, head FROM fleet WHERE name = ?", (name,)).fetchone()
     (number,) = connection.execute(
         "SELECT count(*) FROM trip_entry WHERE fleet = ?", (id_,)
     ).fetchone()
-    records = np.empty(len(asked.costs), _RECORD)
-    records["mark"], records["epsilon"] = asked.costs.marks, asked.costs.epsilon
-    records["squared_mu"] = asked.costs.squared_mu
+    records = np.empty(len(costs), _RECORD)
+    records["mark"], records["epsilon"] = costs.marks, costs.epsilon
+    records["squared_mu"] = costs.squared_mu
     data = records.tobytes()
-    seal = _seal_of_entry(head, number + 1, asked.release_id, created, data)
+    seal = _seal_of_entry(head, number + 1, release_id, created, data, kind)
     cursor = connection.execute(
-        "INSERT INTO trip_entry (fleet, number, release_id, created, trips, seal) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (id_, number + 1, asked.release_id, created, len(records), seal),
+        "INSERT INTO trip_entry (fleet, number, release_id, created, trips, seal, kind) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (id_, number + 1, release_id, created, len(records), seal, kind),
     )
     TRIP_CHUNKS.write(connection, cursor.lastrowid, memoryview(data))
     connection.execute("UPDATE fleet SET head = ? WHERE id = ?", (seal, id_))
 
 
 def _knows_fleets(connection: sqlite3.Connection) -> bool:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return bool(version >= _FIRST_FORMAT)
+    return format_of(connection) >= KNOWS_FLEETS
+
+
+def _kind(connection: sqlite3.Connection) -> str:
+    """The column with the kind of an entry; all were releases before."""
+    return "kind" if format_of(connection) >= KNOWS_OUTCOMES else "'release'"
 
 
 def _sums(found: list[np.ndarray]) -> TripSums:
@@ -151,7 +187,8 @@ def _seal_of_origin(name: str, terms: str, key: bytes) -> bytes:
 
 
 def _seal_of_entry(
-    previous: bytes, number: int, release_id: str, created: str, data: bytes
+    previous: bytes, number: int, release_id: str, created: str, data: bytes, kind: str
 ) -> bytes:
-    fields = framed("trips", number, release_id, created, len(data))
+    outcome = () if kind == "release" else (kind,)
+    fields = framed("trips", number, release_id, created, len(data), *outcome)
     return hashlib.sha256(fields + previous + data).digest()

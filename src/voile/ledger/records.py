@@ -4,8 +4,9 @@ A version is stored as nine arrays, its parts (module ``parts``), each with a se
 
 Seals (SHA-256).  The seal of a version covers its number, release id, date, the seals of its
 lasting parts and the seal of the version before it; that of the first version continues the seal
-of the series' name, key and terms.  The head of a series covers the seal of its newest version
-and the held marks.  So a record that was changed, removed or exchanged is found, the newest one
+of the series' name, key and terms.  The head of a series covers the seal of its newest version,
+the held marks, which versions are known to stand, and the releases that were lost (``lost``).
+So a record that was changed, removed or exchanged is found, the newest one
 included.  Held marks stand outside the chain because they are deleted when the next version
 comes: a hash of a handful of marks that stayed behind would tell whoever has the key which rows
 they were.
@@ -29,6 +30,8 @@ from typing import Any
 from numpy.typing import NDArray
 
 from voile.ledger.chunks import framed
+from voile.ledger.formats import KNOWS_OUTCOMES, format_of
+from voile.ledger.lost import read_lost
 from voile.ledger.parts import Part, read_parts, write_part
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
@@ -42,7 +45,9 @@ __all__ = [
     "read_blocks",
     "read_history",
     "series_names",
+    "update_head",
     "version_records",
+    "write_held",
 ]
 
 _LASTING = ("low", "high", "rows", "distinct", "batch", "published", "published.contents")
@@ -75,6 +80,8 @@ class VersionRecord:
     """Rows first published in it."""
     held: int | None
     """Rows held back; None where a newer version took their place."""
+    stands: int | None
+    """1 where its folder is known to have appeared, else 0; None where an older Voile committed."""
 
 
 def find_series(connection: sqlite3.Connection, name: str) -> Series | None:
@@ -95,13 +102,14 @@ def series_names(connection: sqlite3.Connection) -> list[str]:
 
 def version_records(connection: sqlite3.Connection, series: Series) -> list[VersionRecord]:
     """The versions of a series, oldest first."""
-    query = """
-        SELECT version.id, number, release_id, created, published.length, held.length
+    stands = "stands" if format_of(connection) >= KNOWS_OUTCOMES else "NULL"
+    query = f"""
+        SELECT version.id, number, release_id, created, published.length, held.length, {stands}
         FROM version
         LEFT JOIN part AS published ON published.version = version.id
             AND published.name = 'published'
         LEFT JOIN part AS held ON held.version = version.id AND held.name = 'held'
-        WHERE series = ? ORDER BY number"""
+        WHERE series = ? ORDER BY number"""  # noqa: S608 - one of two words
     return [VersionRecord(*row) for row in connection.execute(query, (series.id,))]
 
 
@@ -124,7 +132,8 @@ def append(connection: sqlite3.Connection, history: History) -> None:
     _refuse_ragged(version.blocks)
     series, previous = _series_for(connection, history)
     cursor = connection.execute(
-        "INSERT INTO version (series, number, release_id, created, seal) VALUES (?, ?, ?, ?, x'')",
+        "INSERT INTO version (series, number, release_id, created, seal, stands) "
+        "VALUES (?, ?, ?, ?, x'', 0)",
         (series, version.number, version.release_id, version.created),
     )
     seals = {
@@ -138,9 +147,27 @@ def append(connection: sqlite3.Connection, history: History) -> None:
         "(SELECT id FROM version WHERE series = ? AND number < ?)",
         (*_HELD, series, version.number),
     )
-    connection.execute(
-        "UPDATE series SET head = ? WHERE id = ?", (_seal_of_head(seal, seals), series)
-    )
+    update_head(connection, history.terms.name)
+
+
+def write_held(connection: sqlite3.Connection, version: int, held: RowMarks) -> None:
+    """Store the held marks of a version record that has none; its head is the caller's concern."""
+    write_part(connection, version, "held", held.identities, 0)
+    write_part(connection, version, "held.contents", held.contents, 0)
+
+
+def update_head(connection: sqlite3.Connection, name: str) -> None:
+    """Seal what is stored of a series anew."""
+    series = find_series(connection, name)
+    assert series is not None, "it was stored in the same transaction"
+    version, seal = connection.execute(
+        "SELECT id, seal FROM version WHERE series = ? ORDER BY number DESC LIMIT 1", (series.id,)
+    ).fetchone() or (None, series.origin)
+    query = "SELECT name, seal FROM part WHERE version = ? AND name IN (?, ?)"
+    seals = dict(connection.execute(query, (version, *_HELD)).fetchall())
+    _, lost = read_lost(connection, series.id, name, lambda what: None)
+    head = _seal_of_head(_standing(connection, series), lost, seal, seals)
+    connection.execute("UPDATE series SET head = ? WHERE id = ?", (head, series.id))
 
 
 def read_history(
@@ -148,10 +175,13 @@ def read_history(
 ) -> History:
     """The whole history of a series; ``broken`` is told about every seal that does not hold.
 
+    It has no versions where all that was committed was lost.
+
     Raises ``ValueError`` where a record is missing or cannot be read at all.
     """
     versions: list[Version] = []
-    seal, head = series.origin, b""
+    seal, seals = series.origin, dict[str, bytes]()
+    _, lost = read_lost(connection, series.id, series.terms.name, broken)
     rows = connection.execute(
         "SELECT id, number, release_id, created, seal FROM version WHERE series = ? "
         "ORDER BY number",
@@ -171,9 +201,8 @@ def read_history(
         seal = _seal_of_version(seal, number, release_id, created, seals)
         if seal != stored:
             broken(f"version {number}: its seal does not match it and the versions before it")
-        head = _seal_of_head(seal, seals) if newest else b""
         versions.append(_version_of(number, release_id, created, parts))
-    if head != series.head:
+    if _seal_of_head(_standing(connection, series), lost, seal, seals) != series.head:
         broken("the head of the series does not match its newest version: one was changed or lost")
     return History(series.terms, series.key, tuple(versions))
 
@@ -232,17 +261,23 @@ def _refuse_ragged(blocks: Blocks) -> None:
 
 def _series_for(connection: sqlite3.Connection, history: History) -> tuple[int, bytes]:
     """The id of a history's series, new or stored, and the seal that its next version continues."""
-    name = history.terms.name
+    name, terms = history.terms.name, _terms_text(history.terms)
+    origin = _seal_of_origin(name, history.key, terms)
     series = find_series(connection, name)
     if series is None:
-        terms = _terms_text(history.terms)
         cursor = connection.execute(
             "INSERT INTO series (name, key, terms, head) VALUES (?, ?, ?, x'')",
             (name, history.key, terms),
         )
-        return int(cursor.lastrowid or 0), _seal_of_origin(name, history.key, terms)
+        return int(cursor.lastrowid or 0), origin
+    if history.latest and history.latest.number == 1:  # what there was before was lost
+        connection.execute(
+            "UPDATE series SET key = ?, terms = ? WHERE id = ?", (history.key, terms, series.id)
+        )
+        return series.id, origin
     (seal,) = connection.execute(
-        "SELECT seal FROM version WHERE series = ? ORDER BY number DESC LIMIT 1", (series.id,)
+        "SELECT seal FROM version WHERE series = ? AND number < ? ORDER BY number DESC LIMIT 1",
+        (series.id, history.next_number),
     ).fetchone() or (series.origin,)
     return series.id, seal
 
@@ -286,5 +321,15 @@ def _seal_of_version(
     ).digest()
 
 
-def _seal_of_head(version: bytes, seals: dict[str, bytes]) -> bytes:
-    return hashlib.sha256(framed("head") + version + b"".join(seals[n] for n in _HELD)).digest()
+def _standing(connection: sqlite3.Connection, series: Series) -> list[int]:
+    """The numbers of the versions that are known to stand."""
+    return [version.number for version in version_records(connection, series) if version.stands]
+
+
+def _seal_of_head(
+    standing: list[int], lost: bytes, version: bytes, seals: dict[str, bytes]
+) -> bytes:
+    """Over the newest version, or the origin without any, and what stands outside the chain."""
+    outcomes = (standing, lost.hex()) if standing or lost else ()
+    held = b"".join(seals[name] for name in _HELD if name in seals)
+    return hashlib.sha256(framed("head", *outcomes) + version + held).digest()

@@ -22,22 +22,23 @@ from typing import Literal
 
 from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError
-from voile.ledger.budget import BudgetState, CarriedRows, Charge, Entry, Kind
+from voile.ledger.budget import BudgetState, CarriedRows, Charge, End, Entry, Kind
 from voile.ledger.chunks import POOL_CHUNKS, framed
+from voile.ledger.formats import KNOWS_DATA_SETS, format_of
 from voile.schema.budget import BudgetPlan
 
 __all__ = [
     "charge",
     "data_set_names",
+    "end",
     "find_entries",
+    "leave_out",
     "newest_seal",
+    "pool_of",
     "read_state",
     "settle",
     "take_back",
 ]
-
-_FIRST_FORMAT = 2
-"""The format of ledgers that first knew data sets."""
 
 _Pool = Literal["waiting", "taken up"]
 
@@ -111,13 +112,33 @@ def read_state(
 
 
 def charge(connection: sqlite3.Connection, asked: Charge, created: str) -> None:
-    """Store what a release spends, and the rows that it leaves out in place of those it took up."""
+    """Store what a release spends."""
     data_set = _find(connection, asked.limit.data_set) or _begin(connection, asked.limit)
     _append(connection, data_set, "release", asked.release_id, created, asked.events)
-    if asked.left_out:
-        if not _move(connection, data_set, "waiting", "taken up"):
-            _write_pool(connection, data_set, "taken up", CarriedRows(asked.release_id, 0, b""))
-        _write_pool(connection, data_set, "waiting", asked.left_out)
+    _update_head(connection, data_set)
+
+
+def leave_out(connection: sqlite3.Connection, name: str, left_out: CarriedRows) -> None:
+    """Store the rows that a release leaves out, in place of those that it took up."""
+    data_set = _existing(connection, name)
+    if not _move(connection, data_set, "waiting", "taken up"):
+        _write_pool(connection, data_set, "taken up", CarriedRows(left_out.release_id, 0, b""))
+    _write_pool(connection, data_set, "waiting", left_out)
+    _update_head(connection, data_set)
+
+
+def pool_of(connection: sqlite3.Connection, name: str) -> dict[str, str]:
+    """The release that left the rows of each state of a data set's pool, as they are stored."""
+    query = """
+        SELECT state, release_id FROM pool JOIN data_set ON data_set.id = data_set
+        WHERE data_set.name = ?"""
+    return dict(connection.execute(query, (name,)).fetchall())
+
+
+def end(connection: sqlite3.Connection, name: str, release_id: str, how: End, created: str) -> None:
+    """Store that nothing came of what was charged for a release."""
+    data_set = _existing(connection, name)
+    _append(connection, data_set, how, release_id, created, ())
     _update_head(connection, data_set)
 
 
@@ -138,8 +159,7 @@ def take_back(connection: sqlite3.Connection, name: str, release_id: str, create
 
 
 def _knows_data_sets(connection: sqlite3.Connection) -> bool:
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    return bool(version >= _FIRST_FORMAT)
+    return format_of(connection) >= KNOWS_DATA_SETS
 
 
 def _find(connection: sqlite3.Connection, name: str) -> _DataSet | None:

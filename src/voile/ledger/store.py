@@ -1,10 +1,12 @@
 """The ledger: load what was promised and spent, and commit one more release on top of it.
 
-A publisher loads the history of a series and the account of a data set, decides, commits, and only
-then writes its release.  The commit is a compare-and-swap in one transaction: it succeeds only if
-what is stored is still what was loaded, so two publishers never publish from the same state nor
-spend the same budget, and a crash leaves either no trace of a release or a ledger that knows of
-it.  A release that took up rows of a pool is settled when it stands; see ``budget``.
+A publisher loads the history of a series and the account of a data set, is charged before it draws
+anything, decides, commits, and only then writes its release.  Both the charge and the commit are a
+compare-and-swap in one transaction: each succeeds only if what is stored is still what was loaded,
+so two publishers never publish from the same state nor spend the same budget, and a crash leaves
+either no trace of a release or a ledger that knows of it.  What was charged stays charged.  A
+release of a series, or one that took up rows of a pool, is settled when it stands; see ``settling``
+and ``budget``.
 
 What a thief of the ledger learns.  It holds the secret key of each series, because the next
 release needs it.  With the key he can compute the mark of a row that he guesses and look it up:
@@ -24,10 +26,11 @@ from pathlib import Path
 from sqlite3 import Connection
 
 from voile.errors import LedgerError
-from voile.ledger import fleets, records, spending
+from voile.ledger import fleets, records, settling, spending
 from voile.ledger.audit import Finding, audit_ledger, audit_release
-from voile.ledger.budget import BudgetState, Charge
+from voile.ledger.budget import BudgetState, Charge, End
 from voile.ledger.file import LedgerFile
+from voile.ledger.lost import LostVersion, find_lost, read_lost
 from voile.ledger.summary import SeriesSummary, VersionSummary
 from voile.ledger.trips import FleetCharge, FleetState
 from voile.release.history import History, SeriesTerms
@@ -52,7 +55,7 @@ class Ledger:
         self._file = LedgerFile(path, timeout)
 
     def load(self, name: str) -> History | None:
-        """The history of a series in one consistent state; None where it has none.
+        """The history of a series in one consistent state; None where it has no releases.
 
         A missing file is an empty ledger.  Raises ``LedgerError`` where a record was changed or
         lost since it was committed: the next release must not be checked against it.
@@ -67,7 +70,7 @@ class Ledger:
             history = records.read_history(connection, series, broken.append)
             if broken:
                 raise ValueError("; ".join(broken))
-        return history
+        return history if history.versions else None
 
     def budget(self, data_set: str) -> BudgetState | None:
         """The account and the pool of a data set in one consistent state; None where it has none.
@@ -89,6 +92,49 @@ class Ledger:
         with self._file.reading() as connection:
             return self._fleet(connection, name)
 
+    def charge(
+        self, charge: Charge | None, trips: FleetCharge | None = None
+    ) -> tuple[Charge | None, FleetCharge | None]:
+        """Enter what a release will spend, durably, before anything is drawn for it.
+
+        What it does with pools comes with the commit.  Gives both charges as they were entered, for
+        that commit.  Raises ``LedgerError``, with the ledger as it was, where another publisher was
+        faster, and as the ``refuse`` of both charges does.
+        """
+        asked = [one for one in (charge, trips) if one]
+        release_id = _release_id(None, charge, trips)
+        for one in asked:
+            one.refuse()
+        if not any(one.before for one in asked):
+            self._file.create()
+        with self._file.writing() as connection:
+            self._refuse_overtaken(connection, charge, trips)
+            self._refuse_known(connection, release_id)
+            if charge:
+                spending.charge(connection, charge, _now())
+                state = self._state(connection, charge.limit.data_set)
+                assert state is not None, "it was charged"
+                charge = charge.as_entered(state)
+            if trips:
+                fleets.charge(connection, trips, _now())
+                fleet = self._fleet(connection, trips.terms.name)
+                assert fleet is not None, "it was charged"
+                trips = trips.as_entered(fleet)
+        return charge, trips
+
+    def end(self, release_id: str, how: End) -> None:
+        """Note that nothing came of what was charged for a release; it stays charged.
+
+        Does nothing where nothing was charged, or an end was noted already.
+        """
+        with self._file.writing() as connection:
+            for data_set, kind in spending.find_entries(connection, release_id)[-1:]:
+                if kind == "release":
+                    spending.end(connection, data_set, release_id, how, _now())
+            for fleet, outcome in fleets.find_fleet_entries(connection, release_id)[-1:]:
+                if outcome == "release":
+                    fleets.end(connection, fleet, release_id, how, _now())
+
     def commit(
         self,
         before: History | None,
@@ -101,6 +147,7 @@ class Ledger:
         ``before`` is what ``load`` returned and ``after`` is one version longer; both are None
         outside a series.  ``charge`` is what the release asks of its data set, ``trips`` what it
         asks of the budgets of its trips, if anything; all are committed together or not at all.
+        Of charges that were entered before the release was drawn only what is left to do is done.
         Raises ``LedgerError``, with the ledger as it was, where another publisher was faster, and
         as the ``refuse`` of both charges does.  A disk that fails while the commit is confirmed may
         keep it all the same; the ledger then knows of a release that was never written, which is
@@ -108,7 +155,11 @@ class Ledger:
         """
         expected = _expected(before, after) if after else None
         release_id = _release_id(after, charge, trips)
-        for asked in (charge, trips):
+        new = (
+            None if charge is None or charge.entered else charge,
+            None if trips is None or trips.entered is not None else trips,
+        )
+        for asked in new:
             if asked:
                 asked.refuse()
         if expected is None and not any(asked and asked.before for asked in (charge, trips)):
@@ -116,17 +167,53 @@ class Ledger:
         with self._file.writing() as connection:
             if after and self._stored_identity(connection, after.terms.name) != expected:
                 raise self._overtaken(f"series {after.terms.name!r}")
-            if charge and spending.newest_seal(connection, charge.limit.data_set) != charge.seal:
-                raise self._overtaken(f"data set {charge.limit.data_set!r}")
-            if trips and fleets.newest_seal(connection, trips.terms.name) != trips.seal:
-                raise self._overtaken(f"fleet {trips.terms.name!r}")
-            self._refuse_known(connection, release_id)
+            self._refuse_overtaken(connection, *new)
+            if new == (charge, trips):
+                self._refuse_known(connection, release_id)
             if after:
                 records.append(connection, after)
             if charge:
-                spending.charge(connection, charge, _now())
+                self._commit_charge(connection, charge)
             if trips:
-                fleets.charge(connection, trips, _now())
+                deed = fleets.charge if trips.entered is None else fleets.give_back
+                deed(connection, trips, _now())
+
+    def _commit_charge(self, connection: Connection, charge: Charge) -> None:
+        name, before = charge.limit.data_set, charge.before
+        if charge.entered and charge.left_out:
+            # Others may have spent meanwhile; the rows that it took up must still be those.
+            waiting = before.waiting.release_id if before and before.waiting else None
+            expected = {"waiting": waiting} if waiting else {}
+            if spending.pool_of(connection, name) != expected:
+                raise self._overtaken(f"data set {name!r}")
+        if not charge.entered:
+            spending.charge(connection, charge, _now())
+        if charge.left_out:
+            spending.leave_out(connection, name, charge.left_out)
+
+    def open_version(self, series: str) -> str | None:
+        """The id of the newest release of a series, unless it is known to stand."""
+        if not self._file.exists():
+            return None
+        with self._file.reading() as connection, self._vouching(f"series {series!r}"):
+            found = records.find_series(connection, series)
+            versions = records.version_records(connection, found) if found else []
+        return versions[-1].release_id if versions and not versions[-1].stands else None
+
+    def settle_series(self, series: str, release_id: str) -> None:
+        """Note that a release of a series stands; raises ``LedgerError`` where it is unknown."""
+        with self._file.writing() as connection, self._vouching(f"series {series!r}"):
+            settling.settle_version(connection, self._known(connection, series), release_id)
+
+    def lose(self, series: str, release_id: str) -> LostVersion:
+        """Forget the newest release of a series, for it never appeared and never will.
+
+        The next release is not compared with it.  Raises ``LedgerError`` where it is known to
+        stand, or is not the newest.
+        """
+        with self._file.writing() as connection, self._vouching(f"series {series!r}"):
+            found = self._known(connection, series)
+            return settling.lose_version(connection, found, release_id, _now())
 
     def settle(self, data_set: str, release_id: str) -> None:
         """Forget the rows that a release took up from the pool of its data set, for it stands.
@@ -205,12 +292,32 @@ class Ledger:
             "published; run again"
         )
 
+    def _refuse_overtaken(
+        self, connection: Connection, charge: Charge | None, trips: FleetCharge | None
+    ) -> None:
+        """What was loaded must be what is stored."""
+        if charge and spending.newest_seal(connection, charge.limit.data_set) != charge.seal:
+            raise self._overtaken(f"data set {charge.limit.data_set!r}")
+        if trips and fleets.newest_seal(connection, trips.terms.name) != trips.seal:
+            raise self._overtaken(f"fleet {trips.terms.name!r}")
+
+    def _known(self, connection: Connection, series: str) -> records.Series:
+        found = records.find_series(connection, series)
+        if found is None:
+            msg = (
+                f"{self.path}: the ledger knows no series {series!r}; `voile ledger show` lists "
+                "those it knows"
+            )
+            raise LedgerError(msg)
+        return found
+
     def _refuse_known(self, connection: Connection, release_id: str) -> None:
         """Ids are random unless a seed repeats them."""
         known = (
             records.find_release(connection, release_id)
             or spending.find_entries(connection, release_id)
-            or fleets.find_fleet_entry(connection, release_id)
+            or fleets.find_fleet_entries(connection, release_id)
+            or find_lost(connection, release_id)
         )
         if known:
             msg = (
@@ -224,7 +331,7 @@ class Ledger:
         if state is None or state.unsettled != release_id:
             msg = (
                 f"{self.path}: data set {data_set!r} has no release {release_id} that waits to be "
-                "settled; `voile ledger show` says which does"
+                "settled; `voile ledger show` says what does"
             )
             raise LedgerError(msg)
 
@@ -234,19 +341,19 @@ class Ledger:
         if series is None:
             return None
         versions = records.version_records(connection, series)
-        return series.terms, series.key, tuple(version.release_id for version in versions)
+        identity = series.terms, series.key, tuple(version.release_id for version in versions)
+        return identity if versions else None
 
     def _summary(self, connection: Connection, name: str) -> SeriesSummary:
         with self._vouching(f"series {name!r}"):
             series = records.find_series(connection, name)
             assert series is not None, "names and records are read in one transaction"
-            return SeriesSummary(
-                series.terms,
-                tuple(
-                    VersionSummary.of(record, records.read_blocks(connection, record.id))
-                    for record in records.version_records(connection, series)
-                ),
+            versions = tuple(
+                VersionSummary.of(record, records.read_blocks(connection, record.id))
+                for record in records.version_records(connection, series)
             )
+            lost, _ = read_lost(connection, series.id, name, lambda what: None)
+            return SeriesSummary(series.terms, versions, lost)
 
     @contextmanager
     def _vouching(self, whose: str) -> Iterator[None]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
+from voile.ledger.lost import LostVersion
 from voile.ledger.records import VersionRecord
 from voile.release.history import Blocks, SeriesTerms
 from voile.schema.numbers import unscaled
@@ -33,6 +34,8 @@ class VersionSummary:
     mean_width: float
     """Mean range of a block; 0 for a release without blocks."""
     max_width: Decimal
+    stands: bool | None
+    """Whether its folder is known to have appeared; None where an older Voile committed it."""
 
     @classmethod
     def of(cls, record: VersionRecord, blocks: Blocks) -> VersionSummary:
@@ -56,6 +59,7 @@ class VersionSummary:
             sum_of_ranges=total,
             mean_width=float(total) / len(blocks) if len(blocks) else 0.0,
             max_width=unscaled(max(widths, default=0), scale),
+            stands=None if record.stands is None else bool(record.stands),
         )
 
 
@@ -65,3 +69,10 @@ class SeriesSummary:
 
     terms: SeriesTerms
     versions: tuple[VersionSummary, ...]
+    lost: tuple[LostVersion, ...] = ()
+    """Releases that never appeared, from the oldest to the newest."""
+
+    @property
+    def unsettled(self) -> VersionSummary | None:
+        """The newest release, unless it is known to stand."""
+        return self.versions[-1] if self.versions and not self.versions[-1].stands else None

@@ -4,9 +4,13 @@ Plain values and the decisions on them; where they are stored is the business of
 
 Accounting.  A trip is known by a mark, 64 bits of a pseudorandom function of its id under the
 fleet's secret key: the ledger holds no id.  What its reports cost adds up over all releases, also
-over those that were committed and never appeared: epsilon for independent noise, the square of mu
+over those that were charged and never appeared: epsilon for independent noise, the square of mu
 for Gaussian noise (``voile.dp.planar.pricing``).  Sums hold however later releases are chosen
 in the light of earlier ones.  Two trips of one mark, which is improbable, share a budget.
+
+Where zones decide on the noise of a report, what it costs follows from what was published before
+it.  Then the most that reports can cost is charged before anything is drawn, so that no draw is
+refused for what it came to; what they did not cost is given back when the release is committed.
 
 A budget counts as exceeded where the sum is larger by more than a billionth: sums of binary
 fractions come no nearer.
@@ -14,18 +18,28 @@ fractions come no nearer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.dp.planar.pricing import total_epsilons
 from voile.errors import RefusedError
+from voile.ledger.budget import End
 from voile.release.trips import FleetTerms
 
-__all__ = ["FleetCharge", "FleetEntry", "FleetState", "TripSums"]
+__all__ = ["FleetCharge", "FleetEntry", "FleetKind", "FleetState", "TripSums"]
 
 _ROUNDING = 1e-9
+
+FleetKind = Literal["release", "given back"] | End
+"""A release was charged; its reports cost less than was charged; or nothing came of it."""
+
+_DEAREST = (
+    "Reports count as if they fell into the zones where they cost most, for where they fall is "
+    "drawn. "
+)
 
 Floats = NDArray[np.float64]
 Marks = NDArray[np.uint64]
@@ -60,6 +74,14 @@ class TripSums:
         place = np.searchsorted(self.marks, marks)
         return TripSums(marks, self.epsilon[place], self.squared_mu[place])
 
+    def minus(self, other: TripSums) -> TripSums:
+        """What each trip costs more than in another account of the same trips in the same order."""
+        if not np.array_equal(self.marks, other.marks):
+            msg = "what a release costs is about the trips that were charged for it"
+            raise ValueError(msg)
+        epsilon, squared_mu = self.epsilon - other.epsilon, self.squared_mu - other.squared_mu
+        return TripSums(self.marks, epsilon, squared_mu)
+
     def totals(self, delta: float) -> Floats:
         """The epsilon of each trip at a delta."""
         return total_epsilons(self.epsilon, self.squared_mu, delta)
@@ -75,7 +97,8 @@ class FleetEntry:
     created: str
     """ISO 8601, UTC."""
     trips: int
-    """How many trips it has reports of."""
+    """How many trips it has reports of, or gave something back to."""
+    kind: FleetKind = "release"
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +142,10 @@ class FleetCharge:
     """Of the trips of this release, in its own order; a trip may stand there once."""
     first_row: NDArray[np.int64]
     """Shape (t,): where each of them first stands in the table, from 1."""
+    exact: bool = True
+    """Whether reports cost just that, or at most that."""
+    entered: TripSums | None = None
+    """What ``before`` has of it already: it was charged before anything was drawn."""
 
     @property
     def seal(self) -> bytes | None:
@@ -126,10 +153,19 @@ class FleetCharge:
         return self.before.seal if self.before else None
 
     @property
+    def rest(self) -> TripSums:
+        """What is still to be entered; where less was spent than was charged, below 0."""
+        return self.costs if self.entered is None else self.costs.minus(self.entered)
+
+    @property
     def together(self) -> TripSums:
         """What the trips of this release have spent once it is committed, in its own order."""
         earlier = self.before.spent if self.before else TripSums.none()
-        return earlier.plus(self.costs).at(self.costs.marks)
+        return earlier.plus(self.rest).at(self.costs.marks)
+
+    def as_entered(self, state: FleetState) -> FleetCharge:
+        """The charge once a ledger has taken it, which has left this state."""
+        return replace(self, before=state, entered=self.costs)
 
     def receipt(self) -> str:
         """One sentence on what is spent once this charge is committed."""
@@ -140,7 +176,10 @@ class FleetCharge:
         )
 
     def refuse(self) -> None:
-        """Raise ``RefusedError`` for other terms than those that hold, and for a spent budget."""
+        """Raise ``RefusedError`` for other terms than those that hold, and for a spent budget.
+
+        For a charge that the ledger has not taken yet.
+        """
         if self.before and self.before.terms != self.terms:
             msg = (
                 f"fleet {self.terms.name!r} was begun with {self.before.terms}, and the plan says "
@@ -152,13 +191,14 @@ class FleetCharge:
         if not over.any():
             return
         spent = self._already_spent(over)
+        would = "would" if self.exact else "might"
         msg = (
             f"fleet {self.terms.name!r}: with this release {over.sum():,} of {len(over):,} trips "
-            f"would spend more than their budget epsilon = {self.terms.budget:g} (at "
+            f"{would} spend more than their budget epsilon = {self.terms.budget:g} (at "
             f"{self.terms.distance:g} m and delta = {self.terms.delta:g}); the first of them "
             f"begins in row {int(self.first_row[over].min())}. {spent:,} of them have reports in "
-            "earlier releases. Leave these trips out, publish fewer of their reports, or ask for "
-            "more noise; what is spent does not come back"
+            f"earlier releases. {'' if self.exact else _DEAREST}Leave these trips out, publish "
+            "fewer of their reports, or ask for more noise; what is spent does not come back"
         )
         raise RefusedError(msg)
 

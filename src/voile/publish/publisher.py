@@ -7,6 +7,7 @@ from typing import Literal, Protocol
 from voile.errors import PlanError
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, unaccounted
 from voile.release.release import Publication, Release
 from voile.release.trips import FleetTerms
 from voile.table.protocol import PrivateTable
@@ -44,11 +45,17 @@ class Publisher(Protocol):
         """Do what needs no table, such as loading compiled code, while the table is read."""
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private and what a ledger must know.
 
-        ``history`` is that of the series, None before its first release and without a series.
+        ``history`` is that of the series, None before its first release and without a series.  A
+        method that spends calls ``pay`` once, before its first draw and after all that it refuses
+        for other reasons than its draws.
         """
 
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
@@ -88,7 +95,11 @@ class SingleRelease:
         """Do what needs no table while a table is read."""
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private and what a ledger must know."""
         raise NotImplementedError

@@ -31,6 +31,8 @@ __all__ = [
 ]
 
 DOCUMENT = "release.json"
+HIDDEN = ".voile-"
+"""How the name of an unfinished folder begins."""
 
 
 def check_new_folder(path: str | Path) -> Path:
@@ -126,7 +128,7 @@ def appearing_folder(place: Path, what: str = "the release", mode: int = 0o755) 
     """
     parent = place.absolute().parent
     try:
-        hidden = Path(tempfile.mkdtemp(prefix=".voile-", suffix=".partial", dir=parent))
+        hidden = Path(tempfile.mkdtemp(prefix=HIDDEN, suffix=".partial", dir=parent))
     except OSError as error:
         msg = f"{place}: the folder cannot be made ({error.strerror}); choose another path"
         raise InputError(msg) from None

@@ -42,3 +42,5 @@ class TripCosts:
 
     fleet: FleetTerms
     accounts: TripAccounts
+    exact: bool = True
+    """Whether reports cost just that, or at most that: in which zones they fall is drawn."""

@@ -37,6 +37,8 @@ class Attack:
     typical: Person | None
     assumptions: tuple[str, ...]
     notes: tuple[str, ...]
+    untried: tuple[str, ...]
+    """Adversaries who were left out though they may learn more."""
     rehearsed: bool
     """Whether it looked at a release made like this one of fewer rows."""
 
@@ -133,6 +135,7 @@ def _attack(document: Mapping[str, Any], rehearsed: set[str]) -> Attack:
         typical=_person(document.get("typical")),
         assumptions=_texts(document.get("assumptions")),
         notes=_texts(document.get("notes")),
+        untried=_texts(document.get("untried")),
         rehearsed=document["attack"] in rehearsed,
     )
 

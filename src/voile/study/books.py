@@ -1,8 +1,14 @@
 """The ledger as one release meets it: what was promised and spent before, and what is added now.
 
 A release may belong to a series, be charged to a data set or to the trips of a fleet, leave rows in
-a pool, or none of these; whatever it is, all that the ledger must know of it is committed in one
-transaction.
+a pool, or none of these.  It passes here three times:
+
+- ``pay``, before anything is drawn for it: what it spends is committed, whatever comes of it;
+- ``commit``, before anybody sees it: its place in the series, the rows that it leaves out, and what
+  its trips did not spend after all, in one transaction;
+- ``settle``, once it stands, or ``take_back``, where it never appeared.
+
+Between them whatever ends it is noted and told: that there is no release cost as much as one.
 
 A release made with a seed is entered like any other: it spends, and takes rows up.  Experiments
 have ledgers of their own.
@@ -10,17 +16,21 @@ have ledgers of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
-from voile.errors import LedgerError, PlanError
-from voile.ledger import BudgetState, CarriedRows, Charge, FleetCharge, Ledger, TripSums
+from voile.errors import InfeasibleError, LedgerError, PlanError, RefusedError, VoileError
+from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger, TripSums
 from voile.publish.publisher import Publisher
 from voile.randomness import Randomness
+from voile.release.beside import releases_beside
+from voile.release.check import GuaranteeBrokenError
 from voile.release.history import History
+from voile.release.payment import Price
 from voile.release.release import Publication
+from voile.release.trips import TripCosts
 from voile.schema.plan import Plan
 
 __all__ = ["Books"]
@@ -32,7 +42,13 @@ class Books:
     Without a series, a budget and a fleet, every method does nothing.
     """
 
-    def __init__(self, plan: Plan, publisher: Publisher, path: str | Path | None) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        publisher: Publisher,
+        path: str | Path | None,
+        progress: Callable[[str], None] = lambda stage: None,
+    ) -> None:
         self._series = publisher.series
         self._limit = plan.budget
         self._trip_budget = publisher.trip_budget
@@ -45,8 +61,11 @@ class Books:
             raise PlanError(msg)
         self._ledger = self._opened(path)
         self._unused = path is not None and self._ledger is None
+        self._progress = progress
         self._history: History | None = None
         self._state: BudgetState | None = None
+        self._price: Price | None = None
+        self._charge: Charge | None = None
         self._trips: FleetCharge | None = None
 
     def refuse_place(self, out: str | Path | None) -> None:
@@ -72,55 +91,139 @@ class Books:
         waiting = self._state.waiting
         return waiting.stream if waiting and waiting.rows else None
 
-    def history(self) -> History | None:
-        """The history of the series before this release."""
-        if self._ledger and self._series:
-            self._history = self._ledger.load(self._series)
+    def history(self, out: str | Path | None = None) -> History | None:
+        """The history of the series before this release.
+
+        Raises ``RefusedError`` where a release of the series stands beside ``out`` that the ledger
+        does not know: it has forgotten what others may compare the next one with.
+        """
+        if not self._ledger or not self._series:
+            return None
+        # In this order: a release is in the ledger before its folder appears.
+        beside = [] if out is None else list(releases_beside(Path(out), self._series))
+        self._history = self._ledger.load(self._series)
+        known = {version.release_id for version in self._history.versions} if self._history else ()
+        for found in beside:
+            if found.release_id not in known:
+                msg = (
+                    f"{found.folder}: this is release {found.version} of series {self._series!r}, "
+                    f"and the ledger {self._ledger.path} does not know it. The ledger may be an "
+                    "old copy, or another one: name the one that knows all releases of the series "
+                    "(`voile ledger verify` says whether it does). If this is a series of other "
+                    "people, give it another name; if nobody has seen the folder, remove it"
+                )
+                raise LedgerError(msg)
         return self._history
 
-    def told(self, publication: Publication) -> Publication:
-        """A publication with notices about its account; nothing is entered yet.
-
-        Raises ``RefusedError`` where it would spend more than is left.
-        """
-        charge = self._charge(publication)
-        self._trips = self._trip_charge(publication)
-        for asked in (charge, self._trips):
-            if asked:
-                asked.refuse()
-        return _with_notices(publication, *self._account(publication, charge))
-
-    def commit(self, publication: Publication, progress: Callable[[str], None]) -> None:
-        """Enter a release, before anybody sees it.
+    def pay(self, price: Price) -> None:
+        """Enter what a release spends, before anything is drawn for it.
 
         Raises ``RefusedError`` where it would spend more than is left, or another publisher was
         faster; then nothing is entered.
         """
-        charge = self._charge(publication)
-        if self._ledger and (publication.history or charge or self._trips):
-            progress("committing the ledger")
-            self._ledger.commit(self._history, publication.history, charge, self._trips)
+        assert self._price is None, "a release is paid once"
+        charge = self._charge_of(price)
+        trips = self._trip_charge(price)
+        if self._ledger and (charge or trips):
+            self._progress("charging the ledger")
+            self._charge, self._trips = self._ledger.charge(charge, trips)
+            self._progress("drawing")
+        self._price = price
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What is done between payment and commit: however it ends early, that is noted and told.
+
+        A ``VoileError`` comes out with what was spent, and what may be done about the series.
+        """
+        try:
+            yield
+        except BaseException as error:
+            told = [*self._ended(error), *self._told_of_series(error)]
+            if told and isinstance(error, VoileError):
+                raise type(error)(". ".join([str(error).rstrip("."), *told])) from error
+            raise
+
+    def told(self, publication: Publication) -> Publication:
+        """A publication with notices about its account.
+
+        Raises ``GuaranteeBrokenError`` where it spends what was not paid before it was drawn.
+        """
+        price = self._price or Price(publication.release.release_id)
+        unpaid = publication.trip_costs is not None and price.trip_costs is None
+        if unpaid or publication.events != price.events:
+            msg = "a publisher drew before it said what that would spend"
+            raise GuaranteeBrokenError(msg)
+        if self._trips and publication.trip_costs:
+            self._trips = replace(self._trips, costs=_sums(publication.trip_costs, self._trips.key))
+        return _with_notices(publication, *self._account(publication))
+
+    def commit(self, publication: Publication) -> None:
+        """Enter a release, before anybody sees it.
+
+        Raises ``RefusedError`` where another publisher was faster; then nothing is entered.
+        """
+        charge = self._pool_charge(publication) if self._carries else None
+        trips = None if self._trips is None or self._trips.exact else self._trips
+        if self._ledger and (publication.history or charge or trips):
+            self._progress("committing the ledger")
+            self._ledger.commit(self._history, publication.history, charge, trips)
 
     def settle(self, publication: Publication) -> Publication:
-        """Forget the rows that a release took up, once it stands."""
-        if not self._ledger or not self._limit or not self._carries:
-            return publication
+        """Note that a release stands: the rows that it took up are forgotten."""
+        name, release_id = self._series, publication.release.release_id
         try:
-            self._ledger.settle(self._limit.data_set, publication.release.release_id)
+            if self._ledger and self._series:
+                self._ledger.settle_series(self._series, release_id)
+            if self._ledger and self._limit and self._carries:
+                name = self._limit.data_set
+                self._ledger.settle(name, release_id)
         except LedgerError as error:  # the release stands, and no error may say otherwise
             remedy = (
                 f"the ledger could not note that this release stands ({error}): before the next "
-                f"one, run `voile ledger settle {self._limit.data_set} --release FOLDER`"
+                f"one, run `voile ledger settle {name} --release FOLDER`"
             )
             return _with_notices(publication, remedy)
         return publication
 
-    def take_back(self, publication: Publication, out: str | Path | None) -> None:
-        """Let rows that a release took up wait again, where it did not come to stand at ``out``."""
+    @contextmanager
+    def writing(self, publication: Publication, out: str | Path | None) -> Iterator[None]:
+        """What makes a release appear at ``out``: where it fails, the release is taken back.
+
+        A ``VoileError`` comes out with what was spent all the same.
+        """
+        try:
+            yield
+        except BaseException as error:
+            told = self.take_back(publication, out)
+            if told and isinstance(error, VoileError):
+                raise type(error)(". ".join([str(error).rstrip("."), *told])) from error
+            raise
+
+    def take_back(self, publication: Publication, out: str | Path | None) -> list[str]:
+        """Note that a release never appeared, unless it stands at ``out``; what to say of it.
+
+        Rows that it took up wait again, and its series forgets it.
+        """
         lost = out is None or not Path(out).exists()
-        if self._ledger and self._limit and self._carries and lost:
-            with suppress(LedgerError):  # then it stays unsettled, which the next publisher is told
-                self._ledger.take_back(self._limit.data_set, publication.release.release_id)
+        if not self._ledger or not lost:
+            return []
+        release_id, told = publication.release.release_id, self._told_of_spending()
+        try:
+            if self._series:
+                self._ledger.lose(self._series, release_id)
+            if self._limit and self._carries:
+                self._ledger.take_back(self._limit.data_set, release_id)
+            elif self._charge or self._trips:
+                self._ledger.end(release_id, "abandoned")
+        except LedgerError as error:  # then it counts as seen, which the next publisher is told
+            name = self._series or (self._limit.data_set if self._limit and self._carries else "")
+            if name:
+                told.append(
+                    f"The ledger could not note that this release never appeared ({error}): before "
+                    f"the next one, run `voile ledger settle {name} --lost`"
+                )
+        return told
 
     def _opened(self, path: str | Path | None) -> Ledger | None:
         if not self._series and not self._limit and not self._trip_budget:
@@ -149,44 +252,79 @@ class Books:
             "trips spend"
         )
 
-    def _charge(self, publication: Publication) -> Charge | None:
-        if not self._limit or not (publication.events or self._carries):
+    def _charge_of(self, price: Price) -> Charge | None:
+        if not self._limit or not price.events:
             return None
-        release_id = publication.release.release_id
-        left_out = CarriedRows(release_id, publication.private.carried, publication.carried or b"")
-        return Charge(
-            limit=self._limit,
-            before=self._state,
-            release_id=release_id,
-            events=publication.events,
-            left_out=left_out if self._carries else None,
-        )
+        return Charge(self._limit, self._state, price.release_id, price.events)
 
-    def _trip_charge(self, publication: Publication) -> FleetCharge | None:
+    def _pool_charge(self, publication: Publication) -> Charge:
+        """What is left to enter of a release that leaves rows in the pool of its data set."""
+        assert self._limit is not None, "rows are carried within a data set"
+        release_id = publication.release.release_id
+        charge = self._charge or Charge(self._limit, self._state, release_id)
+        left_out = CarriedRows(release_id, publication.private.carried, publication.carried or b"")
+        return replace(charge, left_out=left_out)
+
+    def _trip_charge(self, price: Price) -> FleetCharge | None:
         """What a release asks of the budgets of its trips, on top of what is spent now."""
-        costs = publication.trip_costs
+        costs = price.trip_costs
         if self._ledger is None or costs is None:
             return None
         before = self._ledger.fleet(costs.fleet.name)
         key = before.key if before else Randomness.secure().key("fleet").secret
-        accounts = costs.accounts
         return FleetCharge(
             terms=costs.fleet,
             before=before,
             key=key,
-            release_id=publication.release.release_id,
-            costs=TripSums(accounts.marks(key), accounts.epsilon, accounts.squared_mu),
-            first_row=accounts.first_row,
+            release_id=price.release_id,
+            costs=_sums(costs, key),
+            first_row=costs.accounts.first_row,
+            exact=costs.exact,
         )
 
-    def _account(self, publication: Publication, charge: Charge | None) -> list[str]:
+    def _ended(self, error: BaseException) -> list[str]:
+        """Note that nothing came of what was paid; what to say of it."""
+        if self._price is None:
+            return []
+        if self._ledger and (self._charge or self._trips):
+            how: End = "infeasible" if isinstance(error, InfeasibleError) else "abandoned"
+            with suppress(LedgerError):  # then it stays in the account as a release
+                self._ledger.end(self._price.release_id, how)
+            return self._told_of_spending()
+        if self._price.events:
+            return ["No ledger counts it, so nothing stops repetitions at a limit"]
+        return []
+
+    def _told_of_spending(self) -> list[str]:
+        """What an attempt has cost that came to nothing."""
+        if self._charge and self._charge.before:
+            name = self._charge.limit.data_set
+            return [f"Data set {name!r} was charged for it: {self._charge.before.balance}"]
+        if self._trips:
+            return [f"The trips of fleet {self._trips.terms.name!r} were charged for it"]
+        return []
+
+    def _told_of_series(self, error: BaseException) -> Iterator[str]:
+        """What may be done where a release that nobody saw stands in the way of the next one."""
+        if not (self._ledger and self._history and isinstance(error, RefusedError)):
+            return
+        newest = self._history.versions[-1]
+        with suppress(LedgerError):
+            if self._ledger.open_version(str(self._series)) == newest.release_id:
+                yield (
+                    f"Release {newest.number} was committed, and it is not known whether its "
+                    "folder appeared: only if nobody has seen it, run `voile ledger settle "
+                    f"{self._series} --lost`, and it is forgotten"
+                )
+
+    def _account(self, publication: Publication) -> list[str]:
         """What a custodian is told of the account of a release."""
         told = []
         if self._unused:
             told.append("the ledger was not used: the plan has no series, no [budget] and no fleet")
         if self._trips:
             told.append(f"fleet {self._trips.terms.name!r}: {self._trips.receipt()}")
-        if publication.events and charge is None:
+        if publication.events and self._charge is None:
             told.append(
                 "what this release spends was not accounted, because the plan has no [budget] "
                 "table: it adds to what all other releases about these people spend"
@@ -197,8 +335,8 @@ class Books:
         waiting = self._state.waiting if self._state else None
         if not publication.events:
             told.append(f"this method spends no budget, so data set {name} was charged nothing")
-        elif charge:
-            told.append(f"data set {name}: {charge.receipt()}")
+        elif self._charge:
+            told.append(f"data set {name}: {self._charge.receipt()}")
         return [*told, *self._told_of_pool(publication, name, waiting)]
 
     def _told_of_pool(
@@ -231,3 +369,8 @@ def _with_notices(publication: Publication, *notices: str) -> Publication:
     private = publication.private
     told = replace(private, notices=(*private.notices, *notices))
     return replace(publication, private=told)
+
+
+def _sums(costs: TripCosts, key: bytes) -> TripSums:
+    accounts = costs.accounts
+    return TripSums(accounts.marks(key), accounts.epsilon, accounts.squared_mu)

@@ -1,11 +1,14 @@
 """The corridor: from a private table to a checked release on disk.
 
-Read, bind roles, load history and budget, publish, check the guarantee, commit the ledger, write.
+Read, bind roles, load history and budget, pay, publish, check the guarantee, commit the ledger,
+write.
 
-The ledger is committed before the release is written: a crash between the two leaves a ledger
-that knows of a release nobody has seen, and what it spent stays spent.  In a series, publishing
-again gives the same blocks; rows that it took up from a pool wait until somebody says whether its
-folder appeared (``voile ledger settle``).  A crash at any other instant leaves nothing.
+What a release spends is charged before anything is drawn for it, and stays charged whatever comes
+of the draw.  The ledger is committed before the release is written: a crash between the two leaves
+a ledger that knows of a release nobody has seen.  In a series, publishing again gives the same
+blocks, or the series is told that it was lost; rows that it took up from a pool wait until somebody
+says whether its folder appeared (``voile ledger settle``).  A crash at any other instant leaves
+nothing but what was charged.
 """
 
 from __future__ import annotations
@@ -52,9 +55,8 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     entered in the ledger like any other.  ``intervals`` says how intervals are shown.
     ``progress`` is told each stage by name.
 
-    Raises a ``VoileError``, and then nothing stands at ``out`` and the ledger is unchanged,
-    unless the disk failed while the release was written: then the ledger knows of it, and rows
-    that it took up from a pool wait again.
+    Raises a ``VoileError``, and then nothing stands at ``out``, and the ledger is as it was but
+    for what a method that draws was charged before its draw: the message says so.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
     pending = prepare_release(
@@ -73,12 +75,12 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
             progress("writing")
             write_release(publication.release, out, file_format)
 
-    return pending.appear(out, write, progress)
+    return pending.appear(out, write)
 
 
 @dataclass(frozen=True, eq=False)
 class PendingRelease:
-    """A checked release that nobody has seen yet and no ledger knows; private."""
+    """A checked release that nobody has seen yet, and that is paid; private."""
 
     publication: Publication
     source_format: Format
@@ -88,20 +90,17 @@ class PendingRelease:
         self,
         out: str | Path | None,
         write: Callable[[Publication], None],
-        progress: Callable[[str], None],
     ) -> Publication:
-        """Commit the ledger, let ``write`` make what then stands at ``out``, settle the pool.
+        """Commit the ledger, let ``write`` make what then stands at ``out``, settle the ledger.
 
         Gives the publication with notices about its account.  Where ``write`` fails, rows that the
-        release took up wait again.
+        release took up wait again, and its series forgets it.
         """
-        publication = self.books.told(self.publication)
-        self.books.commit(publication, progress)
-        try:
+        with self.books.attempt():
+            publication = self.books.told(self.publication)
+            self.books.commit(publication)
+        with self.books.writing(publication, out):
             write(publication)
-        except BaseException:
-            self.books.take_back(publication, out)
-            raise
         return self.books.settle(publication)
 
 
@@ -117,23 +116,25 @@ def prepare_release(
 ) -> PendingRelease:
     """All that comes before the commit: read, bind roles, load the books, publish, check.
 
-    Nothing is written, and the ledger stays as it is.  Raises as ``make_release`` does.
+    Nothing is written, and the ledger learns only what the release spends.  Raises as
+    ``make_release`` does.
     """
     publisher = publisher_of(plan.method)
     one_of("intervals", intervals, Intervals)
     if out is not None:
         check_new_folder(out)
-    books = Books(plan, publisher, ledger)
+    books = Books(plan, publisher, ledger, progress)
     books.refuse_place(out)
+    history = books.history(out if randomness.publishable else None)
     progress("reading")
     table = _read(source, plan, publisher, books.waiting_rows())
-    history = books.history()
     progress("publishing")
-    publication = publisher.prepare(table, randomness, history)
-    source_format = table.source_format
-    del table
-    progress("checking")
-    check_release(publication.release)
+    with books.attempt():
+        publication = publisher.prepare(table, randomness, history, books.pay)
+        source_format = table.source_format
+        del table
+        progress("checking")
+        check_release(publication.release)
     return PendingRelease(_shown(publication, intervals), source_format, books)
 
 

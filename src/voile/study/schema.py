@@ -146,6 +146,10 @@ def _attack() -> Schema:
             "typical": _or_null(target),
             "assumptions": _list(_TEXT),
             "notes": _list(_TEXT),
+            "untried": {
+                **_list(_TEXT),
+                "description": "adversaries who were left out though they may learn more",
+            },
         }
     )
 

@@ -1,12 +1,13 @@
 """One study: publish a table as its plan says, and put the release to the test before it appears.
 
-Read, bind roles, load the books, publish, check, attack, measure, record, commit the ledger, write.
+Read, bind roles, load the books, pay, publish, check, attack, measure, record, commit the ledger,
+write.
 
 The evidence comes before the commit.  Attacks and measures may take long and may fail; whatever
-goes wrong with them, nothing was charged, no series has grown, and nothing stands at its place.
-Nobody has seen the evidence either: it appears in one folder with the release, so that no custodian
-can look at it, refuse the release, and draw again for free.  What remains after the commit
-is writing what is ready.
+goes wrong with them, no series has grown, and nothing stands at its place.  What the release spends
+was charged before it was drawn, and stays charged.  The evidence appears in one folder with the
+release, so that no custodian can look at it, refuse the release, and draw again for free.  What
+remains after the commit is writing what is ready.
 
     DIR/release/   data and release.json: to be published, if it was not made with a seed
     DIR/private/   record.json and the report: computed with the private original, never to leave
@@ -72,7 +73,7 @@ def run_study(  # noqa: PLR0913 - what a custodian may say of one study
     people; ``held_out`` is the share of the rows that the rehearsal leaves out.
 
     Raises a ``VoileError`` as ``make_release`` does, and ``InputError`` for an unknown attack; then
-    nothing stands at ``out`` and the ledger is unchanged.
+    nothing stands at ``out``.
     """
     terms = Terms(None if attacks is None else tuple(attacks), targets, held_out)
     return make_study(source, plan, out, ledger=ledger, seed=seed, terms=terms).record
@@ -103,12 +104,13 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
         source, stated.plan, out, ledger=ledger, randomness=randomness, progress=progress
     )
     seconds = {"publish": perf_counter() - started}
-    publication = pending.books.told(pending.publication)
-    staged = Staged(publication.release, stated.plan, read_original(source, stated.plan).frame)
-    evidence = gather(staged, instruments, terms, randomness.within("study"), progress)
-    record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
-    text = json_text(record_document(record))
-    report, no_report = _drawn(record, render, progress)
+    with pending.books.attempt():
+        publication = pending.books.told(pending.publication)
+        staged = Staged(publication.release, stated.plan, read_original(source, stated.plan).frame)
+        evidence = gather(staged, instruments, terms, randomness.within("study"), progress)
+        record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
+        text = json_text(record_document(record))
+        report, no_report = _drawn(record, render, progress)
 
     def write(publication: Publication) -> None:
         if out is None:
@@ -122,7 +124,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             if report is not None:
                 write_text(private / "report.html", report)
 
-    publication = pending.appear(out, write, progress)
+    publication = pending.appear(out, write)
     return Study(publication, record, report, no_report)
 
 

@@ -54,6 +54,7 @@ from voile.table.protocol import (
     RowScore,
     Shuffle,
     TopRows,
+    TripAccounts,
     ValueCounts,
 )
 from voile.table.recoding import left_out, recode
@@ -226,11 +227,16 @@ class PolarsTable:
         published = self._plan.roles.published
         return self._release(perturb(self._bound, published, perturbations, randomness))
 
-    def relocate(self, relocation: Relocation, randomness: Randomness) -> Relocated:
+    def relocate(
+        self,
+        relocation: Relocation,
+        randomness: Randomness,
+        charge: Callable[[TripAccounts], None] = lambda accounts: None,
+    ) -> Relocated:
         """The reports of the plan's trajectories, moved by noise; see ``PrivateTable``."""
         from voile.table.relocating import relocate  # noqa: PLC0415 - compiled code of its own
 
-        made = relocate(self._bound, self._plan, relocation, randomness)
+        made = relocate(self._bound, self._plan, relocation, randomness, charge)
         return Relocated(self._release(made.rows), made.trips, made.left_out, made.notices)
 
     def _release(self, rows: pl.DataFrame) -> PolarsPublished:

@@ -8,7 +8,7 @@ can read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -559,14 +559,20 @@ class PrivateTable(Protocol):
         of a row are a function of the key and of the row's identity.
         """
 
-    def relocate(self, relocation: Relocation, randomness: Randomness) -> Relocated:
+    def relocate(
+        self,
+        relocation: Relocation,
+        randomness: Randomness,
+        charge: Callable[[TripAccounts], None] = lambda accounts: None,
+    ) -> Relocated:
         """The reports of the plan's trajectories, moved by noise, with the published columns.
 
         Trip and time stay as they are; in place of a position there is a noisy one, or the column
         ``remaining`` with the noisy distance in metres.  Rows stand by trip, by time, and then by
         what they show.  The draws of a report are a function of the key, of its trip's id and of
-        its number in the trip.  Raises ``TableError`` where a report has no time or place, or one
-        that cannot be; ``PlanError`` where the plan names no trajectories.
+        its number in the trip.  ``charge`` is told what the trips cost at most, before anything is
+        drawn; where it raises, nothing is.  Raises ``TableError`` where a report has no time or
+        place, or one that cannot be; ``PlanError`` where the plan names no trajectories.
         """
 
     def mark_rows(

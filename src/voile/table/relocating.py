@@ -8,14 +8,17 @@ trip at one time stand by what they show, so that the order of the file tells no
 Trips may be numbered: in the order in which they begin, which published times show anyway, and
 where two begin together in an order that is drawn.
 
+What trips cost is told before anything is drawn.  Where zones differ, the draws decide in which of
+them a report falls, so that only the most that it can cost is known until then.
+
 Cost in n reports and t trips: two sorts of n rows, the draws (some 80 ns a report), some 20
-microseconds a trip for its price.
+microseconds a trip for its price, and once more where zones differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
@@ -34,7 +37,7 @@ from voile.table.arranging import require_free_names
 from voile.table.binding import BoundColumns
 from voile.table.dictionary import DictionaryColumn, encode
 from voile.table.identity import Words, row_words
-from voile.table.protocol import Relocation
+from voile.table.protocol import Relocation, TripAccounts
 from voile.table.reports import Reports, read_reports, row_number
 
 __all__ = ["REMAINING", "MovedReports", "relocate"]
@@ -70,9 +73,16 @@ class MovedReports:
 
 
 def relocate(
-    bound: BoundColumns, plan: Plan, relocation: Relocation, randomness: Randomness
+    bound: BoundColumns,
+    plan: Plan,
+    relocation: Relocation,
+    randomness: Randomness,
+    charge: Callable[[TripAccounts], None],
 ) -> MovedReports:
-    """The published rows of a table of trajectories; raises ``TableError`` and ``PlanError``."""
+    """The published rows of a table of trajectories; raises ``TableError`` and ``PlanError``.
+
+    ``charge`` is told what trips cost at most, after all that can be wrong and before any draw.
+    """
     zones = relocation.noise.zones
     reports = read_reports(
         bound,
@@ -94,6 +104,11 @@ def relocate(
     )
     _require_destination(relocation, trips)
     told = tuple(_told_of_the_map(zones, trips))
+    others = {name: bound.columns[name] for name in plan.roles.published}
+    positions = [REMAINING] if relocation.remaining else [named.latitude, named.longitude]
+    require_free_names(tuple(others), dict.fromkeys(positions, "what it shows of positions"))
+    accounts = _accounts(bound, ids, reports, _at_most(relocation, reports))
+    charge(accounts)
     key = randomness.key("relocate")
     epsilon: Floats
     if relocation.remaining:
@@ -109,13 +124,14 @@ def relocate(
         named.time: _decoded(bound.columns[named.time], reports),
         **shown,
     }
-    others = {name: bound.columns[name] for name in plan.roles.published}
-    require_free_names(tuple(others), dict.fromkeys(shown, "what it shows of positions"))
     columns |= {name: _decoded(column, reports) for name, column in others.items()}
+    if zones.epsilons().size > 1:
+        costs = _costs(relocation, reports, epsilon)
+        accounts = replace(accounts, epsilon=costs[:, 0], squared_mu=costs[:, 1])
     order = _order(shown_ids if relocation.numbered else None, reports, list(shown.values()))
     return MovedReports(
         rows=pl.DataFrame(list(columns.values()))[order],
-        trips=_accounts(bound, ids, relocation, reports, epsilon),
+        trips=accounts,
         left_out=reports.left_out,
         notices=(*reports.notices, *told),
     )
@@ -202,20 +218,34 @@ def _order(numbers: pl.Series | None, reports: Reports, shown: list[pl.Series]) 
     return pl.Series(np.lexsort(keys))
 
 
-def _accounts(
-    bound: BoundColumns,
-    ids: DictionaryColumn,
-    relocation: Relocation,
-    reports: Reports,
-    epsilon: Floats,
-) -> _Accounts:
-    start = reports.start
-    costs = np.array(
+def _at_most(relocation: Relocation, reports: Reports) -> Floats:
+    """The most that the reports of each trip can cost, whatever is drawn; shape (t, 2)."""
+    zones = relocation.noise.zones
+    epsilons = zones.epsilons()
+    least, most = float(epsilons.min()), float(epsilons.max())
+    first = most if zones.by == "true" else least
+    return np.array(
         [
-            relocation.price.cost(epsilon[first:last], reports.time[first:last])
-            for first, last in pairwise(start)
+            relocation.price.most(first, (least, most), reports.time[start:end])
+            for start, end in pairwise(reports.start)
         ]
     )
+
+
+def _costs(relocation: Relocation, reports: Reports, epsilon: Floats) -> Floats:
+    """What the reports of each trip cost, drawn with these epsilons; shape (t, 2)."""
+    return np.array(
+        [
+            relocation.price.cost(epsilon[first:last], reports.time[first:last])
+            for first, last in pairwise(reports.start)
+        ]
+    )
+
+
+def _accounts(
+    bound: BoundColumns, ids: DictionaryColumn, reports: Reports, costs: Floats
+) -> _Accounts:
+    start = reports.start
     first = np.minimum.reduceat(reports.row, start[:-1])
     return _Accounts(
         epsilon=costs[:, 0],

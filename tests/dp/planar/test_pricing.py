@@ -48,3 +48,47 @@ def test_totals_without_end():
     zero, one = np.zeros(2), np.array([0.0, 1.0])
     assert total_epsilons(zero, one, 0.0).tolist() == [0.0, math.inf]
     assert total_epsilons(zero, np.array([0.0, math.inf]), 1e-5).tolist() == [0.0, math.inf]
+
+
+_PRICES = {
+    "independent": TripPrice(100),
+    "angles": TripPrice(100, deviation=0.97, first_turn=True),
+    "correlated": TripPrice(100, tau=120),
+    "shifted": TripPrice(100, tau=120, differences="shifted"),
+}
+
+
+@pytest.mark.parametrize("name", _PRICES)
+@given(
+    epsilons=st.lists(st.floats(1e-4, 0.1), min_size=1, max_size=6),
+    gaps=st.lists(st.floats(0.1, 1e4), min_size=5, max_size=5),
+)
+def test_no_draw_of_zones_costs_more_than_the_most(name, epsilons, gaps):
+    """Whatever epsilons reports get between two, they cost at most what is charged beforehand."""
+    price, time = _PRICES[name], np.cumsum([0.0, *gaps[: len(epsilons) - 1]])
+    between = min(epsilons), max(epsilons)
+    most = price.most(epsilons[0], between, time)
+    cost = price.cost(np.array(epsilons), time)
+    assert cost.epsilon <= most.epsilon * (1 + 1e-12)
+    assert cost.squared_mu <= most.squared_mu * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", _PRICES)
+def test_without_zones_the_most_is_what_it_costs(name):
+    """Where all reports have one epsilon, nothing is charged that is not spent."""
+    price, epsilons = _PRICES[name], np.full(3, 0.005)
+    time = np.array([0.0, 30.0, 90.0])
+    assert price.most(0.005, (0.005, 0.005), time) == price.cost(epsilons, time)
+    assert price.most(0.005, (0.005, 0.005), time[:0]) == TripCost(0.0, 0.0)
+
+
+def test_the_most_is_not_far_off():
+    """Where all reports fall into the dearest zone it is what they cost."""
+    time = np.array([0.0, 30.0, 60.0])
+    for name in ("independent", "angles", "correlated"):
+        dear = np.array([0.002, 0.02, 0.02])
+        most = _PRICES[name].most(0.002, (0.002, 0.02), time)
+        assert most == pytest.approx(_PRICES[name].cost(dear, time))
+    back_and_forth = _PRICES["shifted"].cost(np.array([0.02, 0.002, 0.02]), time).squared_mu
+    most = _PRICES["shifted"].most(0.002, (0.002, 0.02), time).squared_mu
+    assert back_and_forth < most < 2 * back_and_forth

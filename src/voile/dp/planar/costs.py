@@ -44,6 +44,7 @@ __all__ = [
     "gaussian_delta",
     "gaussian_epsilon",
     "independent_cost",
+    "most_shifted_squared_mu",
     "next_squared_mu",
     "squared_mu",
 ]
@@ -81,6 +82,25 @@ def squared_mu(
     with np.errstate(divide="ignore", invalid="ignore"):
         added = np.where(apart > 0, apart**2 / fresh, 0.0)
     return np.cumsum(np.concatenate(([scaled[0] ** 2], added)))
+
+
+def most_shifted_squared_mu(
+    least: float, most: float, time: Floats, distance: float, tau: float
+) -> float:
+    """The most that ``squared_mu`` of n reports is, each with an epsilon between two.
+
+    For trajectories that are moved as a whole, whose reports cost most where epsilons change:
+    |s_i - a s_(i-1)| is at most s(most) - a s(least), s rising with epsilon.
+    """
+    if not len(time):
+        return 0.0
+    low, high = (distance / gaussian_scale(epsilon) for epsilon in (least, most))
+    kept = np.exp(-np.diff(time) / tau)
+    apart = high - kept * low
+    fresh = -np.expm1(-2 * np.diff(time) / tau)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        added = np.where(apart > 0, apart**2 / fresh, 0.0)
+    return float(high**2 + added.sum())
 
 
 def next_squared_mu(epsilon: float, seconds: float | None, distance: float, tau: float) -> float:

@@ -26,6 +26,7 @@ from voile.dp.planar.costs import (
     Differences,
     angle_selection_cost,
     independent_cost,
+    most_shifted_squared_mu,
     squared_mu,
 )
 from voile.geodesy import Floats
@@ -78,6 +79,19 @@ class TripPrice:
         else:
             spent = independent_cost(epsilons, self.distance)
         return TripCost(float(spent[-1]), 0.0)
+
+    def most(self, first: float, between: tuple[float, float], time: Floats) -> TripCost:
+        """The most that reports can cost whose epsilons are drawn between two, the first given.
+
+        Costs as ``cost``; where the two are one, the same.
+        """
+        least, most = between
+        if self.tau is not None and self.differences == "shifted" and least < most:
+            shifted = most_shifted_squared_mu(least, most, time, self.distance, self.tau)
+            return TripCost(0.0, shifted)
+        epsilons = np.full(len(time), most)
+        epsilons[:1] = first
+        return self.cost(epsilons, time)
 
 
 def total_epsilons(epsilon: Floats, mu_squared: Floats, delta: float) -> Floats:

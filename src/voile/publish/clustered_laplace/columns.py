@@ -1,7 +1,8 @@
 """One column decided: its grid, its clusters, and what its budget buys.
 
 With public bounds everything is computed from the bounds, the budget and private quantiles; with
-clusters from the data, from the data.  A tenth of the budget draws the borders.
+clusters from the data, from the data.  A tenth of the budget draws the borders.  How the rest is
+divided follows from the borders, so before they are drawn only the sum is known.
 
 Cost: O(d) for d distinct values, and some 100 ns for each value and border.
 """
@@ -17,6 +18,7 @@ from itertools import accumulate
 import numpy as np
 
 from voile.dp.accuracy import epsilon_for
+from voile.dp.events import PrivacyEvent
 from voile.dp.grid import Grid
 from voile.dp.quantiles import PrivateQuantiles
 from voile.errors import InfeasibleError
@@ -25,7 +27,7 @@ from voile.publish.clustered_laplace.clusters import Clusters, clusters_of_data
 from voile.publish.clustered_laplace.decision import NoisyColumn
 from voile.table.protocol import ValueCounts
 
-__all__ = ["ColumnTerms", "decide_column"]
+__all__ = ["ColumnTerms", "decide_column", "price_of"]
 
 _BORDERS = Decimal("0.1")
 _FINENESS = 2**14
@@ -47,6 +49,25 @@ class ColumnTerms:
     """Public bounds; None: clusters and their ranges come from the data."""
 
 
+def price_of(terms: ColumnTerms, counts: ValueCounts) -> tuple[PrivacyEvent, ...]:
+    """What a column spends, from public facts alone; nothing where clusters come from the data.
+
+    Raises ``PlanError`` where its values are too large for the grid, so that no draw ends there.
+    """
+    if terms.bounds is None:
+        return ()
+    grid, (low, high) = _public_grid(terms)
+    grid.units(counts.values)
+    epsilon = _epsilon(terms, high - low, grid)
+    if len(terms.shares) == 1:
+        return (PrivacyEvent("discrete-laplace", epsilon, neighbours="replace"),)
+    borders = epsilon * _BORDERS
+    return (
+        PrivacyEvent("exponential", borders, neighbours="replace"),
+        PrivacyEvent("clustered-laplace", epsilon - borders, neighbours="replace"),
+    )
+
+
 def decide_column(terms: ColumnTerms, counts: ValueCounts, words: Iterator[int]) -> NoisyColumn:
     """Clusters and noise of a column; ``words`` are uniform, for the private borders.
 
@@ -54,9 +75,7 @@ def decide_column(terms: ColumnTerms, counts: ValueCounts, words: Iterator[int])
     """
     if terms.bounds is None:
         return _from_data(terms, counts)
-    low, high = terms.bounds
-    grid = _grid(terms, Fraction(high) - Fraction(low))
-    ends = grid.unit(low), grid.unit(high)
+    grid, ends = _public_grid(terms)
     epsilon = _epsilon(terms, ends[1] - ends[0], grid)
     if len(terms.shares) == 1:
         whole = _noisy(terms, _whole(*ends), _unsplit(epsilon), grid)
@@ -110,6 +129,14 @@ def _from_data(terms: ColumnTerms, counts: ValueCounts) -> NoisyColumn:
     clusters = clusters_of_data(grid.units(values), counts.rows.sum(axis=1), shares)
     epsilon = _epsilon(terms, int(clusters.width.max()), grid)
     return _noisy(terms, clusters, _unsplit(epsilon), grid)
+
+
+def _public_grid(terms: ColumnTerms) -> tuple[Grid, tuple[int, int]]:
+    """The grid of a column with public bounds, and where on it they lie."""
+    assert terms.bounds is not None
+    low, high = terms.bounds
+    grid = _grid(terms, Fraction(high) - Fraction(low))
+    return grid, (grid.unit(low), grid.unit(high))
 
 
 def _grid(terms: ColumnTerms, spread: Fraction) -> Grid:

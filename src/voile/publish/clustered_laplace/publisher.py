@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any, Literal
 
-from voile.dp.events import PrivacyEvent
 from voile.dp.exact import uniform_words
 from voile.errors import PlanError
-from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column
+from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column, price_of
 from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
 from voile.publish.clustered_laplace.statement import formal_guarantee, guarantee_within_clusters
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.schema.keys import number, number_between
 from voile.schema.numbers import json_number, plain_text
@@ -85,34 +85,43 @@ class ClusteredLaplace(SingleRelease):
         return self.suppressed == "carry"
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private and what it spends.
 
-        Raises ``PlanError`` where bounds are missing or no column can be perturbed,
-        ``InfeasibleError`` where clusters come from data of one value, ``TableError`` for bad
-        input.
+        Raises ``PlanError`` where bounds are missing or no column can be perturbed, and
+        ``TableError`` for bad input, before anything is drawn; ``InfeasibleError`` where clusters
+        come from data of one value.
         """
         refuse_ranking(table, _NAME)
         columns = table.plan.roles.quasi_identifiers
         _refuse_unusable(table, columns)
-        decided: list[NoisyColumn] = []
-        perturbations = []
-        for column in columns:
-            counts = table.count_values(column)
-            terms = self._terms(table, column, len(columns))
-            words = uniform_words(randomness.key("borders", column))
-            noisy = decide_column(terms, counts, words)
-            decided.append(noisy)
-            perturbations.append(perturbation(noisy, counts.values, _declared(table, column)))
+        terms = [self._terms(table, column, len(columns)) for column in columns]
+        counts = [table.count_values(column) for column in columns]
+        events = tuple(
+            event for pair in zip(terms, counts, strict=True) for event in price_of(*pair)
+        )
+        price = Price(randomness.token("release"), events)
+        pay(price)
+        decided = [
+            decide_column(asked, found, uniform_words(randomness.key("borders", asked.column)))
+            for asked, found in zip(terms, counts, strict=True)
+        ]
+        perturbations = [
+            perturbation(noisy, found.values, _declared(table, noisy.column))
+            for noisy, found in zip(decided, counts, strict=True)
+        ]
         shown = table.perturb(perturbations, randomness)
-        promised, events = self._promise(decided)
         release = Release(
             table=shown,
             method=self._method(decided),
-            guarantee=promised,
+            guarantee=self._promise(decided),
             roles=shown_roles(table.plan.roles, shown.columns),
-            release_id=randomness.token("release"),
+            release_id=price.release_id,
             publishable=randomness.publishable,
         )
         widest = max(noisy.widest for noisy in decided)
@@ -126,7 +135,7 @@ class ClusteredLaplace(SingleRelease):
             notices=(*table.notes, *self._notices(decided)),
             summary=f"with noise; the widest interval reaches {widest:,.6g} to either side",
         )
-        return Publication(release, private, events=events)
+        return Publication(release, private, events=price.events)
 
     def _terms(self, table: PrivateTable, column: str, columns: int) -> ColumnTerms:
         assert isinstance(self.confidence, Decimal)
@@ -148,16 +157,12 @@ class ClusteredLaplace(SingleRelease):
             bounds=declared if self.bounds == "public" else None,
         )
 
-    def _promise(
-        self, decided: Sequence[NoisyColumn]
-    ) -> tuple[Guarantee, tuple[PrivacyEvent, ...]]:
-        """The guarantee, and the events that it is priced from."""
+    def _promise(self, decided: Sequence[NoisyColumn]) -> Guarantee:
         if self.bounds == "data":
             epsilon = max(noisy.split.noise for noisy in decided)
-            return guarantee_within_clusters(epsilon * len(decided), decided), ()
-        events = tuple(event for noisy in decided for event in noisy.events)
-        epsilon = sum((event.epsilon for event in events), Decimal(0))
-        return formal_guarantee(epsilon, decided), events
+            return guarantee_within_clusters(epsilon * len(decided), decided)
+        events = [event for noisy in decided for event in noisy.events]
+        return formal_guarantee(sum((event.epsilon for event in events), Decimal(0)), decided)
 
     def _method(self, decided: Sequence[NoisyColumn]) -> Mapping[str, Any]:
         name, asked = ("error", self.error) if self.epsilon is None else ("epsilon", self.epsilon)

@@ -19,13 +19,19 @@ from voile.publish.dp_generalization.decision import (
     groups_at,
     hierarchies_of,
 )
-from voile.publish.dp_generalization.statement import events_of, guarantee, total_delta
+from voile.publish.dp_generalization.statement import (
+    events_of,
+    guarantee,
+    nothing_published,
+    total_delta,
+)
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number_between
 from voile.schema.numbers import json_number
@@ -87,28 +93,37 @@ class DPGeneralization(SingleRelease):
         return self.suppressed == "carry"
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private and what it spends.
 
-        Raises ``PlanError`` for a lattice too large to enumerate, ``InfeasibleError`` where no
-        group reaches k, ``TableError`` for bad input.
+        Raises ``PlanError`` for a lattice too large to enumerate and ``TableError`` for bad input,
+        before anything is drawn; ``InfeasibleError`` where no group reaches k, which costs as much
+        as a release.
         """
         refuse_ranking(table, _NAME)
         columns = table.plan.roles.published
-        sample = table.sample_rows(self._beta, randomness.within("publish"))
-        sampled = table.count_combinations(columns, sample)
-        counts = table.count_combinations(columns) if self.choice == "expected" else sampled
+        counts = table.count_combinations(columns)
         hierarchies = hierarchies_of(table.plan, counts)
         nodes = Lattice.enumerable(hierarchies, f'method "{_NAME}"').size
         split = self._split(nodes)
+        price = Price(randomness.token("release"), events_of(split, self.choice, nodes))
+        pay(price)
+        sample = table.sample_rows(self._beta, randomness.within("publish"))
+        sampled = table.count_combinations(columns, sample)
+        if self.choice == "sampled":
+            counts = sampled  # of the same values, which hierarchies are bound to
         terms = ChoiceTerms(self.k, self._beta, split.choice, self.choice)
         problem = Problem(counts, hierarchies, (), suppressible=0)
         node = NodeChoice.of(problem, terms).draw(randomness.key("node"))
         solution = groups_at(replace(problem, counts=sampled, criteria=(KAnonymity(self.k),)), node)
         if not len(solution.columns[0].codes):
-            raise InfeasibleError(_nothing_published(self.k))
-        return self._publication(table, randomness, Outcome(split, node, solution, sampled))
+            raise InfeasibleError(nothing_published(self.k, split, self.choice, nodes))
+        return self._publication(table, price, randomness, Outcome(split, node, solution, sampled))
 
     @property
     def _beta(self) -> Decimal:
@@ -126,7 +141,7 @@ class DPGeneralization(SingleRelease):
         return split_budget(self.k, self._beta, epsilon, choice, delta)
 
     def _publication(
-        self, table: PrivateTable, randomness: Randomness, found: Outcome
+        self, table: PrivateTable, price: Price, randomness: Randomness, found: Outcome
     ) -> Publication:
         recoding = Recoding(found.sampled, found.solution.group, found.solution.columns)
         shown = table.recode(recoding)
@@ -137,7 +152,7 @@ class DPGeneralization(SingleRelease):
             method=self._method(found),
             guarantee=guarantee(self.k, self._beta, found.split, self.choice, found.node.nodes),
             roles=shown_roles(table.plan.roles, shown.columns),
-            release_id=randomness.token("release"),
+            release_id=price.release_id,
             publishable=randomness.publishable,
         )
         groups = len(found.solution.columns[0].codes)
@@ -155,7 +170,7 @@ class DPGeneralization(SingleRelease):
         return Publication(
             release,
             private,
-            events=events_of(found.split, self.choice, found.node.nodes),
+            events=price.events,
             carried=table.left_out(recoding) if carried else None,
         )
 
@@ -190,12 +205,3 @@ class Outcome:
     node: DrawnNode
     solution: Solution
     sampled: CombinationCounts
-
-
-def _nothing_published(k: int) -> str:
-    return (
-        f"no release was found: the node that was drawn leaves no group of {k} sampled rows. "
-        "Lower k, raise the budget of the choice, or give the columns hierarchies with a level "
-        "at which more rows agree; columns without one (and those with other roles than "
-        "quasi-identifier) stay as they are"
-    )

@@ -10,7 +10,7 @@ from voile.publish.dp_generalization.decision import Choice
 from voile.release.release import Guarantee
 from voile.schema.numbers import json_number, plain_text
 
-__all__ = ["events_of", "guarantee", "total_delta"]
+__all__ = ["events_of", "guarantee", "nothing_published", "total_delta"]
 
 _ASSUMES = (
     "each person is one row, and no other published data is derived from the same rows",
@@ -65,3 +65,16 @@ def guarantee(k: int, beta: Decimal, split: SplitBudget, choice: Choice, nodes: 
     }
     kind = "differential-privacy-under-sampling"
     return Guarantee(kind, parameters, f"{promise}: {how}", _ASSUMES)
+
+
+def nothing_published(k: int, split: SplitBudget, choice: Choice, nodes: int) -> str:
+    """Why there is no release, what would help, and what it has cost to learn that."""
+    delta = total_delta(split, choice, nodes)
+    return (
+        f"no release was found: the node that was drawn leaves no group of {k} sampled rows. "
+        "Lower k, raise the budget of the choice, or give the columns hierarchies with a level "
+        "at which more rows agree; columns without one (and those with other roles than "
+        "quasi-identifier) stay as they are. Whether there is a release tells about the rows: "
+        f"this attempt spent epsilon = {plain_text(split.epsilon)} and delta = {delta:.3g}, as a "
+        "release does, and each repetition spends as much again"
+    )

@@ -54,6 +54,7 @@ from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.check import check_against_counts
 from voile.release.history import History
+from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number
 from voile.schema.numbers import json_number
@@ -113,7 +114,11 @@ class Generalization(SingleRelease):
         get_ready()
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private.
 

@@ -34,6 +34,7 @@ from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.release.trips import FleetTerms, TripCosts
 from voile.schema.plan import one_of
@@ -142,7 +143,11 @@ class GeoIndistinguishability(SingleRelease):
         perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what each trip spends.
 
@@ -150,7 +155,14 @@ class GeoIndistinguishability(SingleRelease):
         """
         refuse_ranking(table, _NAME)
         _refuse_row_budget(table)
-        moved = table.relocate(self._relocation, randomness)
+        terms, release_id = self.trip_budget, randomness.token("release")
+
+        def charge(accounts: TripAccounts) -> None:
+            exact = self._zones.epsilons().size == 1
+            costs = TripCosts(terms, accounts, exact) if terms else None
+            pay(Price(release_id, trip_costs=costs))
+
+        moved = table.relocate(self._relocation, randomness, charge)
         costliest = _costliest(moved.trips, self.delta)
         shown = moved.table
         release = Release(
@@ -158,10 +170,9 @@ class GeoIndistinguishability(SingleRelease):
             method=self._method(),
             guarantee=guarantee(self._promise, costliest),
             roles=_roles(table, shown.columns),
-            release_id=randomness.token("release"),
+            release_id=release_id,
             publishable=randomness.publishable,
         )
-        terms = self.trip_budget
         return Publication(
             release,
             self._private(table, moved, costliest),

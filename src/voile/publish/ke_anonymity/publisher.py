@@ -48,6 +48,7 @@ from voile.publish.publisher import refuse_ranking
 from voile.randomness import Randomness
 from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
 from voile.schema.keys import number
 from voile.schema.numbers import (
@@ -135,7 +136,11 @@ class KEAnonymity:
         decide(ValueCounts(two, np.ones((2, 1), dtype=np.int64)), (), Terms(2, Decimal(0)))
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private and what history must know.
 

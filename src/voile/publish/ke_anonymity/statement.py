@@ -17,6 +17,14 @@ _ASSUMPTIONS = (
     "the adversary does not reason backwards from the choice of the groups' borders",
     "no other published data is derived from the same values",
 )
+_HELD = {
+    "union": "the adversary does not reason from which rows were held back, which tells about "
+    "their values: rows wait as long as all that wait have, together, fewer than k values or a "
+    "range below e. For example, at k = 2 and e = 1000, Eva (3300) and Fay (3500) are held back "
+    "until Gus (9000) comes: subtracting the releases leaves 3300, 3500 and 9000 for the three, "
+    "and because Eva and Fay had to wait, they span less than 1000, so that Gus has 9000",
+    "pairwise": "the adversary does not reason from when there was no release",
+}
 _SINGLED_OUT = {
     "union": "every set of rows that can be singled out by intersecting and subtracting groups of "
     "any number of releases",
@@ -42,7 +50,7 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
             f"; compared with the earlier {releases} of series {series!r}, the same holds for "
             f"{_SINGLED_OUT[terms.adversary]}"
         )
-        assumes += ("the adversary does not reason from which rows were held back",)
+        assumes += (_HELD[terms.adversary],)
     return Guarantee("ke-anonymity", parameters, statement, assumes)
 
 

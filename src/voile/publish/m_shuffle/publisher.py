@@ -34,6 +34,7 @@ from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.numbers import json_number
 from voile.schema.plan import one_of
@@ -111,7 +112,11 @@ class MShuffle(SingleRelease):
             measured_columns([GroupCounts("", whole, whole, whole + 1)], whole + 1, [whole])
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private.
 

@@ -48,6 +48,7 @@ from voile.publish.ranking.terms import SearchTerms
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
+from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number, number_between, table_of
 from voile.schema.numbers import json_number
@@ -152,7 +153,11 @@ class Ranking(SingleRelease):
         search(self.search)(remnant, SearchTerms(2, Fraction(1)), Randomness.seeded(0).key("ready"))
 
     def prepare(
-        self, table: PrivateTable, randomness: Randomness, history: History | None = None
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
     ) -> Publication:
         """Make a release, and with it what must stay private.
 

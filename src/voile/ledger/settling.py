@@ -1,0 +1,92 @@
+"""What becomes of the newest release of a series: it is known to stand, or it never appeared.
+
+A committed release may have been seen until somebody says otherwise, so the next one is compared
+with it all the same.  Of one that nobody saw, the series forgets all that a comparison needs: its
+groups, and which rows it was the first to publish.  Those rows count as held back by the release
+before it, for they were seen and never published; if they leave the table or change, nothing is
+given away.  Where there is none before it, the series begins anew, on other terms if the plan says
+so.
+
+Only the newest can be lost.  A later one was cut so that comparing it with both is safe, which it
+stays.  And what is known to stand cannot be lost: somebody may have it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+
+from voile.errors import LedgerError
+from voile.ledger.lost import LostVersion, note_lost, read_lost
+from voile.ledger.records import (
+    Series,
+    VersionRecord,
+    read_history,
+    update_head,
+    version_records,
+    write_held,
+)
+from voile.release.history import RowMarks
+
+__all__ = ["lose_version", "settle_version"]
+
+
+def settle_version(connection: sqlite3.Connection, series: Series, release_id: str) -> None:
+    """Note that a release of a series stands; raises ``LedgerError`` where it knows none such."""
+    noted = connection.execute(
+        "UPDATE version SET stands = 1 WHERE series = ? AND release_id = ?",
+        (series.id, release_id),
+    )
+    if not noted.rowcount:
+        msg = f"series {series.terms.name!r} knows no release {release_id}"
+        raise LedgerError(msg)
+    update_head(connection, series.terms.name)
+
+
+def lose_version(
+    connection: sqlite3.Connection, series: Series, release_id: str, now: str
+) -> LostVersion:
+    """Forget the newest release of a series, and keep that it was.
+
+    Raises ``LedgerError`` where it is another one, or is known to stand, and ``ValueError`` for
+    records that cannot be read.
+    """
+    name, versions = series.terms.name, version_records(connection, series)
+    if not versions or versions[-1].release_id != release_id:
+        msg = f"series {name!r}: release {release_id} is not its newest, so it cannot be lost"
+        raise LedgerError(msg)
+    *_, newest = versions
+    earlier, _ = read_lost(connection, series.id, name, _refuse)
+    if newest.stands or (newest.stands is None and _followed(newest, earlier)):
+        msg = (
+            f"series {name!r}: release {newest.number} ({release_id}) stands: its folder appeared, "
+            "and somebody may have it, so it cannot be lost"
+        )
+        raise LedgerError(msg)
+    latest = read_history(connection, series, _refuse).versions[-1]
+    connection.execute("DELETE FROM part WHERE version = ?", (newest.id,))
+    connection.execute("DELETE FROM version WHERE id = ?", (newest.id,))
+    lost = LostVersion(newest.number, release_id, newest.created, now)
+    note_lost(connection, series.id, name, lost)
+    if len(versions) > 1:
+        write_held(connection, versions[-2].id, _together(latest.published, latest.held))
+    update_head(connection, name)
+    return lost
+
+
+def _followed(version: VersionRecord, lost: tuple[LostVersion, ...]) -> bool:
+    """Whether another release followed, so that one of an older Voile counts as seen."""
+    return any(later.number > version.number for later in lost)
+
+
+def _refuse(what: str) -> None:
+    raise ValueError(what)
+
+
+def _together(first: RowMarks, second: RowMarks) -> RowMarks:
+    """The marks of both, ascending."""
+    identities = np.concatenate((first.identities, second.identities))
+    contents = np.concatenate((first.contents, second.contents))
+    order = np.argsort(identities)
+    return RowMarks(identities[order], contents[order] if len(contents) else contents)
