@@ -26,6 +26,7 @@ from voile.durable import write_text
 from voile.errors import (
     InfeasibleError,
     InputError,
+    OutOfMemoryError,
     PlanError,
     RefusedError,
     VoileError,
@@ -255,7 +256,8 @@ def _nothing_done(points: Sequence[Point]) -> VoileError:
         counts = Counter(point.status for point in points)
         told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         message = f"no study of the grid could be made ({told}); {first.name}: {message}"
-    return _ERRORS[first.status](message)
+    lacked_memory = first.message == str(OutOfMemoryError())
+    return (OutOfMemoryError if lacked_memory else _ERRORS[first.status])(message)
 
 
 def _comparison(grid: Grid, points: Sequence[Point], axes: Axes) -> Comparison:
