@@ -27,7 +27,6 @@ from voile.errors import (
     InfeasibleError,
     InputError,
     OutOfMemoryError,
-    PlanError,
     RefusedError,
     VoileError,
     nearest,
@@ -198,11 +197,7 @@ def _refuse_what_cannot_be(
         raise InputError(msg)
     columns = names_of_columns(source)
     for stated in grid.plans:
-        try:
-            stated.plan.bind(columns)
-        except PlanError as error:
-            msg = f"{stated.source}: {error}"
-            raise PlanError(msg) from None
+        stated.plan.bind(columns)
 
 
 @contextmanager
