@@ -66,7 +66,11 @@ class Parcels:
         described = {"bounds": [0, self.heaviest], "intervals": {"widths": widths}}
         return parse_plan(
             {
-                "roles": {"quasi_identifiers": [WEIGHT], "keep": list(keep)},
+                "roles": {
+                    "quasi_identifiers": [WEIGHT],
+                    "keep": list(keep),
+                    "keep_unique": list(keep),
+                },
                 "columns": {WEIGHT: described},
             }
         )

@@ -159,6 +159,7 @@ def _plan(table: Ranked, by: Sequence[str], quasi_identifiers: Sequence[str]) ->
         "ranking": list(by),
         "quasi_identifiers": list(quasi_identifiers),
         "keep": ["row"],
+        "keep_unique": ["row"],
     }
     return parse_plan({"roles": roles})
 

@@ -33,6 +33,51 @@ def test_every_room_stands_in_the_layers() -> None:
     assert rooms <= set(layers.replace('"', " ").replace(",", " ").replace("|", " ").split())
 
 
+@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "tools"])
+def test_every_docstring_documents_something(folder: str) -> None:
+    """A text by itself begins a module, a class or a function, or follows what it describes."""
+    stray = [
+        f"{path}:{text.lineno}"
+        for path in (ROOMS.parents[1] / folder).rglob("*.py")
+        for text in stray_texts(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not stray
+
+
+def test_a_docstring_whose_constant_is_gone_is_seen() -> None:
+    """Behind ``__all__`` or an import there is nothing that it could describe."""
+    for before in ("__all__ = []", "import x", "def f(): ...", "if x:\n    y = 1"):
+        assert len(stray_texts(ast.parse(f'"module"\n{before}\n"nothing"\n'))) == 1
+    assert not stray_texts(
+        ast.parse('"module"\nX = 1\n"x"\nclass C:\n    "c"\n    y: int\n    "y"')
+    )
+
+
+def stray_texts(tree: ast.Module) -> list[ast.Expr]:
+    """Statements that are texts and document neither their block nor the name before them."""
+    found = []
+    for block in ast.walk(tree):
+        for part in ("body", "orelse", "finalbody"):
+            statements = getattr(block, part, [])
+            if not isinstance(statements, list):
+                continue
+            for before, statement in zip([None, *statements], statements, strict=False):
+                value = getattr(statement, "value", None)
+                text = isinstance(statement, ast.Expr) and isinstance(value, ast.Constant)
+                if text and isinstance(value.value, str) and not describes(block, before):
+                    found.append(statement)
+    return found
+
+
+def describes(block: ast.AST, before: ast.stmt | None) -> bool:
+    """Whether a text behind a statement, or at the beginning of a block, documents something."""
+    if before is None:
+        return isinstance(block, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    if isinstance(before, ast.Assign):
+        return ast.unparse(before.targets[0]) != "__all__"
+    return isinstance(before, ast.AnnAssign)
+
+
 def test_no_module_prints_or_logs() -> None:
     """Private values cannot reach a log, because nothing outside the command line says anything."""
     speaking = [

@@ -4,7 +4,8 @@
     |-- InputError                2   the call, the plan or the data is wrong
     |   |-- PlanError             2   ... the plan, or a parameter of a publisher
     |   |-- TableError            2   ... the table, its file or one of its columns
-    |   `-- QueryError            2   ... a query on a release
+    |   |-- QueryError            2   ... a query on a release
+    |   `-- OutOfMemoryError      2   ... the work does not fit into this machine's memory
     |-- InfeasibleError           3   no release with this guarantee exists, or none was found
     `-- RefusedError              4   publishing would break a promise already made
         `-- LedgerError           4   the ledger cannot vouch for the promises it should hold
@@ -14,11 +15,15 @@ of a private table: positions (a file, a column, a row number) and counts only. 
 exceptions, which tell the custodian what to mend: an infeasible plan names the parameters that
 would do, and a hierarchy that does not cover its column names one value that it misses.
 
-Anything that is not a ``VoileError`` is a fault of Voile and exits with status 1.
+Anything that is not a ``VoileError`` is a fault of Voile and exits with status 1, except where it
+says that memory ran out: that is a call for more than the machine has, and exits with status 2.
+Where an allocation fails inside a compiled library that cannot go on, the operating system ends the
+process, and nobody is left to say so; nothing stands at its place then either.
 """
 
 from __future__ import annotations
 
+import errno
 import re
 import traceback
 from collections.abc import Iterable
@@ -30,6 +35,7 @@ __all__ = [
     "InfeasibleError",
     "InputError",
     "LedgerError",
+    "OutOfMemoryError",
     "PlanError",
     "QueryError",
     "RefusedError",
@@ -38,7 +44,22 @@ __all__ = [
     "nearest",
     "place_in_toml",
     "place_of_fault",
+    "refuse_out_of_memory",
+    "says_out_of_memory",
 ]
+
+
+_OUT_OF_MEMORY = (
+    "memory ran out; give the process more of it (a larger machine, a higher limit, other programs "
+    "ended), or less to do: fewer columns or rows, Parquet in place of CSV, fewer --jobs"
+)
+_SAYS_SO = re.compile(
+    r"os error 12\b|out of memory|memory allocation|cannot allocate memory|failed to map segment",
+    re.IGNORECASE,
+)
+"""In the words of the operating system and its loader, Arrow, Polars and DuckDB."""
+_DEEPEST = 16
+"""Exceptions behind each other that are looked at: one may stand behind itself."""
 
 
 class VoileError(Exception):
@@ -63,6 +84,13 @@ class TableError(InputError):
 
 class QueryError(InputError):
     """A query cannot be answered from a release."""
+
+
+class OutOfMemoryError(InputError):
+    """The work does not fit into this machine's memory, or into what the process may take of it."""
+
+    def __init__(self, message: str = _OUT_OF_MEMORY) -> None:
+        super().__init__(message)
 
 
 class InfeasibleError(VoileError):
@@ -103,3 +131,28 @@ def place_of_fault(error: BaseException) -> str:
     """
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{type(error).__name__} in {Path(frame.filename).name}, line {frame.lineno}"
+
+
+def says_out_of_memory(error: BaseException) -> bool:
+    """Whether an exception says that memory ran out.
+
+    Python, NumPy, Numba and Arrow raise a ``MemoryError``; the operating system and Polars say it
+    in the number or the words of another, which may stand behind one more.
+    """
+    if isinstance(error, VoileError):
+        return isinstance(error, OutOfMemoryError)
+    behind: BaseException | None = error
+    for _ in range(_DEEPEST):
+        if behind is None:
+            return False
+        numbered = isinstance(behind, OSError) and behind.errno == errno.ENOMEM
+        if numbered or isinstance(behind, MemoryError) or _SAYS_SO.search(str(behind)):
+            return True
+        behind = behind.__cause__ or behind.__context__
+    return False
+
+
+def refuse_out_of_memory(error: BaseException) -> None:
+    """Raise ``OutOfMemoryError`` where an exception says so, before it is taken for another."""
+    if says_out_of_memory(error):
+        raise OutOfMemoryError from None

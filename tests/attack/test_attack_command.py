@@ -46,6 +46,60 @@ def test_without_earlier_releases_nobody_is_exposed(folders):
     assert run(folders / "new", "--e", "30.5", "--most", 1).stdout.count("and 3 more") == 1
 
 
+@pytest.fixture
+def three(folders, publish):
+    """The folder with a release more, between the other two."""
+    write_release(publish([*OLD, ("Eve", 55, 1)]), folders / "middle", "csv")
+    return folders
+
+
+SPELLINGS = {
+    "once for each": "NEW --previous OLD --previous MIDDLE",
+    "both at once": "NEW --previous OLD MIDDLE",
+    "another option behind": "NEW --previous OLD MIDDLE --json",
+    "another option before": "--most 5 NEW --previous OLD MIDDLE",
+    "an option with a value between": "NEW --previous OLD --most 5 --previous MIDDLE",
+    "the release last": "--previous OLD MIDDLE NEW",
+    "the release behind another option": "--previous OLD MIDDLE --most 5 NEW",
+    "the release last in one of two": "--previous OLD --previous MIDDLE NEW",
+    "the release last in the first of two": "--previous MIDDLE NEW --previous OLD",
+    "the release behind two dashes": "--previous OLD MIDDLE -- NEW",
+    "an equals sign": "--previous=OLD NEW --previous MIDDLE",
+}
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_several_earlier_releases(three, spelling, monkeypatch):
+    """All names behind --previous are its, up to the next option; the release is the one left."""
+    monkeypatch.chdir(three)
+    words = SPELLINGS[spelling]
+    for name in ("NEW", "OLD", "MIDDLE"):
+        words = words.replace(name, name.lower())
+    words = words.split()
+    done = run("--json", *words) if "--json" not in words else run(*words)
+    assert done.exit_code == 0, done.output
+    first, *earlier = json.loads(done.stdout)["releases"]
+    assert first == "new"
+    assert set(earlier) == {"old", "middle"}
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--previous OLD NEW --previous OLD NEW", "cannot be told: put it first"),
+        ("--previous OLD", "Missing argument 'NEW'"),
+        ("NEW --previous", "requires an argument"),
+        ("NEW OLD", "unexpected extra argument"),
+        ("NEW --previous OLD --unknown NEW", "No such option"),
+    ],
+)
+def test_calls_that_cannot_be_read(words, told):
+    """Which release is to be looked at is never guessed."""
+    done = run(*words.split())
+    assert done.exit_code == 2
+    assert told.lower() in done.output.lower()
+
+
 def test_json_is_the_document_of_the_result(folders):
     """Standard output holds one JSON document and nothing private."""
     done = run(folders / "new", "--previous", folders / "old", "--json")

@@ -71,7 +71,7 @@ def rates_of(posterior, truth=None):
 def publish_weights(weights, seed=1, declared=None, **parameters):
     """Weights with noise, and the original with the column that links rows."""
     columns = {"weight": voile.ColumnPlan(bounds=declared)} if declared else {}
-    roles = voile.Roles(quasi_identifiers=("weight",), keep=("id",))
+    roles = voile.Roles(quasi_identifiers=("weight",), keep=("id",), keep_unique=("id",))
     plan = voile.Plan(roles=roles, columns=columns)
     frame = pl.DataFrame({"weight": weights, "id": np.arange(len(weights))})
     method = ClusteredLaplace(**parameters)
@@ -354,7 +354,7 @@ PEOPLE = pl.DataFrame(
 ).with_columns(pl.col("born").str.to_date())
 KNOWN = ("age", "zip", "born")
 PLAN = voile.Plan(
-    roles=voile.Roles(quasi_identifiers=KNOWN, keep=("id",)),
+    roles=voile.Roles(quasi_identifiers=KNOWN, keep=("id",), keep_unique=("id",)),
     columns={
         "age": voile.ColumnPlan(hierarchy=Intervals(origin=0, widths=[10, 50]), bounds=(0, 100)),
         "zip": voile.ColumnPlan(hierarchy=Prefixes((2, 1))),

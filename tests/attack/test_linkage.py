@@ -217,7 +217,7 @@ def test_noise_is_counted_with_a_link_and_believed_without():
     """Little noise finds people, much noise leaves guessing; both in counts."""
     weights = np.round(words("weight", 300) / 2.0**53 * 100, 2)
     frame = pl.DataFrame({"weight": weights, "id": range(300)})
-    roles = voile.Roles(quasi_identifiers=("weight",), keep=("id",))
+    roles = voile.Roles(quasi_identifiers=("weight",), keep=("id",), keep_unique=("id",))
     plan = voile.Plan(roles=roles, columns={"weight": voile.ColumnPlan(bounds=(0, 100))})
 
     def published(epsilon):
@@ -252,7 +252,12 @@ def shuffled(seed, method, rows=150):
             "ill": (words("ill", rows, seed) % 5).astype(int),
         }
     )
-    roles = voile.Roles(quasi_identifiers=("sex", "town", "job"), sensitive=("ill",), keep=("id",))
+    roles = voile.Roles(
+        quasi_identifiers=("sex", "town", "job"),
+        sensitive=("ill",),
+        keep=("id",),
+        keep_unique=("id",),
+    )
     table = open_frame(frame, voile.Plan(roles=roles))
     return method.publish(table, Randomness.seeded(seed)), frame
 

@@ -12,6 +12,7 @@ ROLES = """
 [roles]
 quasi_identifiers = ["weight", "volume"]
 keep = ["parcel"]
+keep_unique = ["parcel"]
 
 [columns.weight]
 bounds = [0, 1000]
@@ -35,7 +36,8 @@ def released(desk):
 
     def release(method):
         table = desk.file(TABLE, "parcels.csv")
-        roles = ROLES.replace('keep = ["parcel"]\n', "") if method.startswith("dp") else ROLES
+        kept = 'keep = ["parcel"]\nkeep_unique = ["parcel"]\n'
+        roles = ROLES.replace(kept, "") if method.startswith("dp") else ROLES
         plan = desk.plan(f"{roles}\n[method]\n{METHODS[method]}")
         ledger = desk / f"{method}.db"
         folder, _ = desk.publish(table, "--ledger", ledger, "--seed", 3, plan=plan, out=method)

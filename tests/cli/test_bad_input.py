@@ -442,6 +442,7 @@ def test_absurd_terms(desk, plan_text, rows, term):
 
 def test_infeasible_for_a_constant_column(desk):
     """A column of one value has no release at all, and the message says so."""
-    table = desk.csv([("Wilhelmina", age, "Xanadu-7", 987654321) for age in (20, 30, 40)])
+    people = (("Wilhelmina", 20), ("Ann", 30), ("Bea", 40))
+    table = desk.csv([(name, age, "Xanadu-7", 987654321) for name, age in people])
     message = desk.publish_fails(3, table)
     assert "all rows hold the same value of 'salary'" in message

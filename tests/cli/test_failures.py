@@ -6,7 +6,11 @@ import errno
 import os
 from pathlib import Path
 
+import numpy as np
+import polars as pl
+import pyarrow as pa
 import pytest
+from numba import njit
 
 from voile.ledger import records
 from voile.release import folder as release_folder
@@ -64,6 +68,125 @@ def test_failures_of_the_disk(desk, order, monkeypatch, broken):
     assert desk.run("ledger", "verify", desk / "out", "--ledger", desk / "ledger.db").status == 0
 
 
+def beyond_numpy():
+    np.empty(1 << 56, dtype=np.uint8)
+
+
+def beyond_arrow():
+    pa.allocate_buffer(1 << 56)
+
+
+@njit
+def beyond_numba():  # pragma: no cover - compiled
+    return np.empty(1 << 50)
+
+
+def as_polars_says_it():
+    raise OSError("Cannot allocate memory (os error 12)")
+
+
+def as_polars_panics():
+    raise pl.exceptions.ComputeError("memory allocation of 987656 bytes failed")
+
+
+def as_the_system_says_it():
+    raise OSError(errno.ENOMEM, os.strerror(errno.ENOMEM))
+
+
+def as_the_loader_says_it():
+    raise ImportError("libarrow.so: failed to map segment from shared object")
+
+
+def behind_another():
+    try:
+        raise MemoryError
+    except MemoryError:
+        raise OSError("could not load the library")  # noqa: B904 - as llvmlite does it
+
+
+BEYOND = [
+    beyond_numpy,
+    beyond_arrow,
+    beyond_numba,
+    as_polars_says_it,
+    as_polars_panics,
+    as_the_system_says_it,
+    as_the_loader_says_it,
+    behind_another,
+]
+"""Ways in which libraries tell that memory ran out; the first three ask for too much of it."""
+
+
+@pytest.mark.parametrize("beyond", BEYOND, ids=lambda beyond: beyond.__name__)
+def test_memory_that_runs_out_is_no_fault_of_voile(desk, order, monkeypatch, beyond):
+    """Exit 2 with a remedy, nothing at --out, and a ledger in which the next run works."""
+    for place, name in STEPS[:2]:
+        with monkeypatch.context() as patch:
+            patch.setattr(place, name, lambda *_arguments, **_named: beyond())
+            message = desk.fails(2, *order("out"))
+        assert "memory ran out; give the process more of it" in message
+        assert "Nothing was published" in message
+        assert "fault" not in message
+    assert desk.run(*order("out")).status == 0
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: step[1])
+def test_memory_may_run_out_at_every_step(desk, order, monkeypatch, step):
+    """Nothing stands at --out, no private value is repeated, and the next run works."""
+    with monkeypatch.context() as patch:
+        patch.setattr(*step, raising(MemoryError("salary of Wilhelmina in Xanadu-7: 987654321")))
+        outcome = desk.run(*order("out"))
+    assert outcome.status == 2
+    assert "memory ran out" in outcome.stderr
+    for secret in desk.secrets:
+        assert secret not in outcome.stderr + outcome.stdout
+    assert not (desk / "out").exists()
+    assert desk.hidden() == []
+    assert desk.run(*order("out")).status == 0
+
+
+def test_a_fault_is_not_called_a_lack_of_memory(desk, order, monkeypatch):
+    """Other errors stay faults of Voile, whatever they were raised behind."""
+    for error in (OSError("no such device"), ImportError("no module"), RuntimeError("memory")):
+        with monkeypatch.context() as patch:
+            patch.setattr(*STEPS[0], raising(error))
+            assert "a fault of Voile" in desk.fails(1, *order("out"))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        pa.ArrowMemoryError("malloc of size 493824 failed"),
+        OSError("Cannot allocate memory (os error 12)"),
+        pl.exceptions.ComputeError("out of memory"),
+    ],
+)
+def test_a_table_too_large_to_read_is_not_called_corrupt(desk, monkeypatch, error):
+    """A reader that runs out of memory says nothing against the file."""
+    table = desk / "people.parquet"
+    pl.read_csv(desk.csv()).write_parquet(table)
+    plan = desk.plan()
+    with monkeypatch.context() as patch:
+        patch.setattr("voile.table.reading.pq.ParquetFile", raising(error))
+        patch.setattr("voile.table.reading.pl.read_parquet", raising(error))
+        message = desk.publish_fails(2, table, plan=plan)
+        assert "memory ran out" in message
+        assert "not whole" not in message
+        patch.setattr("voile.table.delimited.csv.read_csv", raising(error))
+        if isinstance(error, pa.ArrowException | OSError):
+            assert "memory ran out" in desk.publish_fails(2, desk / "people.csv", plan=plan)
+    desk.publish(table, plan=plan)
+
+
+def raising(error):
+    """A function that raises an error."""
+
+    def fail(*_arguments, **_named):
+        raise error
+
+    return fail
+
+
 def test_failure_after_the_rename(desk, order, monkeypatch):
     """A release whose appearance cannot be made durable is taken back."""
     flush, place = release_folder.sync, desk / "out"
@@ -102,7 +225,7 @@ class Panic(BaseException):
     """What a compiled library raises when it panics is no ``Exception``."""
 
 
-@pytest.mark.parametrize("kind", [ValueError, KeyError, RuntimeError, MemoryError, Panic])
+@pytest.mark.parametrize("kind", [ValueError, KeyError, RuntimeError, Panic])
 @pytest.mark.parametrize("step", STEPS, ids=lambda step: step[1])
 def test_faults(desk, order, monkeypatch, step, kind):
     """A fault of Voile exits with 1, says where it happened, and repeats no private value."""

@@ -247,26 +247,32 @@ def test_bad_plans(desk, applicants, case):
         assert words in message
 
 
+def named(rows):
+    """The rows with a name each; the second is Wilhelmina, whom nothing may name."""
+    names = ["a", "Wilhelmina", *(f"b{i}" for i in range(2, len(rows)))]
+    return [f"{name},{row}" for name, row in zip(names, rows, strict=True)]
+
+
 BAD_ROWS = {
     "all scores equal": (
         [f"{name},Oslo,A,{score},{10 - score},7" for score, name in enumerate("abcdefgh")],
         ["all rows have the same score", "none is better than another"],
     ),
-    "all rows equal": (["a,Oslo,A,1,2,3"] * 8, ["all rows have the same score"]),
+    "all rows equal": (named(["Oslo,A,1,2,3"] * 8), ["all rows have the same score"]),
     "a score is missing": (
-        ["a,Oslo,A,1,2,3", "Wilhelmina,Xanadu-7,A,1,,3", *["b,Oslo,A,4,5,6"] * 6],
+        named(["Oslo,A,1,2,3", "Xanadu-7,A,1,,3", *["Oslo,A,4,5,6"] * 6]),
         ["'biology' misses its value in 1 of 8 rows", "first in row 2", 'nulls = "drop"'],
     ),
     "a score is not a number": (
-        ["a,Oslo,A,1,2,3", "Wilhelmina,Xanadu-7,A,1,987654321?,3", *["b,Oslo,A,4,5,6"] * 6],
+        named(["Oslo,A,1,2,3", "Xanadu-7,A,1,987654321?,3", *["Oslo,A,4,5,6"] * 6]),
         ["'biology' holds values of kind text", 'type = "number" if it should hold numbers'],
     ),
     "a score is NaN": (
-        ["a,Oslo,A,1,2,3", "b,Oslo,A,1,NaN,3", *["b,Oslo,A,4,5.5,6"] * 6],
+        named(["Oslo,A,1,2,3", "Oslo,A,1,NaN,3", *["Oslo,A,4,5.5,6"] * 6]),
         ["'biology'", "row 2 is NaN or infinite"],
     ),
     "a score is infinite": (
-        ["a,Oslo,A,1,2,3", *["b,Oslo,A,4,5.5,6"] * 6, "b,Oslo,A,1,-inf,3"],
+        named(["Oslo,A,1,2,3", *["Oslo,A,4,5.5,6"] * 6, "Oslo,A,1,-inf,3"]),
         ["'biology'", "row 8 is NaN or infinite"],
     ),
 }
@@ -284,9 +290,9 @@ def test_bad_tables(desk, case):
 @pytest.mark.parametrize("search", ["auto", "exact"])
 def test_a_ranking_that_cannot_be(desk, search):
     """Exit 3 with a proof where there is one: best rows at two corners, others between."""
-    rows = [f"a,Oslo,A,{x},{y},0" for x, y in ((0, 20), (1, 19), (20, 0), (19, 1))]
-    rows += [f"b,Oslo,B,{x},{18 - x},0" for x in range(19)]
-    table = desk.file(HEADER + "\n".join(rows) + "\n")
+    rows = [f"Oslo,A,{x},{y},0" for x, y in ((0, 20), (1, 19), (20, 0), (19, 1))]
+    rows += [f"Oslo,B,{x},{18 - x},0" for x in range(19)]
+    table = desk.file(HEADER + "\n".join(named(rows)) + "\n")
     changes = (
         ("top       = 6", "top = 4"),
         ("precision = 0.6", "precision = 1"),
@@ -299,21 +305,21 @@ def test_a_ranking_that_cannot_be(desk, search):
 
 def test_a_ranking_that_was_not_found(desk):
     """Exit 3 says that another search can tell."""
-    rows = [f"a,Oslo,A,{x},{y},0" for x, y in ((0, 20), (1, 19), (20, 0), (19, 1))]
-    rows += [f"b,Oslo,B,{x},{18 - x},0" for x in range(19)]
+    rows = [f"Oslo,A,{x},{y},0" for x, y in ((0, 20), (1, 19), (20, 0), (19, 1))]
+    rows += [f"Oslo,B,{x},{18 - x},0" for x in range(19)]
     changes = (
         ("top       = 6", "top = 4"),
         ("precision = 0.6", "precision = 1"),
         ("batch     = 3", 'search = "theta"'),
     )
-    table = desk.file(HEADER + "\n".join(rows) + "\n")
+    table = desk.file(HEADER + "\n".join(named(rows)) + "\n")
     message = desk.publish_fails(3, table, plan=plan(desk, *changes))
     assert 'no ranking was found with search = "theta", and one may exist' in message
 
 
 def test_ties_that_leave_nobody(desk):
     """Exit 3: more rows share the best score than are asked for, and none counts."""
-    rows = ["a,Oslo,A,9,9,9"] * 7 + ["b,Oslo,A,1,1,1"]
+    rows = named(["Oslo,A,9,9,9"] * 7 + ["Oslo,A,1,1,1"])
     table = desk.file(HEADER + "\n".join(rows) + "\n")
     changes = (("batch     = 3", 'ties = "none"'),)
     message = desk.publish_fails(3, table, plan=plan(desk, *changes))
@@ -323,7 +329,7 @@ def test_ties_that_leave_nobody(desk):
 
 def test_rows_without_a_score_are_dropped_where_the_plan_says_so(desk, applicants):
     """They are counted among those left out."""
-    table = desk.file(HEADER + APPLICANTS + "Wilhelmina,Xanadu-7,C,,1,1\n")
+    table = desk.file(HEADER + APPLICANTS + "Zoe,Xanadu-7,C,,1,1\n")
     dropping = desk.plan('nulls = "drop"\n' + PLAN, "dropping.toml")
     _, done = desk.publish(table, plan=dropping)
     assert (done.document["rows_in"], done.document["rows_out"]) == (11, 6)

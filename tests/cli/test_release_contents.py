@@ -82,7 +82,8 @@ def test_what_is_published_is_what_came_in(desk):
 
 def test_kept_columns(desk, plan_text):
     """A column to ``keep`` is published as it is."""
-    plan = desk.plan(plan_text.replace("sensitive =", 'keep = ["note"]\nsensitive ='))
+    kept = 'keep = ["note"]\nkeep_unique = ["note"]\nsensitive ='
+    plan = desk.plan(plan_text.replace("sensitive =", kept))
     folder, _ = desk.publish(planted_table(desk), plan=plan)
     rows = pl.read_csv(folder / "data.csv")
     assert dict(zip(rows["age"], rows["note"], strict=True)) == {

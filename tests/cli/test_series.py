@@ -118,7 +118,8 @@ def test_withdrawn_rows(series):
 def test_identical_rows(desk, plan_text):
     """Rows that are alike count one by one: another row like a published one is a new row."""
     twice = [row for row in FIRST for _ in range(2)]
-    series = Series(desk, plan_text + BY_ORDER)
+    alike = plan_text.replace('["name"]', '["name"]\nperson = "row"', 1)
+    series = Series(desk, alike + BY_ORDER)
     series.publish(twice)
     _, done = series.publish([*twice, FIRST[0]])
     assert done.document["held"] == 1

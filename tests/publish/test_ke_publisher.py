@@ -175,7 +175,8 @@ def test_a_method_that_cannot_be_is_refused(method: Method | None, word: str) ->
 @pytest.mark.parametrize("sensitive", [(), ("salary", "person")])
 def test_exactly_one_sensitive_column_is_protected(sensitive: tuple[str, ...]) -> None:
     """A plan with none or with two sensitive columns is refused."""
-    plan = Plan(Roles(sensitive=sensitive, keep=() if sensitive else ("person",)))
+    kept = () if sensitive else ("person",)
+    plan = Plan(Roles(sensitive=sensitive, keep=kept, keep_unique=kept))
     with pytest.raises(PlanError, match="exactly one"):
         KEAnonymity(2, 0).publish(open_frame(frame_of([1, 2]), plan))
 

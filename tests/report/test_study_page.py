@@ -140,6 +140,67 @@ def test_records_that_lack_something(case):
     drawings(html)
 
 
+LACKING: dict[str, dict[str, Any]] = {
+    "no success": {"success": None},
+    "no value": {"success": {"low": 0.0, "high": 1.0}},
+    "a null": {"success": {"value": None, "low": 0.0, "high": 1.0}},
+    "no lower end": {"success": {"value": 0.9, "high": 1.0}},
+    "no upper end": {"success": {"value": 0.9, "low": 0.8}},
+    "no number": {"success": {"value": "much", "low": 0.0, "high": 1.0}},
+    "no baseline": {"baseline": None},
+    "no targets": {"targets": None},
+    "nobody": {"targets": 0},
+    "not said whether counted": {"checked": None},
+}
+
+
+@pytest.mark.parametrize("case", LACKING)
+def test_a_figure_that_is_missing_is_not_zero(case):
+    """An attack whose record lacks a figure is shown as not measured, never as one that fails."""
+    whole = attack("skewness", 0.5001, 0.5)
+    made = slim(attacks=({**attack("prosecutor", 0.9), **LACKING[case]}, whole))
+    page = Page(render_study(made))
+    said = " ".join(" ".join(page.lines).replace("\xa0", " ").split())
+    assert "How often prosecutor succeeds was not measured: the record lacks figures." in said
+    assert "The attack does no better than guessing, as far as 1,000 targets" in said
+    assert "because the record lacks figures, and not in a chart: Prosecutor." in said
+    rows = {row.all("th")[0].text: row.text for row in page.all("tr") if row.all("th")}
+    assert rows["Prosecutor"].endswith("not measured: the record lacks figures")
+    alone = " ".join(Page(render_study(slim(attacks=made.attacks[:1]))).lines)
+    assert "better than guessing" not in alone
+    assert "was not measured" in alone
+
+
+def test_what_else_a_record_lacks_is_said():
+    """Counts, notices, assumptions, shares: none of them is taken for 0, or for nothing to say."""
+    broken = Distribution("sex", "keep", "text", ("f", "m"), None, (0.5, None), (0.5, 0.5))  # type: ignore[arg-type]
+    guarantee = {"kind": "k-anonymity", "statement": "5-anonymous"}
+    made = slim(
+        release={"rows": 1, "guarantee": guarantee},
+        publication={"rows_in": 9, "held": None, "notices": None},
+        evidence={"targets": 7},
+        utility=(measurement("prec", 0.5, better=None),),
+        distributions=(broken,),
+        attacks=(attack(worst={"known": {"age": 3}}, typical=None),),
+    )
+    said = " ".join(" ".join(Page(render_study(made)).lines).split())
+    for words in (
+        "rows left out for good not recorded",
+        "rows held back for a later release not recorded",
+        "The record does not say that this release may be published",
+        "The record does not say that it may be published.",
+        "may be published not recorded",
+        "It assumes that not recorded",
+        "Notices not recorded",
+        "rows held out not recorded",
+        "keep; not measured: the record lacks shares",
+        "with a probability that is not recorded",
+        "0.5 0 1 not recorded",
+    ):
+        assert words in said, words
+    assert "0 % moved" not in said
+
+
 def test_a_record_that_went_through_json():
     """Lists for tuples, texts for decimals: the page is the same but for the written plan."""
     made = slim(parameters={"method.beta": "0.7"})

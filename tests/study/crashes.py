@@ -30,6 +30,7 @@ PLAN = """
 [roles]
 quasi_identifiers = ["zip"]
 keep = ["parcel"]
+keep_unique = ["parcel"]
 
 [method]
 name = "small-groups"

@@ -265,6 +265,43 @@ def test_what_changed_is_studied_anew(desk):
     assert studied() == 4
 
 
+def test_what_was_damaged_is_studied_anew(desk):
+    """A record that was kept and can no longer be read is made again, not asked for for ever."""
+    marks = desk / "marks"
+    marks.mkdir()
+    shared = PointTerms(1, Terms(), Standard((Slow(folder=marks),)))
+    with pytest.raises(InputError):
+        compare(desk, shared=shared, axes=Axes(loss="none"))
+    kept = sorted((partial_folder(desk / "out") / "points").glob("[!.]*"))
+    documents = [json.loads(path.read_text()) for path in kept]
+    damaged = [path for path, found in zip(kept, documents, strict=True) if found["record"]][:3]
+    whole = json.loads(damaged[0].read_text())
+    for path, change in zip(
+        damaged,
+        ({"record": None}, {"record": {**whole["record"], "attacks": [{}]}}, {"record": {}}),
+        strict=True,
+    ):
+        path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    before = len(list(marks.iterdir()))
+    assert compare(desk, shared=shared).frontier
+    assert len(list(marks.iterdir())) == before + len(damaged)
+
+
+@pytest.mark.parametrize("error", [MemoryError(), OSError("Cannot allocate memory (os error 12)")])
+def test_memory_that_runs_out_is_a_finding_with_a_remedy(desk, monkeypatch, error):
+    """No fault of Voile: it is said what helps, exit 2 where nothing was done, and tried anew."""
+
+    def fail(*_arguments, **_named):
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr("voile.study.points.prepare_release", fail)
+        with pytest.raises(VoileError, match=r"6 failed.*memory ran out; give the process") as e:
+            compare(desk, axes=Axes())
+    assert e.value.exit_status == 2
+    assert [p.status for p in compare(desk).points[:2]] == ["done", "done"]
+
+
 def test_one_process_at_a_time(desk):
     """Two runs of one comparison do not work in one folder."""
     with (
@@ -346,6 +383,7 @@ def test_a_worker_that_is_killed(desk):
     """Where a worker is killed, as when memory runs out, it is said what helps."""
     (desk / "marks").mkdir()
     shared = PointTerms(1, Terms(), Standard((Kills(folder=desk / "marks"),)))
-    with pytest.raises(VoileError, match="fewer --jobs: what is done is kept"):
+    with pytest.raises(VoileError, match="fewer --jobs: what is done is kept") as e:
         compare(desk, shared=shared, jobs=2)
+    assert e.value.exit_status == 2
     assert not (desk / "out").exists()

@@ -260,7 +260,7 @@ class EngineContract(
         plan = Plan(
             Roles(sensitive=("salary",), keep=("zip",)), columns={"zip": ColumnPlan(type="text")}
         )
-        table = self.open(pl.DataFrame({"zip": [120, 340], "salary": [1, 2]}), plan)
+        table = self.open(pl.DataFrame({"zip": [120, 340] * 2, "salary": [1, 2, 3, 4]}), plan)
         assert table.kinds(["zip", "salary"]) == {"zip": "text", "salary": "number"}
 
     def test_a_record_key_that_is_not_there_is_named(self) -> None:

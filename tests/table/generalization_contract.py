@@ -280,7 +280,7 @@ class GeneralizationContract(Engine):
     def test_a_name_that_the_release_makes_is_refused(self, taken: str) -> None:
         """No column of the table is overwritten or published under a made name."""
         plan = Plan(Roles(quasi_identifiers=("age", "town"), sensitive=("salary",), keep=(taken,)))
-        frame = frame_of([(20, "Aix", 1.0)]).with_columns(pl.lit(1).alias(taken))
+        frame = frame_of([(20, "Aix", 1.0)] * 2).with_columns(pl.lit(1).alias(taken))
         table = self.open(frame, plan)
         counts = table.count_combinations(["age", "town"])
         with pytest.raises(TableError, match=f"column '{taken}'.*rename"):

@@ -203,11 +203,11 @@ class PerturbationContract(Engine):
     def test_a_name_that_noise_makes_is_refused(self, taken: str) -> None:
         """No column of the table is overwritten; there are no groups, so that name is free."""
         roles = Roles(quasi_identifiers=("age", "group"), sensitive=("salary",))
-        frame = frame_of([(20, "Aix", 1.0)]).with_columns(group=pl.lit("A"))
+        frame = frame_of([(20, "Aix", 1.0)] * 2).with_columns(group=pl.lit("A"))
         table = self.open(frame, Plan(roles))
         drawn = perturbation(table, Constant((0, 0)))
         released = self.rows_of(table.perturb([drawn], Randomness.seeded(0)))
-        assert released["group"].to_list() == ["A"]
+        assert released["group"].to_list() == ["A", "A"]
         kept = Roles(sensitive=("salary",), keep=(taken,))
         table = self.open(frame.with_columns(pl.lit(1).alias(taken)), Plan(kept))
         with pytest.raises(TableError, match=f"column '{taken}'.*rename"):

@@ -155,7 +155,8 @@ class RelocationContract(Engine):
             load=["b1", "a2", "a1"],
             driver=["Ann", "Bob", "Bob"],
         )
-        plan = Plan(Roles(keep=("load",)), trajectory=TrajectoryColumns())
+        roles = Roles(keep=("load",), keep_unique=("load",))
+        plan = Plan(roles, trajectory=TrajectoryColumns())
         shown, _ = self.moved(frame, plan=plan)
         assert shown.columns == ["trip", "time", "latitude", "longitude", "load"]
         assert shown["load"].to_list() == ["a1", "a2", "b1"]

@@ -133,7 +133,8 @@ class ShuffleContract(Engine):
                 "salary": rng.integers(0, 1000, 50_000),
             }
         )
-        table = self.open(frame, Plan(Roles(keep=("age", "weight"), sensitive=("salary",))))
+        roles = Roles(keep=("age", "weight"), keep_unique=("weight",), sensitive=("salary",))
+        table = self.open(frame, Plan(roles))
         decision = by_salary(table, 300, ["weight", "age"])
         published = self.rows_of(table.shuffle(decision, Randomness.seeded(0)))
         private = frame.with_columns(group=pl.col("salary") // 300 + 1)
@@ -202,7 +203,8 @@ class ShuffleContract(Engine):
     def test_every_published_column_may_be_permuted(self) -> None:
         """Groups may come of a column that is not published: then nothing but groups stays."""
         frame = frame_of([(i, f"{i}", float(i % 2)) for i in range(6)])
-        roles = Roles(identifiers=("salary",), keep=("age", "town"))
+        kept = ("age", "town")
+        roles = Roles(identifiers=("salary",), keep=kept, keep_unique=kept)
         table = self.open(frame.drop("name"), Plan(roles), record_key="salary")
         decision = by_salary(table, 1, ["age", "town"])
         published = self.rows_of(table.shuffle(decision, Randomness.seeded(0)))
@@ -223,7 +225,8 @@ class ShuffleContract(Engine):
     def test_values_of_all_kinds_are_permuted(self, values: pl.Series) -> None:
         """A column keeps its type, its values and its missing ones, in each group."""
         frame = pl.DataFrame({"value": values, "salary": [1, 1, 2, 1, 2, 2]})
-        plan = Plan(Roles(keep=("value",), sensitive=("salary",)), nulls="category")
+        roles = Roles(keep=("value",), keep_unique=("value",), sensitive=("salary",))
+        plan = Plan(roles, nulls="category")
         table = self.open(frame, plan)
         seen = set()
         for seed in range(20):
@@ -266,7 +269,8 @@ class ShuffleContract(Engine):
         frame = pl.DataFrame(
             {"salary": rng.integers(0, 2, 600), "moved": np.arange(600), **columns}
         )
-        table = self.open(frame, Plan(Roles(sensitive=("salary",), keep=("moved", *names))))
+        roles = Roles(sensitive=("salary",), keep=("moved", *names), keep_unique=("moved",))
+        table = self.open(frame, Plan(roles))
         decision = by_salary(table, 1, ["moved"])
         published = self.rows_of(table.shuffle(decision, Randomness.seeded(0))).drop("moved")
         assert published.rows() == sorted(published.rows())
@@ -305,7 +309,7 @@ class ShuffleContract(Engine):
 
     def test_the_name_of_the_groups_must_be_free(self) -> None:
         """A published column called ``group`` is not overwritten."""
-        frame = frame_of([(20, "Aix", 1.0)]).with_columns(group=pl.lit("A"))
+        frame = frame_of([(20, "Aix", 1.0)] * 2).with_columns(group=pl.lit("A"))
         table = self.open(frame, Plan(Roles(sensitive=("salary",), keep=("age", "group"))))
         with pytest.raises(TableError, match=r"column 'group'.*rename"):
             table.shuffle(by_salary(table, 1, ["age"]), Randomness.seeded(0))

@@ -476,7 +476,8 @@ def test_clamped_values_are_ranked_as_they_are_clamped() -> None:
 def test_a_table_that_was_read_as_a_whole_once_may_be_scanned_again() -> None:
     """A score that cannot be rounded, between two that can: each counts its own rows."""
     frame = pl.DataFrame({"a": [1.0, 2.0, 3.0], "b": [1e307, 0.0, 1e307], "c": [1, None, 3]})
-    table = scan_frame(frame, Plan(Roles(ranking=("a", "b"), keep=("c",)), nulls="drop"))
+    roles = Roles(ranking=("a", "b"), keep=("c",), keep_unique=("c",))
+    table = scan_frame(frame, Plan(roles, nulls="drop"))
     for column, tops in (("a", 1), ("b", 2), ("a", 1)):
         best = table.top_rows(Sum((column,), (1,)), 1, ties=True)
         assert (best.tops, best.table.rows, best.table.dropped) == (tops, tops, 1)

@@ -86,9 +86,10 @@ _COLUMNS: Mapping[str, Any] = {
 
 def plan_of(quasi_identifiers: tuple[str, ...], **roles: Any) -> Plan:
     """A plan for some columns of the table; ``id`` is kept."""
+    kept = {"keep": ["id"], "keep_unique": ["id"]}
     return parse_plan(
         {
-            "roles": {"quasi_identifiers": list(quasi_identifiers), "keep": ["id"], **roles},
+            "roles": {"quasi_identifiers": list(quasi_identifiers), **kept, **roles},
             "columns": {
                 name: described
                 for name, described in _COLUMNS.items()

@@ -22,6 +22,7 @@ from voile.cli.attack_shown import (
     show_outcome,
     show_side_by_side,
 )
+from voile.cli.several import TakesSeveral
 from voile.cli.show import as_json, print_json, progress
 from voile.errors import InputError
 from voile.randomness import Randomness
@@ -73,14 +74,17 @@ class _Call:
                 raise InputError(msg)
 
 
-@click.command(short_help="Run the adversaries on a release.")
+@click.command(
+    cls=TakesSeveral, several="--previous", short_help="Run the adversaries on a release."
+)
 @click.argument("release", metavar="NEW", type=click.Path(path_type=Path))
 @click.option(
     "--previous",
-    metavar="OLD",
+    metavar="OLD...",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="An earlier release of the same table; may be repeated. (k,e) only.",
+    help="Earlier releases of the same table: all names up to the next option; may be repeated. "
+    "(k,e) only.",
 )
 @click.option(
     "--against",
@@ -167,6 +171,9 @@ def attack(**options: Any) -> None:
     --attack runs the ones that it names, and no others.
 
     If NEW shows trips, --roads lets adversaries follow them on a map.
+
+    NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
+    NEW.
     """
     call = _Call(**options)
     with progress() as stage:

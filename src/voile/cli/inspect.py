@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Self
 
 import click
 
 from voile.cli.show import as_json, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
 from voile.schema.hierarchy.suggestion import Suggestion, suggest, toml_text
+from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan, read_plan
+from voile.schema.roles import EACH_ROW, Roles
 from voile.table.profile import Inspected, inspect_file
 from voile.table.protocol import ColumnProfile
 
@@ -39,7 +42,9 @@ def inspect_command(
 ) -> None:
     """Show the columns of the table INPUT, and how many of its rows can be told apart.
 
-    The output is private: it is computed from private rows without protection.
+    The output is private: it is computed from private rows without protection. Of the distinct
+    values of a column it says how many stand in one row only (once). With a plan, identifiers that
+    repeat and kept columns that single out rows are named.
 
     Suggested hierarchies follow from the public bounds in the plan, and from the kinds of the
     columns; a suggestion holds what the plan says of its column already, and replaces it.
@@ -58,6 +63,7 @@ def inspect_command(
         columns = columns or _telling(profiles)
         measured = exposure(table.group_sizes(columns)) if columns and table.rows else None
         suggestions = _suggestions(table, profiles, columns, bound) if suggesting else []
+        rows_as_persons = _rows_as_persons(table, bound) if bound else []
     for note in table.notes:
         say(f"voile: {note}")
     if as_json:
@@ -72,6 +78,8 @@ def inspect_command(
                 **asdict(measured),
             },
         }
+        if bound:
+            document["rows_as_persons"] = [asdict(found) for found in rows_as_persons]
         if suggesting:
             document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
         print_json(document)
@@ -80,8 +88,59 @@ def inspect_command(
         click.echo("\n".join(map(toml_text, suggestions)), nl=False)
         return
     _show(source, table, profiles)
+    for found in rows_as_persons:
+        click.echo(f"\n{found.told}")
     if measured:
         _show_exposure(measured, columns, assumed)
+
+
+@dataclass(frozen=True)
+class _Doubt:
+    """A column by which a row may not be another person, or can be pointed at."""
+
+    column: str
+    role: str
+    rows: int
+    """Rows that were counted."""
+    distinct: int
+    once: int
+    allowed: bool
+    """Whether the plan says that it may be so."""
+    told: str
+    """The same as a sentence."""
+
+    @classmethod
+    def of_identifier(cls, column: str, found: Occurrences, roles: Roles) -> Self:
+        """An identifier that repeats."""
+        allowed = roles.person == EACH_ROW
+        then = (
+            "the plan says that each row is another person all the same"
+            if allowed
+            else f'publishing it needs the rows of each person together, or person = "{EACH_ROW}"'
+        )
+        told = f"[roles] identifiers: {found.told_of_identifier(column)}; {then}"
+        return cls(column, "identifiers", found.rows, found.values, found.once, allowed, told)
+
+    @classmethod
+    def of_kept(cls, column: str, found: Occurrences, roles: Roles) -> Self:
+        """A column to keep that singles out rows."""
+        allowed = column in roles.keep_unique
+        then = (
+            "the plan says that it may"
+            if allowed
+            else f'publishing it needs keep_unique = ["{column}"]'
+        )
+        told = f"[roles] keep: {found.told_of_kept(column)}; {then}"
+        return cls(column, "keep", found.rows, found.values, found.once, allowed, told)
+
+
+def _rows_as_persons(table: Inspected, plan: Plan) -> list[_Doubt]:
+    """Where the rows contradict that each of them is another person."""
+    repeating, kept = table.identifiers_that_repeat(plan), table.kept_that_single_out(plan)
+    return [
+        *(_Doubt.of_identifier(name, found, plan.roles) for name, found in repeating.items()),
+        *(_Doubt.of_kept(name, found, plan.roles) for name, found in kept.items()),
+    ]
 
 
 def _names(text: str) -> list[str]:
@@ -108,8 +167,8 @@ def _suggestions(
 def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> None:
     click.echo(f"{source}: {table.rows:,} rows, {len(profiles)} columns (private)\n")
     print_table(
-        ["column", "type", "missing", "distinct"],
-        [(p.name, p.type, p.missing, p.distinct) for p in profiles],
+        ["column", "type", "missing", "distinct", "once"],
+        [(p.name, p.type, p.missing, p.distinct, p.once) for p in profiles],
     )
     hints = [p for p in profiles if p.placeholder]
     if hints:

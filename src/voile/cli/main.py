@@ -1,8 +1,8 @@
 """The ``voile`` command: its subcommands, and what becomes of errors.
 
 Data goes to files, messages to standard error, and ``--json`` makes the result machine-readable
-on standard output.  Exit status: 0 done; 2 the call, the plan or the input is wrong; 3
-infeasible; 4 refused; 1 a fault of Voile.
+on standard output.  Exit status: 0 done; 2 the call, the plan or the input is wrong, or needs more
+memory than there is; 3 infeasible; 4 refused; 1 a fault of Voile.
 
 Subcommands are imported when they are called, so that each starts as fast as it can.
 """
@@ -19,7 +19,7 @@ from typing import NoReturn
 
 import click
 
-from voile.errors import VoileError, place_of_fault
+from voile.errors import OutOfMemoryError, VoileError, place_of_fault, says_out_of_memory
 from voile.version import VERSION
 
 __all__ = ["command", "main"]
@@ -86,8 +86,12 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     except BaseException as error:  # panics of compiled libraries are no ``Exception``
         if os.environ.get("VOILE_TRACEBACK"):
             raise
-        click.echo(_fault(error), err=True)
-        status = _FAULT
+        if says_out_of_memory(error):
+            click.echo(f"voile: {OutOfMemoryError()}. Nothing was published", err=True)
+            status = OutOfMemoryError.exit_status
+        else:
+            click.echo(_fault(error), err=True)
+            status = _FAULT
     sys.exit(status)
 
 

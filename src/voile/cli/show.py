@@ -88,7 +88,7 @@ def telling_what_is_done(done: str) -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (OSError, UnicodeError, KeyboardInterrupt):
+    except (OSError, UnicodeError, KeyboardInterrupt, MemoryError):
         with suppress(OSError, ValueError):
             # What is still in the buffer would fail once more when the process ends.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -20,6 +20,7 @@ from voile.cli.show import (
 )
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
+from voile.study.rates import rates_of
 from voile.study.record import PRIVATE, Skipped, StudyRecord
 from voile.study.single import Study, make_study
 
@@ -154,12 +155,15 @@ def _names(skipped: Sequence[Skipped]) -> str:
 
 
 def _attack_row(attack: Mapping[str, Any], rehearsed: set[str]) -> list[object]:
+    rates = rates_of(attack)
+    if rates is None:
+        return [attack["attack"], "not measured", "", "", ""]
     return [
         attack["attack"],
-        _percent(attack["success"]["value"]),
-        _percent(attack["baseline"]),
-        "yes" if attack["checked"] else "believed",
-        f"{attack['targets']:,} people" + (" of a rehearsal" * (attack["attack"] in rehearsed)),
+        _percent(rates.success),
+        _percent(rates.baseline),
+        "yes" if rates.counted else "believed",
+        f"{rates.targets:,} people" + (" of a rehearsal" * (attack["attack"] in rehearsed)),
     ]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 
 from voile.schema.roles import Roles
 
@@ -15,12 +14,12 @@ _PRIVATE = ("identifiers",)
 def shown_roles(roles: Roles, columns: Sequence[str]) -> Mapping[str, tuple[str, ...]]:
     """Columns of a release by role: ``NAME``, or its interval, or both."""
     return {
-        field.name: tuple(
+        role: tuple(
             shown
-            for name in getattr(roles, field.name)
+            for name in names
             for shown in (name, f"{name}.low", f"{name}.high")
             if shown in columns
         )
-        for field in fields(roles)
-        if field.name not in _PRIVATE
+        for role, names in roles.by_role.items()
+        if role not in _PRIVATE
     }

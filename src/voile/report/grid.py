@@ -40,6 +40,7 @@ class Finding:
     title: str
     attack: bool
     lower_is_better: bool
+    """Measures of which the record does not say it are no findings."""
     values: Mapping[int, float]
     """By the place of the point in the comparison."""
     baselines: Mapping[int, float]
@@ -75,9 +76,11 @@ def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
     said: dict[str, tuple[str, bool]] = {}
     for place, record in _records(comparison):
         for attack in attacks_of(record):
-            attacks.setdefault(attack.name, {})[place] = attack.success, attack.baseline
+            if attack.rates is not None:
+                found = attack.rates.success, attack.rates.baseline
+                attacks.setdefault(attack.name, {})[place] = found
         for measure in measures_of(record):
-            if measure.value is not None:
+            if measure.value is not None and measure.lower_is_better is not None:
                 measures.setdefault(measure.name, {})[place] = measure.value
                 said.setdefault(measure.name, (measure.title, measure.lower_is_better))
     return (

@@ -1,4 +1,7 @@
-"""The documents of a record as values with names; numbers may be texts where JSON had decimals."""
+"""The documents of a record as values with names; numbers may be texts where JSON had decimals.
+
+What a record lacks is None, never 0 and never a default: a report says that it is not there.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from voile.report.words import as_number
+from voile.study.rates import Rates, rates_of
 from voile.study.record import StudyRecord
 
-__all__ = ["Attack", "Measure", "Person", "attacks_of", "measures_of", "pairs_of"]
+__all__ = [
+    "Attack",
+    "Measure",
+    "Person",
+    "attacks_of",
+    "may_be_published",
+    "measures_of",
+    "pairs_of",
+]
+
+_DIRECTIONS = {"lower": True, "higher": False}
 
 
 @dataclass(frozen=True)
@@ -17,7 +31,8 @@ class Person:
     """One target of an attack: what was known, and the probability given to the truth."""
 
     known: Mapping[str, Any]
-    probability: float
+    probability: float | None
+    """None where the record lacks it."""
 
 
 @dataclass(frozen=True)
@@ -26,13 +41,9 @@ class Attack:
 
     name: str
     goal: str
-    targets: int
-    counted: bool
-    success: float
-    low: float
-    high: float
+    rates: Rates | None
+    """None where the record lacks one of them: the attack was not measured."""
     probability: float | None
-    baseline: float
     worst: Person | None
     typical: Person | None
     assumptions: tuple[str, ...]
@@ -41,16 +52,6 @@ class Attack:
     """Adversaries who were left out though they may learn more."""
     rehearsed: bool
     """Whether it looked at a release made like this one of fewer rows."""
-
-    @property
-    def times(self) -> float | None:
-        """How many times as often as guessing it succeeds; None where guessing never does."""
-        return self.success / self.baseline if self.baseline > 0 else None
-
-    @property
-    def beats_guessing(self) -> bool:
-        """Whether guessing lies below the interval."""
-        return self.baseline < self.low
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,8 @@ class Measure:
     title: str
     value: float | None
     """None where it is no number."""
-    lower_is_better: bool
+    lower_is_better: bool | None
+    """None where the record does not say."""
     meaning: str
     untouched: float | None
     useless: float | None
@@ -73,10 +75,12 @@ class Measure:
     def lost(self) -> float | None:
         """The way from untouched (0) to useless (1).
 
-        None where an end of it is not known, or where useless is no worse than untouched: of a
-        value that cannot be predicted from the original either.
+        None where an end of it or its direction is not known, or where useless is no worse than
+        untouched: of a value that cannot be predicted from the original either.
         """
         if self.value is None or self.untouched is None or self.useless is None:
+            return None
+        if self.lower_is_better is None:
             return None
         scale = self.useless - self.untouched
         sensible = scale > 0 if self.lower_is_better else scale < 0
@@ -93,6 +97,12 @@ def measures_of(record: StudyRecord) -> tuple[Measure, ...]:
     """The measures of a study, in the order of the record."""
     rehearsed = set(record.evidence.get("rehearsed") or ())
     return tuple(_measure(document, rehearsed) for document in record.utility)
+
+
+def may_be_published(record: StudyRecord) -> bool | None:
+    """Whether the release may be published; None where the record does not say."""
+    said = record.release.get("publishable")
+    return said if isinstance(said, bool) else None
 
 
 def pairs_of(
@@ -119,18 +129,12 @@ def _splits(part: str) -> Iterable[tuple[str, str]]:
 
 
 def _attack(document: Mapping[str, Any], rehearsed: set[str]) -> Attack:
-    success = document["success"]
     probability = document.get("probability") or {}
     return Attack(
         name=str(document["attack"]),
         goal=str(document.get("goal", "")),
-        targets=int(_rate(document.get("targets"))),
-        counted=bool(document.get("checked")),
-        success=_rate(success["value"]),
-        low=_rate(success["low"]),
-        high=_rate(success["high"]),
+        rates=rates_of(document),
         probability=as_number(probability.get("value")),
-        baseline=_rate(document.get("baseline")),
         worst=_person(document.get("worst")),
         typical=_person(document.get("typical")),
         assumptions=_texts(document.get("assumptions")),
@@ -143,7 +147,7 @@ def _attack(document: Mapping[str, Any], rehearsed: set[str]) -> Attack:
 def _person(document: Mapping[str, Any] | None) -> Person | None:
     if not document:
         return None
-    return Person(document.get("known") or {}, _rate(document.get("probability")))
+    return Person(document.get("known") or {}, as_number(document.get("probability")))
 
 
 def _measure(document: Mapping[str, Any], rehearsed: set[str]) -> Measure:
@@ -152,7 +156,7 @@ def _measure(document: Mapping[str, Any], rehearsed: set[str]) -> Measure:
         name=str(document["measure"]),
         title=str(document.get("title") or document["measure"]),
         value=as_number(document.get("value")),
-        lower_is_better=document.get("better") != "higher",
+        lower_is_better=_DIRECTIONS.get(str(document.get("better"))),
         meaning=str(document.get("meaning", "")),
         untouched=as_number(document.get("untouched")),
         useless=as_number(document.get("useless")),
@@ -160,10 +164,6 @@ def _measure(document: Mapping[str, Any], rehearsed: set[str]) -> Measure:
         notes=_texts(document.get("notes")),
         rehearsed=any(f"{document['measure']}-".startswith(f"{name}-") for name in rehearsed),
     )
-
-
-def _rate(value: object) -> float:
-    return as_number(value) or 0.0
 
 
 def _texts(texts: Iterable[object] | None) -> tuple[str, ...]:

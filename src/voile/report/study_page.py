@@ -12,10 +12,17 @@ from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
 from voile.report.figures.rates import Rate, draw_rates
 from voile.report.figures.shares import Shares, draw_shares
-from voile.report.reading import Attack, Measure, attacks_of, measures_of, pairs_of
+from voile.report.reading import (
+    Attack,
+    Measure,
+    attacks_of,
+    may_be_published,
+    measures_of,
+    pairs_of,
+)
 from voile.report.summary import study_summary
 from voile.report.toml import toml_of
-from voile.report.words import as_number, spoken
+from voile.report.words import NOT_RECORDED, as_number, spoken
 from voile.study.record import Distribution, StudyRecord
 
 __all__ = ["promise_of", "repeat_of", "study_page"]
@@ -27,6 +34,7 @@ _EVIDENCE = {
     "held_out": "rows held out",
     "rehearsed": "measured on a release made like this one of fewer rows",
 }
+_PUBLISHABLE = {True: "yes", False: "no: it has a seed", None: NOT_RECORDED}
 _ROLES = {
     "quasi_identifiers": "quasi-identifiers",
     "keep": "kept as they are",
@@ -39,8 +47,9 @@ class _Moved:
 
     column: str
     role: str
-    moved: float
-    chart: Chart
+    moved: float | None
+    chart: Chart | None
+    """Both are None where the record lacks a share."""
 
 
 def study_page(record: StudyRecord) -> Mapping[str, Any]:
@@ -49,7 +58,7 @@ def study_page(record: StudyRecord) -> Mapping[str, Any]:
     guarantee = record.release.get("guarantee") or {}
     return {
         "name": record.name,
-        "publishable": record.release.get("publishable", True),
+        "publishable": may_be_published(record),
         "attacks_skipped": record.attacks_skipped,
         "utility_skipped": record.utility_skipped,
         "summary": study_summary(record),
@@ -58,18 +67,22 @@ def study_page(record: StudyRecord) -> Mapping[str, Any]:
         "settings": facts_of(_without(record.release.get("method", {}), "decision")),
         "decision": facts_of(record.release.get("method", {}).get("decision") or {}),
         "promise": promise_of(record),
-        "assumes": tuple(guarantee.get("assumes") or ()),
+        "assumes": _texts(guarantee.get("assumes")) if guarantee else (),
         "promised": facts_of(_without(guarantee, "statement", "assumes")),
-        "notices": tuple(record.publication.get("notices") or ()),
+        "notices": _texts(record.publication.get("notices")),
         "attacks": attacks,
         "attack_chart": attack_chart(attacks),
+        "unmeasured": tuple(spoken(a.name) for a in attacks if a.rates is None),
         "measures": measures,
         "loss_chart": loss_chart(measures),
         "unplaced": tuple(measure.title for measure in measures if measure.lost is None),
         "part_charts": tuple(_part_charts(record, measures)),
         "distributions": tuple(_distributions(record)),
         "evidence": facts_of(
-            {_EVIDENCE.get(name, name): value for name, value in record.evidence.items()}
+            {
+                **dict.fromkeys(_EVIDENCE.values(), NOT_RECORDED),
+                **{_EVIDENCE.get(name, name): value for name, value in record.evidence.items()},
+            }
         ),
         **repeat_of(record),
     }
@@ -96,10 +109,11 @@ def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
 
 
 def attack_chart(attacks: Sequence[Attack]) -> Chart | None:
-    """All attacks in one chart, those that succeed most often first; None without any."""
+    """All measured attacks in one chart, the most successful first; None without any."""
+    found = [(spoken(a.name), a.rates) for a in attacks if a.rates is not None]
     rates = [
-        Rate(spoken(a.name), a.targets, a.success, a.low, a.high, a.baseline, a.counted)
-        for a in sorted(attacks, key=lambda attack: -attack.success)
+        Rate(name, one.targets, one.success, one.low, one.high, one.baseline, one.counted)
+        for name, one in sorted(found, key=lambda pair: -pair[1].success)
     ]
     title = "Success of each attack, with its 95 % interval, beside guessing"
     return draw_rates("attacks", title, rates) if rates else None
@@ -119,6 +133,11 @@ def loss_chart(measures: Sequence[Measure]) -> Chart | None:
     return draw_losses("losses", title, losses) if losses else None
 
 
+def _texts(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """A list of sentences; where the record lacks it, that is said."""
+    return (NOT_RECORDED,) if texts is None else tuple(texts)
+
+
 def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
     release, publication = record.release, record.publication
     yield "rows published", as_number(release.get("rows"))
@@ -128,14 +147,17 @@ def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
         ("held", "rows held back for a later release"),
         ("carried", "rows carried over to the next pool"),
     ):
-        if (value := as_number(publication.get(key))) or key == "rows_in":
+        value = as_number(publication.get(key))
+        if value is None:
+            yield name, NOT_RECORDED
+        elif value or key == "rows_in":
             yield name, value
     if publication.get("objective") not in {None, ""}:
         objective = as_number(publication["objective"])
         yield "what the method minimised", objective or publication["objective"]
     if publication.get("summary"):
         yield "in short", publication["summary"]
-    yield "may be published", "yes" if release.get("publishable", True) else "no: it has a seed"
+    yield "may be published", _PUBLISHABLE[may_be_published(record)]
     yield "release", release.get("release_id")
 
 
@@ -173,20 +195,30 @@ def _columns(record: StudyRecord) -> list[str]:
 
 def _distributions(record: StudyRecord) -> Iterator[_Moved]:
     for index, distribution in enumerate(record.distributions):
-        shares = _shares(distribution)
-        if not shares.labels:
+        if not distribution.labels:
             continue
-        chart = draw_shares(f"distribution-{index}", distribution.column, shares)
-        yield _Moved(distribution.column, distribution.role, shares.moved, chart)
+        column, role, shares = distribution.column, distribution.role, _shares(distribution)
+        if shares is None:
+            yield _Moved(column, role, None, None)
+        else:
+            chart = draw_shares(f"distribution-{index}", column, shares)
+            yield _Moved(column, role, shares.moved, chart)
 
 
-def _shares(distribution: Distribution) -> Shares:
+def _shares(distribution: Distribution) -> Shares | None:
+    """The shares of a column; None where the record lacks one."""
+    before, after = (
+        [share for share in map(as_number, shares) if share is not None]
+        for shares in (distribution.before, distribution.after)
+    )
+    if not len(before) == len(after) == len(distribution.labels):
+        return None
     edges = distribution.edges and [as_number(edge) for edge in distribution.edges]
     finite = [edge for edge in edges or () if edge is not None]
     return Shares(
         labels=tuple(map(str, distribution.labels)),
         edges=tuple(finite) if edges and len(finite) == len(edges) > 1 else None,
-        before=tuple(as_number(share) or 0.0 for share in distribution.before),
-        after=tuple(as_number(share) or 0.0 for share in distribution.after),
+        before=tuple(before),
+        after=tuple(after),
         numeric=distribution.kind not in {"date", "datetime", "time"},
     )

@@ -7,7 +7,7 @@ from typing import Any
 
 from voile.report.figures.frontier import Placed
 from voile.report.grid import risk_title
-from voile.report.reading import Attack, Measure, attacks_of, measures_of
+from voile.report.reading import Attack, Measure, attacks_of, may_be_published, measures_of
 from voile.report.words import (
     NOTHING,
     as_number,
@@ -21,12 +21,19 @@ from voile.report.words import (
     times,
     value_text,
 )
+from voile.study.rates import Rates
 from voile.study.record import Comparison, StudyRecord
 
 __all__ = ["comparison_summary", "method_text", "study_summary"]
 
 
 _STATUS = {"wrong": "with a wrong plan or input"}
+_WARNINGS = {
+    True: "",
+    False: " It was made with a seed and must not be published.",
+    None: " The record does not say that it may be published.",
+}
+"""By whether a release may be published."""
 
 
 def study_summary(record: StudyRecord) -> tuple[str, ...]:
@@ -65,8 +72,7 @@ def _published(record: StudyRecord) -> str:
     rows = as_number(record.release.get("rows"))
     rows_in = as_number(record.publication.get("rows_in"))
     of = "" if rows_in is None else f" of {number(rows_in)}"
-    publishable = record.release.get("publishable", True)
-    warning = "" if publishable else " It was made with a seed and must not be published."
+    warning = _WARNINGS[may_be_published(record)]
     method = method_text(record.release.get("method", {}))
     return f"{number(rows)}{of} rows were published by {method}.{warning}"
 
@@ -75,36 +81,48 @@ def _attacked(attacks: tuple[Attack, ...]) -> Iterator[str]:
     if not attacks:
         yield "No attack was run on this release, so nothing is known of what it gives away."
         return
-    beating = [attack for attack in attacks if attack.beats_guessing]
+    measured = {attack.name: attack.rates for attack in attacks if attack.rates is not None}
+    if measured:
+        yield from _best_attacks(measured)
+    if missing := [_spoken(attack.name) for attack in attacks if attack.rates is None]:
+        yield (
+            f"How often {listed(missing, 4)} {'succeeds' if len(missing) == 1 else 'succeed'} was "
+            "not measured: the record lacks figures."
+        )
+
+
+def _best_attacks(attacks: Mapping[str, Rates]) -> Iterator[str]:
+    beating = {name: rates for name, rates in attacks.items() if rates.beats_guessing}
     if not beating:
         does = "The attack does no" if len(attacks) == 1 else f"None of {len(attacks)} attacks does"
-        yield f"{does} better than guessing, as far as {_targets(attacks)} can tell."
+        most = max(rates.targets for rates in attacks.values())
+        yield f"{does} better than guessing, as far as {counted(most, 'target')} can tell."
         return
-    best = max(beating, key=lambda attack: attack.success)
-    yield f"The attack that finds most, {_of(best)}."
-    ratio = max(beating, key=lambda attack: attack.times or float("inf"))
-    if ratio is not best:
-        yield f"The attack that gains most over guessing, {_of(ratio)}."
+    best = max(beating, key=lambda name: beating[name].success)
+    yield f"The attack that finds most, {_of(best, beating[best])}."
+    ratio = max(beating, key=lambda name: beating[name].times or float("inf"))
+    if ratio != best:
+        yield f"The attack that gains most over guessing, {_of(ratio, beating[ratio])}."
     if len(beating) < len(attacks):
-        names = [_named(spoken(a.name).lower()) for a in attacks if not a.beats_guessing]
+        names = [_spoken(name) for name in attacks if name not in beating]
         does = "does" if len(names) == 1 else "do"
         yield f"{_sentence(listed(names, 4))} {does} no better than guessing."
 
 
-def _of(attack: Attack) -> str:
-    often = one_in(attack.success)
-    verb = "succeeds" if attack.counted else "by its own reckoning succeeds"
-    ratio = times(attack.times)
+def _of(name: str, rates: Rates) -> str:
+    often = one_in(rates.success)
+    verb = "succeeds" if rates.counted else "by its own reckoning succeeds"
+    ratio = times(rates.times)
     told = "" if ratio == NOTHING else f", so it is {ratio} as good"
     return (
-        f"{_named(spoken(attack.name).lower())}, {verb} for {percent(attack.success)} of "
-        f"{counted(attack.targets, 'person', 'people')}{f' ({often})' if often else ''}; guessing "
-        f"does for {percent(attack.baseline)}{told}"
+        f"{_spoken(name)}, {verb} for {percent(rates.success)} of "
+        f"{counted(rates.targets, 'person', 'people')}{f' ({often})' if often else ''}; guessing "
+        f"does for {percent(rates.baseline)}{told}"
     )
 
 
-def _targets(attacks: tuple[Attack, ...]) -> str:
-    return counted(max(attack.targets for attack in attacks), "target")
+def _spoken(name: str) -> str:
+    return _named(spoken(name).lower())
 
 
 def _useful(measures: tuple[Measure, ...]) -> Iterator[str]:

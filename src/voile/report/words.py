@@ -11,11 +11,13 @@ import math
 import re
 import unicodedata
 from collections.abc import Sequence
-from decimal import Decimal, InvalidOperation
 from typing import Any
+
+from voile.study.rates import as_number
 
 __all__ = [
     "NOTHING",
+    "NOT_RECORDED",
     "Share",
     "as_number",
     "clipped",
@@ -34,6 +36,8 @@ __all__ = [
 
 NOTHING = "\N{EN DASH}"
 """Stands where there is no value."""
+NOT_RECORDED = "not recorded"
+"""Stands where a record lacks a value, which is neither 0 nor a default."""
 _SPACE = "\N{NO-BREAK SPACE}"
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -45,20 +49,6 @@ _DIRECTION = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 class Share(float):
     """A share of 1, which tables show in percent."""
-
-
-def as_number(value: object) -> float | None:
-    """The value as a finite number; None where it is none.
-
-    A record that went through JSON holds texts where decimals were, so "0.1" is a number.
-    """
-    if isinstance(value, bool) or not isinstance(value, int | float | Decimal | str):
-        return None
-    try:
-        found = float(Decimal(value) if isinstance(value, str) else value)
-    except (InvalidOperation, OverflowError, ValueError):
-        return None
-    return found if math.isfinite(found) else None
 
 
 def number(value: float | None, digits: int = 4) -> str:

@@ -4,8 +4,10 @@
     missing = ["?"]                 # texts that stand for a missing value
 
     [roles]
+    identifiers = ["name"]
     quasi_identifiers = ["age", "sex"]
     sensitive = ["salary"]
+    person = "row"                  # each row is another person; see ``schema.persons``
 
     [columns.age]
     bounds = [17, 90]
@@ -29,7 +31,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -132,15 +134,13 @@ class Plan:
     """None: what releases spend is not accounted."""
     trajectory: TrajectoryColumns | None = None
     """None: the rows are not reports of trips."""
+    source: str = field(default="", compare=False)
+    """Where it stands, for messages; empty for a plan made in Python."""
 
     def __post_init__(self) -> None:
         if self.trajectory is None:
             return
-        taken = {
-            name: field.name
-            for field in fields(self.roles)
-            for name in getattr(self.roles, field.name)
-        }
+        taken = {name: role for role, names in self.roles.by_role.items() for name in names}
         for what, name in self.trajectory.named.items():
             if name in taken:
                 msg = (
@@ -159,24 +159,31 @@ class Plan:
         """Columns whose values are texts, whatever they look like."""
         return tuple(name for name, column in self.columns.items() if column.type == "text")
 
+    def error(self, message: str) -> PlanError:
+        """What is wrong with the plan, beginning with the file that it stands in."""
+        return PlanError(f"{self.source}: {message}" if self.source else message)
+
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
         known = list(columns)
-        self.roles.bind(known)
+        try:
+            self.roles.bind(known)
+        except PlanError as error:
+            raise self.error(str(error)) from None
         for what, name in (self.trajectory.named if self.trajectory else {}).items():
             if name not in known:
                 msg = (
                     f"[roles] {what} is the column {name!r}, which the table does not have"
                     f"{nearest(name, known)}"
                 )
-                raise PlanError(msg)
+                raise self.error(msg)
         for name in self.columns:
             if name not in known:
                 msg = (
                     f"[columns.{name}] describes a column that the table does not have"
                     f"{nearest(name, known)}"
                 )
-                raise PlanError(msg)
+                raise self.error(msg)
 
     def nulls_of(self, column: str) -> Nulls:
         """What becomes of the missing values of a column."""
@@ -198,7 +205,7 @@ def read_plan(path: str | Path) -> Plan:
         msg = f"{path}: the plan is not valid TOML: {error}"
         raise PlanError(msg) from None
     try:
-        return parse_plan(document, path.parent)
+        return replace(parse_plan(document, path.parent), source=str(path))
     except PlanError as error:
         msg = f"{path}: {error}"
         raise PlanError(msg) from None

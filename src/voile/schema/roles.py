@@ -2,23 +2,32 @@
 
 Only columns with a published role reach a release: quasi-identifiers, sensitive attributes, what
 rows are ranked by, and what to ``keep``.  Identifiers never do, nor does any column without a role.
+
+Beside the roles stands what the custodian vouches for where rows look as if promises about rows
+were none about persons; see ``schema.persons``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from voile.errors import PlanError, nearest
 
-__all__ = ["Roles"]
+__all__ = ["EACH_ROW", "Roles"]
+
+EACH_ROW = "row"
+"""What ``person`` says where each row is another person."""
+
+_OF_COLUMNS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep")
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Names of columns by role; a column has at most one role.
+    """Names of columns by role, of which a column has at most one, and who a row is.
 
-    Raises ``PlanError`` where a name is not text, or a column stands in two roles.
+    Raises ``PlanError`` where a name is not text, a column stands in two roles, ``keep_unique``
+    names a column that is not kept, or ``person`` says anything but "row".
     """
 
     identifiers: tuple[str, ...] = ()
@@ -31,26 +40,44 @@ class Roles:
     """What rows are ranked by; published as ranges."""
     keep: tuple[str, ...] = ()
     """Published as it is; known to be harmless."""
+    keep_unique: tuple[str, ...] = ()
+    """Those of ``keep`` that may single out rows."""
+    person: str | None = None
+    """Who is protected: "row", each row is another person; None: the rows must look like it."""
 
     def __post_init__(self) -> None:
+        for field in (*_OF_COLUMNS, "keep_unique"):
+            object.__setattr__(self, field, _names(field, getattr(self, field)))
         taken: dict[str, str] = {}
-        for field in fields(self):
-            names = getattr(self, field.name)
-            if isinstance(names, str) or not isinstance(names, Iterable):
-                msg = f'[roles] {field.name} must be a list of column names, for example ["age"]'
-                raise PlanError(msg)
+        for role, names in self.by_role.items():
             for name in names:
-                if not isinstance(name, str) or not name:
-                    msg = f"[roles] {field.name} must hold names of columns as text"
-                    raise PlanError(msg)
                 if name in taken:
                     msg = (
-                        f"[roles] column {name!r} is named in {taken[name]} and in {field.name}; "
+                        f"[roles] column {name!r} is named in {taken[name]} and in {role}; "
                         "give it one role"
                     )
                     raise PlanError(msg)
-                taken[name] = field.name
-            object.__setattr__(self, field.name, tuple(names))
+                taken[name] = role
+        for name in self.keep_unique:
+            if name not in self.keep:
+                msg = (
+                    f"[roles] keep_unique names the column {name!r}, which keep does not"
+                    f"{nearest(name, self.keep)}; it says which of the columns under keep may "
+                    "single out rows"
+                )
+                raise PlanError(msg)
+        if self.person is not None and self.person != EACH_ROW:
+            msg = (
+                f'[roles] person must be "{EACH_ROW}", which says that each row is another person; '
+                "a column that tells persons apart cannot be named yet: bring the rows of each "
+                "person together first"
+            )
+            raise PlanError(msg)
+
+    @property
+    def by_role(self) -> Mapping[str, tuple[str, ...]]:
+        """The columns of each role."""
+        return {role: getattr(self, role) for role in _OF_COLUMNS}
 
     @property
     def published(self) -> tuple[str, ...]:
@@ -60,11 +87,22 @@ class Roles:
     def bind(self, columns: Iterable[str]) -> None:
         """Check the names against a table's columns; raises ``PlanError`` for a missing one."""
         known = list(columns)
-        for field in fields(self):
-            for name in getattr(self, field.name):
+        for role, names in self.by_role.items():
+            for name in names:
                 if name not in known:
                     msg = (
-                        f"[roles] {field.name} names the column {name!r}, which the table does "
+                        f"[roles] {role} names the column {name!r}, which the table does "
                         f"not have{nearest(name, known)}"
                     )
                     raise PlanError(msg)
+
+
+def _names(field: str, names: object) -> tuple[str, ...]:
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        msg = f'[roles] {field} must be a list of column names, for example ["age"]'
+        raise PlanError(msg)
+    listed = tuple(names)
+    if not all(isinstance(name, str) and name for name in listed):
+        msg = f"[roles] {field} must hold names of columns as text"
+        raise PlanError(msg)
+    return listed

@@ -41,7 +41,10 @@ def record_document(record: StudyRecord) -> dict[str, Any]:
 
 
 def record_of_document(document: Document) -> StudyRecord:
-    """The record that was written as this document; raises ``ValueError`` where it is none."""
+    """The record that was written as this document; raises ``ValueError`` where it is none.
+
+    Figures that an attack or a measure lacks are missing in the record, too (``rates``).
+    """
     if document.get("format") != RECORD_FORMAT:
         msg = f"this is no record of the format {RECORD_FORMAT}"
         raise ValueError(msg)
@@ -53,6 +56,11 @@ def record_of_document(document: Document) -> StudyRecord:
         "utility_skipped": tuple(Skipped(**one) for one in values["utility_skipped"]),
         "distributions": tuple(map(_distribution, values["distributions"])),
     }
+    if any("attack" not in one for one in values["attacks"]) or any(
+        "measure" not in one for one in values["utility"]
+    ):
+        msg = "an attack or a measure of this record has no name"
+        raise ValueError(msg)
     return StudyRecord(**values)
 
 
@@ -63,8 +71,14 @@ def point_document(point: Point, record: str | None) -> dict[str, Any]:
 
 
 def point_of_document(document: Document, record: StudyRecord | None) -> Point:
-    """The point that was written as this document, with its record."""
+    """The point that was written as this document, with its record.
+
+    Raises ``ValueError`` for a finished study without a record.
+    """
     values = {field.name: document[field.name] for field in fields(Point)}
+    if values["status"] == "done" and record is None:
+        msg = "the record of a finished study is missing"
+        raise ValueError(msg)
     return Point(**(values | {"record": record}))
 
 
@@ -125,11 +139,6 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ValueError
     return document
-
-
-def _read_point(document: Document, folder: Path) -> Point:
-    file = document["record"]
-    return point_of_document(document, read_record(folder / file) if file else None)
 
 
 def _distribution(document: Document) -> Distribution:

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import inf
-from typing import Any
 
 from voile.errors import InputError, nearest
+from voile.study.rates import Rates, as_number, rates_of
 from voile.study.record import StudyRecord
 
 __all__ = ["GAIN", "WORST", "frontier", "known_risks", "loss_of", "most_common_loss", "risk_of"]
@@ -45,28 +45,29 @@ def frontier(places: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
 def risk_of(record: StudyRecord, risk: str) -> float | None:
     """A measure of risk of a study, from 0 to 1; None where it was not attacked so.
 
+    None, too, where the record lacks a figure of an attack that counts: the largest of the others
+    would call the study safer than anybody knows it to be.
+
     "worst": the largest success rate of all attacks.  "gain": of all attacks, the largest share of
     what guessing leaves open that the attack finds, (success - baseline) / (1 - baseline), which
     puts attacks on truths that are easy to guess and those on others on one scale; at least 0.
     Otherwise the success rate of the attack of that name.
     """
+    found = [
+        rates_of(attack) for attack in record.attacks if risk in (GAIN, WORST, attack["attack"])
+    ]
+    rates = [one for one in found if one is not None]
+    if len(rates) < len(found):
+        return None
     if risk == GAIN:
-        found = [_gain(attack) for attack in record.attacks if attack["baseline"] < 1]
-    else:
-        found = [
-            float(attack["success"]["value"])
-            for attack in record.attacks
-            if risk in (WORST, attack["attack"])
-        ]
-    return max(found, default=None)
+        return max((_gain(one) for one in rates if one.baseline < 1), default=None)
+    return max((one.success for one in rates), default=None)
 
 
 def loss_of(record: StudyRecord, loss: str) -> float | None:
     """The value of a measure of utility in a study; None where it has none."""
-    for measured in record.utility:
-        if measured["measure"] == loss and measured["value"] is not None:
-            return float(measured["value"])
-    return None
+    values = (as_number(one.get("value")) for one in record.utility if one["measure"] == loss)
+    return next((value for value in values if value is not None), None)
 
 
 def most_common_loss(records: Sequence[StudyRecord], asked: str | None = None) -> tuple[str, str]:
@@ -80,9 +81,11 @@ def most_common_loss(records: Sequence[StudyRecord], asked: str | None = None) -
     counts: dict[str, int] = {}
     for record in records:
         for measured in record.utility:
-            name = measured["measure"]
-            better.setdefault(name, measured["better"])
-            counts[name] = counts.get(name, 0) + (measured["value"] is not None)
+            name, direction = measured["measure"], measured.get("better")
+            if direction not in {"lower", "higher"}:  # nobody can tell which of two is better
+                continue
+            better.setdefault(name, direction)
+            counts[name] = counts.get(name, 0) + (as_number(measured.get("value")) is not None)
     if asked is not None and asked not in better:
         known = ", ".join(better) or "none"
         msg = f"no study has the measure {asked!r}{nearest(asked, better)} (known: {known})"
@@ -98,6 +101,5 @@ def known_risks(attacks: Iterable[str]) -> tuple[str, ...]:
     return (GAIN, WORST, *attacks)
 
 
-def _gain(attack: Mapping[str, Any]) -> float:
-    success, baseline = float(attack["success"]["value"]), float(attack["baseline"])
-    return max(0.0, (success - baseline) / (1 - baseline))
+def _gain(rates: Rates) -> float:
+    return max(0.0, (rates.success - rates.baseline) / (1 - rates.baseline))

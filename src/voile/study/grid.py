@@ -26,7 +26,7 @@ from voile.durable import write_text
 from voile.errors import (
     InfeasibleError,
     InputError,
-    PlanError,
+    OutOfMemoryError,
     RefusedError,
     VoileError,
     nearest,
@@ -197,11 +197,7 @@ def _refuse_what_cannot_be(
         raise InputError(msg)
     columns = names_of_columns(source)
     for stated in grid.plans:
-        try:
-            stated.plan.bind(columns)
-        except PlanError as error:
-            msg = f"{stated.source}: {error}"
-            raise PlanError(msg) from None
+        stated.plan.bind(columns)
 
 
 @contextmanager
@@ -255,7 +251,8 @@ def _nothing_done(points: Sequence[Point]) -> VoileError:
         counts = Counter(point.status for point in points)
         told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
         message = f"no study of the grid could be made ({told}); {first.name}: {message}"
-    return _ERRORS[first.status](message)
+    lacked_memory = first.message == str(OutOfMemoryError())
+    return (OutOfMemoryError if lacked_memory else _ERRORS[first.status])(message)
 
 
 def _comparison(grid: Grid, points: Sequence[Point], axes: Axes) -> Comparison:

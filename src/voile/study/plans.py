@@ -41,8 +41,11 @@ class StatedPlan:
     plan: Plan
     document: Mapping[str, Any]
     """Tables and keys; what JSON can hold."""
-    source: str
-    """Where it stands, for messages."""
+
+    @property
+    def source(self) -> str:
+        """Where it stands, for messages."""
+        return self.plan.source
 
     def with_parameters(self, name: str, parameters: Mapping[str, Any]) -> StatedPlan:
         """The same plan with other parameters of its method, under another name."""
@@ -72,17 +75,17 @@ def state_plan(plan: Plan | str | Path) -> StatedPlan:
     Parameters of the method are not validated: a grid has lists in their place.
     """
     if isinstance(plan, Plan):
-        read, stated = plan, _document(plan)
         name = plan.method.name if plan.method else ""
-        source = f"the plan of method {name!r}"
+        read = plan if plan.source else replace(plan, source=f"the plan of method {name!r}")
+        stated = _document(plan)
     else:
         path = Path(plan)
-        read, name, source = read_plan(path), path.stem, str(plan)
+        read, name = read_plan(path), path.stem
         stated = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     if read.method is None:
         msg = "the plan has no [method] table; say how to publish"
         raise PlanError(msg if isinstance(plan, Plan) else f"{plan}: {msg}")
-    return StatedPlan(name, read, json_value(stated), source)
+    return StatedPlan(name, read, json_value(stated))
 
 
 def single_release(plan: Plan) -> Plan:
@@ -128,12 +131,12 @@ def json_value(value: Any) -> Any:
 def _document(plan: Plan) -> dict[str, Any]:
     """A plan in the words of a TOML file, without what says nothing."""
     columns = {name: _column(column) for name, column in plan.columns.items()}
-    roles = {field.name: list(getattr(plan.roles, field.name)) for field in fields(plan.roles)}
+    roles = {field.name: getattr(plan.roles, field.name) for field in fields(plan.roles)}
     stated = {
         "nulls": plan.nulls,
         "missing": list(plan.missing),
         "roles": {
-            **{role: names for role, names in roles.items() if names},
+            **json_value({key: said for key, said in roles.items() if said}),
             **json_value(plan.trajectory.document() if plan.trajectory else {}),
         },
         "columns": {name: column for name, column in columns.items() if column},

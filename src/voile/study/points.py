@@ -10,7 +10,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
-from voile.errors import InfeasibleError, InputError, RefusedError, VoileError, place_of_fault
+from voile.errors import (
+    InfeasibleError,
+    InputError,
+    OutOfMemoryError,
+    RefusedError,
+    VoileError,
+    place_of_fault,
+    says_out_of_memory,
+)
 from voile.randomness import Randomness
 from voile.study.evidence import Terms, gather
 from voile.study.instruments import Instruments
@@ -30,6 +38,7 @@ NOT_CHARGED = (
 )
 
 _STATUSES: tuple[tuple[type[VoileError], str], ...] = (
+    (OutOfMemoryError, "failed"),  # not for good: with more memory it may be done
     (InfeasibleError, "infeasible"),
     (RefusedError, "refused"),
     (InputError, "wrong"),
@@ -61,6 +70,8 @@ def study_point(original: Original, point: GridPoint, shared: PointTerms) -> Poi
     except (KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # panics of compiled libraries are no ``Exception``
+        if says_out_of_memory(error):
+            return Point(name, point.parameters, "failed", str(OutOfMemoryError()))
         return Point(name, point.parameters, "failed", f"a fault of Voile: {place_of_fault(error)}")
     return Point(name, point.parameters, "done", record=record)
 

@@ -94,17 +94,20 @@ def rehearse(rows: Rows, plan: Plan, randomness: Randomness) -> Staged:
 
     Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
     """
-    staged, frame, link = single_release(plan), rows.kept, None
+    frame, link, kept = rows.kept, None, plan.roles.keep
     if can_link(plan):
         link = _free_name("row", frame.columns)
         frame = frame.with_row_index(link)
-        staged = _keeping(staged, (*staged.roles.keep, link))
+        kept = (*kept, link)
+    staged = _keeping(single_release(plan), kept)
     made = prepare_release(frame, staged, randomness=randomness)
     return Staged(made.publication.release, staged, frame, rows.held_out, link)
 
 
 def _keeping(plan: Plan, keep: Iterable[str]) -> Plan:
-    return replace(plan, roles=replace(plan.roles, keep=tuple(keep)))
+    """The plan with these columns kept: the release itself has answered for singling out rows."""
+    names = tuple(keep)
+    return replace(plan, roles=replace(plan.roles, keep=names, keep_unique=names))
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

@@ -81,12 +81,10 @@ class PointStore:
 
     def kept(self, digest: str, wanted: GridPoint) -> Point | None:
         """The point of that digest under the name it has in this grid, or None."""
-        try:
-            document = json.loads(self._file(digest).read_text(encoding="utf-8"))
-            record = document["record"] and record_of_document(document["record"])
-            point = point_of_document(document, record)
-        except (OSError, ValueError, KeyError, TypeError):
+        point = self._read(digest)
+        if point is None:
             return None
+        record = point.record
         name, parameters = wanted.stated.name, dict(wanted.parameters)
         if record:
             plan = wanted.stated.document
@@ -95,11 +93,17 @@ class PointStore:
 
     def has(self, digest: str) -> bool:
         """Whether a point need not be studied again."""
+        point = self._read(digest)
+        return point is not None and point.status in _KEPT
+
+    def _read(self, digest: str) -> Point | None:
+        """The point as it was kept; None where there is none, or none that can be read."""
         try:
             document = json.loads(self._file(digest).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            return False
-        return document.get("status") in _KEPT
+            record = document["record"] and record_of_document(document["record"])
+            return point_of_document(document, record)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return None
 
     def _file(self, digest: str) -> Path:
         return self._folder / f"{digest}.json"

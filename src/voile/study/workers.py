@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from multiprocessing import active_children, connection, get_context, parent_process
 from typing import TYPE_CHECKING, Any
 
-from voile.errors import VoileError
+from voile.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
     from voile.study.grid import Work
@@ -42,8 +42,8 @@ def in_processes(
 ) -> None:
     """Study points in ``jobs`` processes, each under its digest; ``done`` is called after each.
 
-    Raises ``VoileError`` where a worker is killed, and what a worker raises.  Whatever ends this
-    ends the workers.
+    Raises ``OutOfMemoryError`` where a worker is killed, and what a worker raises.  Whatever ends
+    this ends the workers.
     """
     with _pool(work, jobs) as pool:
         futures: list[Future[None]] = [pool.submit(_study, *point) for point in points]
@@ -56,7 +56,7 @@ def in_processes(
                 "a process of the grid was ended from outside, most often because memory ran out; "
                 "run the same command with fewer --jobs: what is done is kept"
             )
-            raise VoileError(msg) from None
+            raise OutOfMemoryError(msg) from None
 
 
 @contextmanager

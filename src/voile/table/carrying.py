@@ -14,7 +14,7 @@ from io import BytesIO
 import polars as pl
 import pyarrow as pa
 
-from voile.errors import TableError
+from voile.errors import TableError, refuse_out_of_memory
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.binding import ColumnSource
 from voile.table.numeric import broad_kind
@@ -59,7 +59,8 @@ class WithCarriedRows:
 def _read(carried: bytes) -> pl.DataFrame:
     try:
         return pl.read_ipc_stream(BytesIO(carried))
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError):
+    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as fault:
+        refuse_out_of_memory(fault)
         msg = "the rows carried over from earlier releases cannot be read; restore them"
         raise TableError(msg) from None
 

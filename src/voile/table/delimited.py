@@ -30,7 +30,7 @@ import polars as pl
 import pyarrow as pa
 from pyarrow import csv
 
-from voile.errors import TableError
+from voile.errors import TableError, refuse_out_of_memory
 from voile.table.dialect import Dialect, Layout, detect_dialect, misplaced_quote
 from voile.table.encoding import BLOCK, Utf8Text, open_text
 from voile.table.value_types import infer_decimal_comma, infer_type, with_missing
@@ -154,7 +154,8 @@ def _parse(text: Utf8Text, layout: Layout, wanted: Sequence[str]) -> pa.Table:
     ragged = _RaggedRow()
     try:
         return _parse_arrow(text, layout, wanted, ragged, use_threads=True)
-    except pa.ArrowException:
+    except pa.ArrowException as fault:
+        refuse_out_of_memory(fault)
         if not ragged.expected:
             raise TableError(
                 f"{text.name}: a row is longer than {BLOCK >> 20} MiB, or the file changed while "

@@ -24,7 +24,7 @@ from typing import BinaryIO
 import pyarrow as pa
 from charset_normalizer import from_bytes
 
-from voile.errors import TableError
+from voile.errors import TableError, refuse_out_of_memory
 
 __all__ = ["BLOCK", "Utf8Text", "open_text"]
 
@@ -108,7 +108,8 @@ def _decompressed(path: Path, compression: str) -> bytes:
     try:
         with pa.OSFile(str(path)) as file, pa.CompressedInputStream(file, compression) as stream:
             return bytes(stream.read())
-    except (OSError, pa.ArrowException):
+    except (OSError, pa.ArrowException) as fault:
+        refuse_out_of_memory(fault)
         raise TableError(
             f"{path}: the {compression} compressed file is truncated or corrupt; "
             "make it again from its source"

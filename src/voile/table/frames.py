@@ -36,6 +36,8 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]
             "pandas or Arrow"
         )
         raise TableError(msg) from None
+    except MemoryError:
+        raise
     except Exception as error:  # conversion errors of the frame's own library quote its values
         msg = (
             f"the data frame cannot be converted ({type(error).__name__}); a column with values "

@@ -1,4 +1,8 @@
-"""Opening tables: the one place that chooses an engine for a file or a data frame."""
+"""Opening tables: the one place that chooses an engine for a file or a data frame.
+
+Whatever the engine and the method, no table comes in whose rows contradict that each of them is
+another person, unless its plan says so; see ``schema.persons``.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +14,18 @@ import polars as pl
 import pyarrow as pa
 
 from voile.errors import TableError
+from voile.schema.persons import (
+    columns_to_keep,
+    identifying_columns,
+    refuse_repeating,
+    refuse_singling_out,
+)
 from voile.schema.plan import Plan
 from voile.table.best_rows import BATCH_ROWS
 from voile.table.binding import BoundColumns, ColumnSource, bind
 from voile.table.carrying import WithCarriedRows
 from voile.table.frames import from_native
+from voile.table.occurrences import count_in_source, count_repeats, occurrences_of
 from voile.table.polars_published import PolarsPublished
 from voile.table.polars_table import PolarsTable
 from voile.table.protocol import Format, PrivateTable, PublishedTable
@@ -33,7 +44,7 @@ def open_table(
     read.  ``carried`` are rows that an earlier release left out (``PrivateTable.left_out``); they
     follow those of the file.  Raises ``TableError`` where the file or the carried rows cannot be
     read or the rows break the plan, ``PlanError`` where the plan names columns that the table does
-    not have.
+    not have, or takes a person for a row.
     """
     source = _source_of(Path(path), plan, record_key)
     bound = _bound(source, plan, record_key, carried)
@@ -48,8 +59,9 @@ def scan_table(path: str | Path, plan: Plan) -> PrivateTable:
     """
     source = _source_of(Path(path), plan)
     if can_be_scanned(source, plan):
+        _require_persons_in_scan(source, plan)
         return ScannedTable(source, plan, source_format=source.format, notes=source.notes)
-    bound = bind(source, plan)
+    bound = _bound(source, plan)
     return PolarsTable(bound, plan, source_format=source.format, notes=source.notes)
 
 
@@ -70,30 +82,47 @@ def scan_frame(frame: Any, plan: Plan) -> PrivateTable:
     rows, to_native = from_native(frame)
     columns = _FrameColumns(rows)
     if can_be_scanned(columns, plan):
+        _require_persons_in_scan(columns, plan)
         return ScannedTable(columns, plan, to_native=to_native)
-    return PolarsTable(bind(columns, plan), plan, to_native=to_native)
+    return PolarsTable(_bound(columns, plan), plan, to_native=to_native)
 
 
 def _bound(
-    source: ColumnSource, plan: Plan, record_key: str | None, carried: bytes | None
+    source: _Columns, plan: Plan, record_key: str | None = None, carried: bytes | None = None
 ) -> BoundColumns:
-    if carried is not None:
-        source = WithCarriedRows(source, carried, plan)
-    return bind(source, plan, [record_key] if record_key else [])
+    _require_rows_of_persons(source, plan, record_key)
+    rows: ColumnSource = source if carried is None else WithCarriedRows(source, carried, plan)
+    bound = bind(rows, plan, [record_key] if record_key else [])
+    kept = {name: occurrences_of(bound.columns[name]) for name in columns_to_keep(plan.roles)}
+    refuse_singling_out(plan, kept)
+    return bound
 
 
-def _source_of(
-    path: Path, plan: Plan, record_key: str | None = None
-) -> _FileColumns | _FrameColumns:
+def _require_persons_in_scan(source: _Columns, plan: Plan) -> None:
+    """What ``_bound`` requires, of a table that is not bound as a whole."""
+    _require_rows_of_persons(source, plan)
+    kept = {name: count_in_source(source, plan, name) for name in columns_to_keep(plan.roles)}
+    refuse_singling_out(plan, kept)
+
+
+def _require_rows_of_persons(source: _Columns, plan: Plan, record_key: str | None = None) -> None:
+    """Raise ``PlanError`` where an identifier repeats; it is looked at and let go."""
+    plan.bind(source.names)
+    for name in identifying_columns(plan.roles, record_key):
+        refuse_repeating(plan, name, count_repeats(source.identifier(name), plan.missing))
+
+
+def _source_of(path: Path, plan: Plan, record_key: str | None = None) -> _Columns:
     listed = list_columns(path)
     types = {name: dtype for name, dtype in listed.items() if dtype is not None}
     if len(types) == len(listed):
         return _FileColumns(path, types)
+    identifying = identifying_columns(plan.roles, record_key)
     read = read_frame(
         path,
         missing=plan.missing,
-        columns=[*plan.used, *([record_key] if record_key else [])],
-        texts=plan.texts,
+        columns=[*plan.used, *([record_key] if record_key else []), *identifying],
+        texts=[*plan.texts, *identifying],
     )
     return _FrameColumns(read.frame, tuple(listed), "csv", read.notes)
 
@@ -121,6 +150,9 @@ class _FrameColumns:
     def take(self, name: str) -> pl.Series:
         return self._columns[name] if self._keeps else self._columns.pop(name)
 
+    def identifier(self, name: str) -> pl.Series:
+        return self._columns.pop(name)
+
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         self._keeps = True
         frame = pl.DataFrame([self._columns[name] for name in columns])
@@ -141,8 +173,14 @@ class _FileColumns:
     def take(self, name: str) -> pl.Series | pa.ChunkedArray:
         return read_column(self._path, name)
 
+    def identifier(self, name: str) -> pl.Series:
+        return read_frame(self._path, columns=[name]).frame[name]
+
     def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         return read_batches(self._path, columns)
+
+
+_Columns = _FrameColumns | _FileColumns
 
 
 def open_published(folder: Path, texts: Collection[str] = ()) -> PublishedTable:

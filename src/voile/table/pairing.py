@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.errors import TableError, nearest
+from voile.errors import TableError, nearest, refuse_out_of_memory
 from voile.table.alignment import common_types
 from voile.table.frames import from_native
 from voile.table.polars_published import PolarsPublished
@@ -84,6 +84,7 @@ def _counted(rows: pl.LazyFrame, columns: list[str], parts: int) -> Iterator[tup
         try:
             found = counts.select(_LEFT, _RIGHT).collect(engine="streaming")
         except pl.exceptions.PolarsError as error:  # its text may quote values
+            refuse_out_of_memory(error)
             msg = (
                 f"the tables cannot be read side by side ({type(error).__name__}); write them "
                 "again from their sources"

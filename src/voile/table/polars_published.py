@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polars import selectors
 
 from voile.durable import sync
-from voile.errors import QueryError, TableError
+from voile.errors import QueryError, TableError, refuse_out_of_memory
 from voile.table.combinations import Combinations, combine, count_pairs
 from voile.table.dictionary import Codes, DictionaryColumn, count_codes, encode
 from voile.table.numeric import distinct_values, exact_numbers
@@ -112,7 +112,8 @@ class PolarsPublished:
             if predicate is not None:
                 rows = rows.filter(pl.sql_expr(predicate))
             counted = rows.group_by(group).agg(pl.len().alias("rows")).collect()
-        except pl.exceptions.PolarsError:
+        except pl.exceptions.PolarsError as fault:
+            refuse_out_of_memory(fault)
             msg = (
                 "the predicate cannot be evaluated; compare numbers with numbers and texts with "
                 "texts in single quotes"

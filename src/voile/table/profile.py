@@ -13,6 +13,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.errors import PlanError, nearest
+from voile.schema.persons import Occurrences
+from voile.schema.plan import Plan
+from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.protocol import ColumnProfile
 from voile.table.reading import read_frame
 from voile.table.value_types import kind_of
@@ -55,6 +58,18 @@ class Inspected:
             return None
         return int(lengths.item())
 
+    def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
+        """Columns under ``identifiers`` with a value in more than one row; see ``persons``."""
+        counted = {n: count_repeats(self._frame[n], plan.missing) for n in plan.roles.identifiers}
+        return {name: found for name, found in counted.items() if found.repeat}
+
+    def kept_that_single_out(self, plan: Plan) -> dict[str, Occurrences]:
+        """Columns under ``keep`` most of whose values stand once; see ``persons``."""
+        dropping = [name for name in plan.roles.published if plan.nulls_of(name) == "drop"]
+        rows = self._frame.drop_nulls(dropping) if dropping else self._frame
+        counted = {name: count_occurrences(rows[name]) for name in plan.roles.keep}
+        return {name: found for name, found in counted.items() if found.single_out}
+
     def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
         """Sizes of the groups of rows that agree in the columns; missing agrees with missing.
 
@@ -77,6 +92,7 @@ def inspect_file(path: str | Path, missing: Sequence[str] = ()) -> Inspected:
 
 def _profile(column: pl.Series) -> ColumnProfile:
     placeholder, count = None, 0
+    occurrences = count_occurrences(column.drop_nulls())
     if column.dtype == pl.String:
         found = column.filter(column.is_in(_PLACEHOLDERS)).value_counts(sort=True)
         if found.height:
@@ -85,7 +101,8 @@ def _profile(column: pl.Series) -> ColumnProfile:
         name=column.name,
         type=kind_of(column),
         missing=column.null_count(),
-        distinct=column.drop_nulls().n_unique(),
+        distinct=occurrences.values,
+        once=occurrences.once,
         placeholder=placeholder,
         placeholders=count,
     )

@@ -67,6 +67,9 @@ class ColumnProfile:
     type: str
     missing: int
     distinct: int
+    """Different values; a missing one is none."""
+    once: int
+    """Those of them that stand in one row only."""
     placeholder: str | None = None
     """A text such as "?" that seems to stand for a missing value."""
     placeholders: int = 0

@@ -26,7 +26,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from voile.errors import TableError
+from voile.errors import TableError, refuse_out_of_memory
 from voile.table.delimited import csv_names, read_csv
 from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.value_types import kind_of_type, with_missing
@@ -249,6 +249,7 @@ def _readable(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise TableError(f"{path}: there is no such file or folder; check the path") from None
     except OSError as fault:
+        refuse_out_of_memory(fault)
         raise _unreadable(path, fault) from None
 
 
@@ -392,7 +393,8 @@ def _guarded(file: Path, format_name: str, read: Callable[[], Result]) -> Result
         ) from None
     except PermissionError as fault:
         raise _unreadable(file, fault) from None
-    except _READER_ERRORS:
+    except _READER_ERRORS as fault:
+        refuse_out_of_memory(fault)
         raise _corrupt(file, format_name) from None
 
 

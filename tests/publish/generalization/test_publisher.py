@@ -30,7 +30,7 @@ PEOPLE = pl.DataFrame(
         "visits": [1, 2, 3, 4, 5, 6, 7, 8],
     }
 )
-PEOPLE_AND_OSLO = pl.concat([PEOPLE, PEOPLE[-1:]])
+PEOPLE_AND_OSLO = pl.concat([PEOPLE, PEOPLE[-1:].with_columns(name=pl.lit("person 8"))])
 COLUMNS = {
     "age": {"bounds": [0, 100], "intervals": {"widths": [10, 20]}},
     "city": {"tree": {"France": ["Lyon", "Nice"], "Norway": ["Oslo", "Bergen"]}},
@@ -44,6 +44,7 @@ def plan_of(**changes: Any) -> Plan:
         "quasi_identifiers": ["age", "city"],
         "sensitive": ["illness"],
         "keep": ["visits"],
+        "keep_unique": ["visits"],
     }
     return parse_plan({"roles": roles | changes.pop("roles", {}), "columns": COLUMNS, **changes})
 
@@ -181,7 +182,7 @@ def test_k_alone_says_what_it_does_not_hide() -> None:
 
 def test_several_sensitive_columns_are_protected_each() -> None:
     """``l`` holds for each sensitive column by itself."""
-    roles = {"sensitive": ["illness", "visits"], "keep": []}
+    roles = {"sensitive": ["illness", "visits"], "keep": [], "keep_unique": []}
     publication = publish(Generalization(k=2, l=3), plan=plan_of(roles=roles))
     frame = rows_of(publication)
     for column in ("illness", "visits"):
@@ -272,7 +273,8 @@ def test_an_infeasible_plan_names_what_would_do(tmp_path: Path) -> None:
 
 def test_roles_are_asked_for() -> None:
     """Without quasi-identifiers there is nothing to generalize; l and t need sensitive columns."""
-    none = plan_of(roles={"quasi_identifiers": [], "keep": ["visits", "age", "city"]})
+    kept = {"keep": ["visits", "age", "city"], "keep_unique": ["visits", "age"]}
+    none = plan_of(roles={"quasi_identifiers": [], **kept})
     with pytest.raises(PlanError, match="quasi_identifiers names no column"):
         publish(Generalization(k=2), plan=none)
     insensitive = plan_of(roles={"sensitive": []})

@@ -21,9 +21,11 @@ def opened(
 ) -> PrivateTable:
     """A private table in which all other columns are quasi-identifiers, but for those to keep."""
     frame = pl.DataFrame(rows)
-    keep = tuple(plan.pop("keep", ()))
+    keep, unique = tuple(plan.pop("keep", ())), tuple(plan.pop("keep_unique", ()))
     others = tuple(name for name in frame.columns if name not in {*sensitive, *keep})
-    roles = voile.Roles(quasi_identifiers=others, sensitive=tuple(sensitive), keep=keep)
+    roles = voile.Roles(
+        quasi_identifiers=others, sensitive=tuple(sensitive), keep=keep, keep_unique=unique
+    )
     return voile.open_frame(frame, voile.Plan(roles=roles, **plan))
 
 

@@ -65,7 +65,7 @@ def test_rows_come_back_together_as_often_as_is_stated():
     for one cluster fewer lies outside it.
     """
     frame = staff(60).with_columns(number=np.arange(60))
-    table = opened(frame, ["salary"], keep=["number"])
+    table = opened(frame, ["salary"], keep=["number"], keep_unique=["number"])
     shares = []
     for seed in range(300):
         release = published(table, seed, clusters=6, columns=["zip"]).release

@@ -23,6 +23,8 @@ from voile.table.opening import open_frame
 
 SEARCHES = get_args(SearchName)
 SUBJECTS = ("algebra", "biology", "chemistry")
+BY_ID = {"keep": ["id"], "keep_unique": ["id"]}
+"""Roles by which published rows can be told apart."""
 
 
 def applicants_table() -> pl.DataFrame:
@@ -38,7 +40,7 @@ def applicants_table() -> pl.DataFrame:
 def plan_of(columns: Any = None, **roles: Any):
     """Applicants by their three scores; ``id`` is published, so that rows can be told apart."""
     document = {
-        "roles": {"ranking": list(SUBJECTS), "keep": ["id"]} | roles,
+        "roles": {"ranking": list(SUBJECTS), **BY_ID} | roles,
         "columns": columns or {},
     }
     return parse_plan(document)
@@ -270,7 +272,7 @@ def test_without_diversity_the_guarantee_warns_of_alike_values():
 
 
 TIED = pl.DataFrame({"score": [9, 8, 7, 7, 7, 6], "id": range(6)})
-BY_SCORE = parse_plan({"roles": {"ranking": ["score"], "keep": ["id"]}})
+BY_SCORE = parse_plan({"roles": {"ranking": ["score"], **BY_ID}})
 
 
 def test_ties_are_all_best_or_none():
@@ -312,7 +314,7 @@ def test_equal_scores_are_refused(values, ties, top):
 def test_lower_may_be_better():
     """The fastest are published; their scores are negative, and weights are stated with signs."""
     frame = pl.DataFrame({"seconds": [10, 11, 12, 20, 21, 30], "id": range(6)})
-    document = {"roles": {"ranking": ["seconds"], "keep": ["id"]}}
+    document = {"roles": {"ranking": ["seconds"], **BY_ID}}
     plan = parse_plan(document | {"columns": {"seconds": {"better": "lower"}}})
     publication = publish(Ranking(k=3, top=3), frame, plan)
     assert sorted(rows_of(publication)["id"]) == [0, 1, 2]
@@ -331,7 +333,7 @@ def test_texts_are_ranked_by_their_order_and_shown_as_ranges():
             "id": range(6),
         }
     )
-    document = {"roles": {"ranking": ["grade", "points"], "keep": ["id"]}}
+    document = {"roles": {"ranking": ["grade", "points"], **BY_ID}}
     plan = parse_plan(document | {"columns": {"grade": {"order": order}}})
     by = {"grade": 10, "points": 1}
     publication = publish(Ranking(k=3, top=3, by=by), frame, plan)
@@ -362,7 +364,7 @@ def test_duplicates_are_rows_like_others():
 def test_rows_without_a_score_may_be_dropped():
     """They count among the rows that went in, and rank nowhere."""
     frame = pl.DataFrame({"score": [9, 8, None, 7, 1], "id": range(5)})
-    plan = parse_plan({"roles": {"ranking": ["score"], "keep": ["id"]}, "nulls": "drop"})
+    plan = parse_plan({"roles": {"ranking": ["score"], **BY_ID}, "nulls": "drop"})
     publication = publish(Ranking(k=2, top=2, precision=1), frame, plan)
     assert sorted(rows_of(publication)["id"]) == [0, 1]
     assert (publication.private.rows_in, publication.private.suppressed) == (5, 3)
@@ -376,7 +378,7 @@ def test_a_missing_score_is_no_category():
         frame = pl.DataFrame({"score": values, "id": range(3)})
         plan = parse_plan(
             {
-                "roles": {"ranking": ["score"], "keep": ["id"]},
+                "roles": {"ranking": ["score"], **BY_ID},
                 "nulls": "category",
                 "columns": {"score": declared},
             }
@@ -486,7 +488,7 @@ def test_boxes_are_those_of_values_also_where_their_scores_are_rounded(rows, top
     frame = pl.DataFrame(rows, schema=["a", "b"], orient="row").with_columns(
         id=pl.int_range(len(rows))
     )
-    plan = parse_plan({"roles": {"ranking": ["a", "b"], "keep": ["id"]}})
+    plan = parse_plan({"roles": {"ranking": ["a", "b"], **BY_ID}})
     try:
         publication = publish(Ranking(k=2, top=top, by="b - ln(a)", precision=0.5), frame, plan)
     except (InfeasibleError, TableError):

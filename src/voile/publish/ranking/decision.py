@@ -36,8 +36,6 @@ from voile.table.worths import in_one_unit
 
 __all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
 
-"""Sums below it need no Python integers."""
-
 
 @dataclass(frozen=True, eq=False)
 class CountedTop:
