@@ -34,6 +34,7 @@ NAMES = (
     "trucks_speed",
     "sharing_protocol",
     "sharing_ingest",
+    "sharing_standing",
     "sharing_gas",
 )
 
