@@ -69,7 +69,7 @@ address = "{address}"
 # distance = 100                     # metres between the trajectories that the budget is about
 # delta = 1e-5
 # room = 30                          # reports are padded as if a truck had so many parcels
-# speeds_kmh = [20, 35, 50]          # straight to a destination: 5 %, median, 95 %
+# speeds_kmh = [20, 35, 50]          # slow, usual, fast, straight to a destination: a guess
 # There is no region by default. One, as [south, west, north, east], finds swapped coordinates.
 
 [rates]
