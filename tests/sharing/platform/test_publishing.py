@@ -18,6 +18,7 @@ from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
 from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
+from voile.sharing.platform import publishing as publishing_module
 from voile.sharing.platform import workers as workers_module
 from voile.sharing.positions import Levels, PositionStream
 from voile.sharing.store import Appended, StoreError
@@ -370,6 +371,23 @@ def test_mail_waits_for_a_truck_that_holds_its_keys(scene):
     with pytest.raises(AccessError) as refused:
         scene.platform.add_device(company, truck.truck, "phone")
     assert refused.value.reason == "own-keys"
+
+
+def test_mail_of_a_truck_that_holds_its_keys_is_bounded(scene, monkeypatch):
+    """Nobody fills the disk by a link: what is beyond the bound is refused, and is not kept."""
+    monkeypatch.setattr(publishing_module, "_MOST_MAIL", 6)
+    company = scene.company()
+    _, truck, _ = own_truck(scene, company)
+    parties, number = Parties(), scene.platform.add_link(company, truck.truck, 24)[0]
+    link, card = scene.platform.link_of(number), scene.card(truck)
+    for day in range(DAY, DAY + 3):
+        for sealed in parties.submissions(card, b"P1", day):
+            scene.platform.submit(link, sealed)
+    for sealed in parties.submissions(card, b"P1", DAY + 3):
+        with pytest.raises(AccessError) as refused:
+            scene.platform.submit(link, sealed)
+        assert refused.value.reason == "mail-box-full"
+    assert len(scene.platform.mail(truck, 0)) == 6
 
 
 def test_submissions_that_are_not_accepted_say_why(scene):
