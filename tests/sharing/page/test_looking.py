@@ -13,6 +13,7 @@ import pytest
 from tests.sharing.page.conftest import Viewer
 from tests.sharing.page.delivery import DELFT, NUMBER, ROADS, Delivery
 from tests.sharing.page.stub import Stub
+from tests.sharing.patience import eventually
 from voile.sharing.page import CONTENT_SECURITY_POLICY
 
 
@@ -155,14 +156,12 @@ def test_the_map_is_moved_by_keys_buttons_wheel_and_fingers(
         lambda: drag(viewer, middle),
     ):
         move()
-        viewer.page.wait_for_timeout(150)
-        after = picture(viewer)
-        assert after not in {before, home}
-        before = after
+        former = {before, home}
+        eventually(lambda former=former: picture(viewer) not in former, "nothing has moved")
+        before = picture(viewer)
     assert parcel.get_attribute("aria-pressed") == "false"
     surface.press("0")
-    viewer.page.wait_for_timeout(150)
-    assert picture(viewer) == home
+    eventually(lambda: picture(viewer) == home, "the parcel is not shown again")
     assert parcel.get_attribute("aria-pressed") == "true"
 
 
