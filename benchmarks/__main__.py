@@ -34,7 +34,9 @@ NAMES = (
     "trucks_laws",
     "trucks_speed",
     "sharing_protocol",
+    "sharing_arrival",
     "sharing_ingest",
+    "sharing_standing",
     "sharing_gas",
 )
 

@@ -18,6 +18,7 @@ import pytest
 from voile.errors import InputError
 from voile.sharing.service.chain_options import ChainOptions
 from voile.sharing.service.folder import Configuration, alone, open_platform
+from voile.sharing.service.serving import listening_socket
 from voile.sharing.store.sqlite import SQLiteStore
 
 
@@ -43,6 +44,34 @@ def test_a_service_is_set_up_for_its_owner_alone(desk):
         assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
     assert Configuration.read(desk / "service").options.address == "https://share.example.org"
     assert desk.hidden() == []
+
+
+@pytest.mark.parametrize(
+    ("address", "port"),
+    [
+        ("http://127.0.0.1:9137", 9137),
+        ("http://[::1]:9137", 9137),
+        ("http://localhost", 8080),
+        ("http://127.0.0.1:8080", 8080),
+        ("https://share.example.org", 8080),
+        ("https://share.example.org:8443", 8080),  # the proxy's
+    ],
+)
+def test_the_port_of_an_address_of_http_is_listened_at(desk, address, port):
+    """What people type reaches the service; ports of https are those of a proxy for TLS."""
+    assert desk.run("share", "init", desk / "service", "--address", address).status == 0
+    options = Configuration.read(desk / "service").options
+    assert (options.address, options.port) == (address, port)
+
+
+def test_a_service_listens_at_the_address_it_was_set_up_with(desk):
+    """With nothing said but --address, a connection to that port is one to the service."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        host, port = free.getsockname()
+    address = f"http://{host}:{port}"
+    assert desk.run("share", "init", desk / "service", "--address", address).status == 0
+    with listening_socket(Configuration.read(desk / "service").options):
+        socket.create_connection((host, port)).close()
 
 
 def test_the_defaults_that_are_shown_are_the_defaults(folder):
@@ -179,7 +208,8 @@ def test_a_folder_with_something_in_it_is_left_alone(desk, folder):
     desk.file("x", "file")
     assert "something is here already" in desk.fails(2, "share", "init", desk / "file")
     assert "cannot be made" in desk.fails(2, "share", "init", desk / "no" / "such")
-    assert "address must be" in desk.fails(2, "share", "init", desk / "new", "--address", "x.org")
+    for address in ("x.org", "http://127.0.0.1:99999", "http://[::1"):
+        assert "address" in desk.fails(2, "share", "init", desk / "new", "--address", address)
 
 
 def test_a_service_that_was_not_set_up_says_how(desk):

@@ -11,6 +11,7 @@ from time import time
 
 import pytest
 
+from tests.sharing.patience import PATIENCE
 from voile.sharing import chain
 from voile.sharing.chain import EmbeddedChain, signer
 from voile.sharing.ingest import Request
@@ -73,7 +74,7 @@ def test_a_contract_is_made_and_the_service_runs_on_it(desk, folder, node):
         assert "no report of truck" in desk.fails(2, "share", "verify", card, *place)
         token = platform.add_device(company, truck.truck, "truck-7")
         query = f"id=truck-7&lat=52.01&lon=4.36&timestamp={time():.0f}"
-        assert platform.receive(token, Request(query=query)).result(20).outcome == "published"
+        assert platform.receive(token, Request(query=query)).result(PATIENCE).outcome == "published"
         after = desk.run("share", "chain", "show", folder, "--json").document
     assert [one["registered"] for one in before["trucks"]] == [False]
     [shown] = after["trucks"]

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions, requires
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
+from tests.docs.pages import ROOT
 from voile.cli.share_roads import roads_command
 from voile.errors import InputError, TableError
 
@@ -154,3 +162,62 @@ def test_a_map_that_is_large_is_warned_of(
     monkeypatch.setattr("voile.cli.share_roads._LARGE", 100)
     run(city, "--out", city.with_name("roads.json"))
     assert "--tolerance 10" in capsys.readouterr().err
+
+
+def brought_by(extra: str) -> set[str]:
+    """The distributions that ``pip install .[extra]`` brings, by this pyproject.toml."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    optional = project["optional-dependencies"]
+    waiting = [Requirement(line) for line in [*project["dependencies"], *optional[extra]]]
+    brought: dict[str, set[str]] = {}
+    while waiting:
+        one = waiting.pop()
+        name, extras = canonicalize_name(one.name), one.extras | {""}
+        if (one.marker and not one.marker.evaluate()) or extras <= brought.get(name, set()):
+            continue
+        brought.setdefault(name, set()).update(extras)
+        if name == "voile":
+            waiting += [Requirement(line) for more in one.extras for line in optional[more]]
+            continue
+        for line in requires(name) or ():
+            needed = Requirement(line)
+            if needed.marker is None or any(needed.marker.evaluate({"extra": e}) for e in extras):
+                needed.marker = None
+                waiting.append(needed)
+    return set(brought)
+
+
+def test_the_extra_of_the_service_reads_every_map(tmp_path: Path) -> None:
+    """With what ``voile[share]`` brings and nothing else, `voile share roads` reads each format."""
+    osmium = pytest.importorskip("osmium")
+    for name, content in (("map.osm", OSM), ("map.graphml", GRAPHML), ("map.csv", EDGES)):
+        (tmp_path / name).write_text(content)
+    with osmium.SimpleWriter(tmp_path / "map.osm.pbf") as writer:
+        for one in osmium.FileProcessor(tmp_path / "map.osm"):
+            writer.add(one)
+    there = brought_by("share") | {"voile"}
+    hidden = {
+        module
+        for module, owners in packages_distributions().items()
+        if not there & set(map(canonicalize_name, owners))
+    }
+    assert {"pytest", "sklearn"} <= hidden
+    sources = sorted(tmp_path.iterdir())
+    program = f"""
+import sys
+sys.modules.update(dict.fromkeys({sorted(hidden)!r}))
+from voile.cli.share_roads import roads_command
+for path in {list(map(str, sources))!r}:
+    roads_command.main([path, "--out", f"{{path}}.json"], standalone_mode=False)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert all(layers(Path(f"{path}.json")) for path in sources)
+
+
+def test_the_map_of_the_documentation_is_of_a_format_that_is_tried() -> None:
+    """The walk-through names a map, and what reads such maps is tested to come with the extra."""
+    page = (ROOT / "docs" / "sharing-service.md").read_text(encoding="utf-8")
+    assert re.findall(r"voile share roads \w+(\.\S+)", page) == [".osm.pbf"]

@@ -17,6 +17,7 @@ import httpx2 as httpx
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.sharing.patience import PATIENCE
 from voile.sharing import protocol
 
 PAGE = ROOT / "docs" / "sharing-service.md"
@@ -69,7 +70,7 @@ def test_the_walk_through_ends_in_a_link_that_opens(tmp_path):
         assert told.splitlines()[-1] == address
         opened(address)
         (tmp_path / "opened").touch()
-        assert typed.wait(30) == 0
+        assert typed.wait(PATIENCE) == 0
     assert "stopped" in (tmp_path / "service.log").read_text()
 
 

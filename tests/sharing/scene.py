@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.sharing.patience import PATIENCE
 from voile import Randomness
 from voile.sharing import protocol
 from voile.sharing.ingest import Request
@@ -118,7 +119,7 @@ class Scene:
         """One position of a tracker, at the time of the clock."""
         time = self.clock.now if time is None else time
         query = f"id={device}&lat={place[0]}&lon={place[1]}&timestamp={time:.0f}"
-        return self.platform.receive(token, Request(query=query)).result(timeout=30).outcome
+        return self.platform.receive(token, Request(query=query)).result(PATIENCE).outcome
 
     def drive(self, token: str, reports: int, **sent) -> None:
         """Positions in slots one after another."""

@@ -66,11 +66,15 @@ def share() -> None:
     "--address",
     default="http://127.0.0.1:8080",
     show_default=True,
-    help="What people type: links begin with it.",
+    help="What people type: links begin with it. The port of an address of http is the one where "
+    "the service listens.",
 )
 @json_option
 def init(folder: Path, address: str, *, as_json: bool) -> None:
     """Set a service up in FOLDER: share.toml, vault.key and share.db.
+
+    An address of https is that of a proxy, which passes requests on to port 8080 of this machine
+    unless share.toml says otherwise.
 
     vault.key opens what share.db keeps sealed. Keep copies of the two apart.
     """

@@ -15,12 +15,12 @@ from typing import Self
 
 import pytest
 
+from tests.sharing.patience import PATIENCE
 from voile.sharing.chain import ChainError, connect
 from voile.sharing.chain.web3_chain import Web3Chain
 
 VERSION = "1.7.1"
 _MACHINES = {"x86_64": "amd64", "aarch64": "arm64"}
-_SECONDS = 30.0
 
 
 def program() -> Path:
@@ -75,7 +75,7 @@ class Anvil:
         options += ["--state", str(self._state), "--state-interval", "1"]
         options += ["--preserve-historical-states"]
         self._process = subprocess.Popen([str(self._program), *options], cwd=self._folder)
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + PATIENCE
         while True:
             try:
                 self.chain.head()
@@ -87,7 +87,7 @@ class Anvil:
 
     def wait_until_kept(self) -> None:
         """Until it has written to its file what it knows now."""
-        written, last, end = 0, self._written(), time.monotonic() + _SECONDS
+        written, last, end = 0, self._written(), time.monotonic() + PATIENCE
         while written < 2:  # the first may have begun before
             now = self._written()
             written, last = written + (now != last), now
@@ -101,7 +101,7 @@ class Anvil:
         """
         if self._process is None:
             return
-        end = time.monotonic() + _SECONDS
+        end = time.monotonic() + PATIENCE
         while not self._stopped_between_writes():
             self._process.send_signal(signal.SIGCONT)
             assert time.monotonic() < end, "the node does not end writing"

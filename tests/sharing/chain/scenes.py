@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from tests.sharing.patience import PATIENCE
 from voile.sharing.chain import (
     AnchorLog,
     ChainLog,
@@ -22,7 +23,7 @@ from voile.sharing.chain.contract import Contract
 from voile.sharing.chain.interface import address_of, transaction
 from voile.sharing.store import ReportLog
 
-QUICK = Terms(patience=5, poll=0.02, freshness=0)
+QUICK = Terms(patience=PATIENCE, poll=0.02, freshness=0)
 
 
 def account(name: str) -> Signer:

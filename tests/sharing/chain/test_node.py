@@ -13,6 +13,7 @@ import pytest
 
 from tests.sharing.chain.anvil import Anvil
 from tests.sharing.chain.scenes import account
+from tests.sharing.patience import PATIENCE
 from tests.sharing.store.contract import bare
 from tests.sharing.store.reports import Driver, all_reports, audited, chain, number_of, record_of
 from voile.sharing.chain import (
@@ -159,7 +160,7 @@ def test_killing_the_node_under_load(node: Anvil, deployment: Deployment, tmp_pa
         node.start()
     time.sleep(1)
     writer.done.set()
-    writer.join(60)
+    writer.join(PATIENCE)
     assert writer.error is None
     until = time.monotonic() + 30
     found: Counter[bytes] = Counter()

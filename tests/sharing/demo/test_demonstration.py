@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from base64 import urlsafe_b64decode
-from contextlib import suppress
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
 import numpy as np
 import pytest
 
+from tests.sharing.patience import PATIENCE, eventually
 from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.sharing import protocol
@@ -61,22 +61,19 @@ def test_what_is_no_drive_is_refused(seconds):
 
 
 def sighting(address: str):
-    """What the holder of an address reads in the last report; None where there is none yet."""
+    """What the holder of an address reads in the first report about the parcel, however late."""
     parts = urlsplit(address)
     number, _, fragment = parts.fragment.partition(".")
     link = protocol.Link.from_fragment(fragment)
-    with httpx.Client(
-        base_url=f"http://{parts.netloc}", headers={"authorization": f"Bearer {number}"}, timeout=2
-    ) as client:
-        message = _first_report(client)
-    return message and protocol.Reader(link).read(message, int(time.time()))[1]
-
-
-def _first_report(client: httpx.Client) -> bytes | None:
-    with suppress(httpx.TimeoutException), client.stream("GET", "/api/v1/feed") as feed:
+    headers = {"authorization": f"Bearer {number}", "last-event-id": "0"}
+    feeds = f"http://{parts.netloc}/api/v1/feed"
+    with httpx.stream("GET", feeds, headers=headers, timeout=PATIENCE) as feed:
         for line in feed.iter_lines():
             if line.startswith("data:") and not line.startswith("data: {"):
-                return urlsafe_b64decode(line[5:].strip() + "==")
+                message = urlsafe_b64decode(line[5:].strip() + "==")
+                seen = protocol.Reader(link).read(message, int(time.time()))[1]
+                if seen is not None:
+                    return seen
     return None
 
 
@@ -89,18 +86,10 @@ def test_parties_of_the_demonstration_follow_their_trucks(tmp_path):
     road_map = compact_map(town.streets).encoded
     with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 20.0)) as running:
         assert [one.party for one in running.addresses] == ["sender", "receiver"] * 2
-        until, seen = time.monotonic() + 60, {}
-        while len(seen) < 4 and time.monotonic() < until:
-            for one in running.addresses:
-                found = sighting(one.address)
-                if found is not None:
-                    seen[one.address] = found
-        while not running.has_arrived and time.monotonic() < until:
-            running.wait(0.2)
+        seen = [sighting(one.address) for one in running.addresses]
+        eventually(lambda: running.has_arrived or running.troubles, "a truck does not arrive")
         assert not running.troubles
-        assert running.has_arrived
-    assert len(seen) == 4
-    for one in seen.values():
+    for one in seen:
         place = one.position
         assert metres_between(*drives[0].end, place.latitude, place.longitude) < 12_000
         assert one.remaining is not None
@@ -114,10 +103,7 @@ def test_a_demonstration_on_a_chain_says_what_it_cost(tmp_path, mode):
     road_map = compact_map(town.streets).encoded
     pace = Pace(1, 20.0)
     with Demonstration(tmp_path / "demo", drives, road_map, pace, chain=mode) as running:
-        until, found = time.monotonic() + 40, None
-        while found is None and time.monotonic() < until:
-            found = sighting(running.addresses[-1].address)
-        assert found is not None
+        assert sighting(running.addresses[-1].address) is not None
         assert not running.troubles
         assert running.spent is None
     spent = running.spent

@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
+from tests.sharing import patience
 from tests.sharing.page.delivery import NUMBER, Delivery
 from tests.sharing.page.stub import Stub
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-PATIENCE = 15_000
-"""Milliseconds that a page may take on a busy machine."""
+PATIENCE = 1000 * patience.PATIENCE
+"""Milliseconds, for Playwright."""
 _NO_FAULTS = ("Failed to load resource", "Service Worker registration blocked by Playwright")
 
 
@@ -105,6 +106,7 @@ def viewers(browser: Any, stub: Stub) -> Iterator[Callable[..., Viewer]]:
                 **options,
             }
         )
+        context.set_default_timeout(PATIENCE)
         viewer = Viewer(context.new_page(), stub)
         context.on("request", lambda request: viewer.asked.append(request.url))
         viewer.page.on("console", lambda message: _note(viewer, message))

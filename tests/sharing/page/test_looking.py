@@ -13,6 +13,7 @@ import pytest
 from tests.sharing.page.conftest import Viewer
 from tests.sharing.page.delivery import DELFT, NUMBER, ROADS, Delivery
 from tests.sharing.page.stub import Stub
+from tests.sharing.patience import eventually
 from voile.sharing.page import CONTENT_SECURITY_POLICY
 
 
@@ -30,7 +31,7 @@ def test_a_screen_reader_is_told_in_sentences(
     place = "about 9.8 km from the parcel's destination in a straight line"
     assert f"At {at} the truck was {place}. It was within 1.0 km of" in words
     assert "52.062 degrees north, 4.437 degrees east, 9 times out of 10." in words
-    assert "Expected around" in words
+    assert "Arrival estimated around" in words
     # 7.8 km by the positions, whose circles of 1.0 km it is beyond.
     assert "it has moved some 7.8 km to the north-east." in words
     region = viewer.page.locator("#words")
@@ -40,7 +41,7 @@ def test_a_screen_reader_is_told_in_sentences(
     assert viewer.page.locator("html").get_attribute("lang") == "en"
     for name in ("Zoom in", "Zoom out", "Show the parcel and follow it"):
         assert viewer.page.get_by_role("button", name=name).is_visible()
-    for name in ("Your parcel", "Expected arrival", "Last seen"):
+    for name in ("Your parcel", "Estimated arrival", "Last seen"):
         assert viewer.page.get_by_role("heading", name=name).is_visible()
 
 
@@ -155,14 +156,12 @@ def test_the_map_is_moved_by_keys_buttons_wheel_and_fingers(
         lambda: drag(viewer, middle),
     ):
         move()
-        viewer.page.wait_for_timeout(150)
-        after = picture(viewer)
-        assert after not in {before, home}
-        before = after
+        former = {before, home}
+        eventually(lambda former=former: picture(viewer) not in former, "nothing has moved")
+        before = picture(viewer)
     assert parcel.get_attribute("aria-pressed") == "false"
     surface.press("0")
-    viewer.page.wait_for_timeout(150)
-    assert picture(viewer) == home
+    eventually(lambda: picture(viewer) == home, "the parcel is not shown again")
     assert parcel.get_attribute("aria-pressed") == "true"
 
 
@@ -203,3 +202,20 @@ def test_nothing_is_cut_off_on_any_screen(
         assert box["height"] > 20
         if size[1] > 400:
             assert box["y"] + share * box["height"] <= size[1]
+
+
+def test_no_share_of_arrivals_is_promised(viewer: Viewer, stub: Stub, delivery: Delivery) -> None:
+    """The page calls the arrival an estimate wherever it speaks of it; the circle has a share."""
+    stub.publish(*delivery.report(remaining=9_800))
+    viewer.open(delivery.link().fragment())
+    viewer.says("arrival-basis", "by straight-line distance and usual speeds")
+    viewer.page.locator("#about summary").click()
+    told = [viewer.text("arrival"), *viewer.page.locator("#about li").all_inner_texts()]
+    told += viewer.text("words").split(". ")
+    of_arrival = [one for one in told if "arriv" in one.lower()]
+    assert len(of_arrival) >= 3
+    for one in of_arrival:
+        assert "estimate" in one.lower()
+        assert "out of" not in one
+        assert "%" not in one
+    assert "9 times out of 10" in viewer.text("seen-within")

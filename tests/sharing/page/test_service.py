@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.sharing.page.conftest import PATIENCE, Viewer
-from voile.sharing.demo import Drive, Town
+from voile.sharing.demo import Town
 from voile.sharing.demo.running import Demonstration, Pace
 from voile.sharing.map import compact_map
 
@@ -22,11 +22,10 @@ def test_a_demonstration_is_followed_in_a_browser(
 ) -> None:
     """Both parties see their van move, whoever holds its keys, and nothing goes amiss."""
     town = Town()
-    drives = [
-        Drive(one.seconds[:400], one.latitude[:400], one.longitude[:400]) for one in town.drives(2)
-    ]
+    # No faster than they drove: they are under way for a quarter of an hour, or the test's time.
+    drives = town.drives(2)
     road_map = compact_map(town.streets, attribution="A town that never was").encoded
-    with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 10.0)) as running:
+    with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 1.0)) as running:
         followers = []
         for one in running.addresses:
             follower = viewers()
@@ -35,7 +34,7 @@ def test_a_demonstration_is_followed_in_a_browser(
         for follower, one in zip(followers, running.addresses, strict=True):
             follower.says("attribution", "A town that never was")
             follower.says("about-place", "The dot is at")
-            follower.says("words", "Expected")
+            follower.says("words", "Arrival estimated")
             place = follower.text("about-place")
             follower.page.wait_for_function(MOVED, arg=place, timeout=PATIENCE)
             origins = {urlsplit(address).netloc for address in follower.asked}

@@ -13,6 +13,7 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
+from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import DAY, HOME, NOON, Parties, Scene
 from voile import Randomness
 from voile.dp.planar.steps import gaussian_scale
@@ -246,7 +247,7 @@ def test_a_malicious_company_cannot_take_over_a_truck(scene):
     content = protocol.Content((place, place, place), [], room=10)
     _, report = protocol.Publisher.new(forged).publish(NOON, content, Randomness.seeded(3))
     with pytest.raises(protocol.RejectedError) as rejected:
-        scene.platform.publish(truck, report).result(30)
+        scene.platform.publish(truck, report).result(PATIENCE)
     assert rejected.value.reason == "signature"
 
 

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import DAY, HOME, NOON, Parties, Scene
 from voile import Randomness
 from voile.errors import InputError
@@ -18,6 +19,7 @@ from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
 from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
+from voile.sharing.platform import publishing as publishing_module
 from voile.sharing.platform import workers as workers_module
 from voile.sharing.positions import Levels, PositionStream
 from voile.sharing.store import Appended, StoreError
@@ -97,7 +99,7 @@ def traccar(*fixes: tuple[float, float, float]) -> Request:
 
 
 def outcome(scene: Scene, token: str, request: Request) -> Outcome:
-    return scene.platform.receive(token, request).result(timeout=30).outcome
+    return scene.platform.receive(token, request).result(PATIENCE).outcome
 
 
 def test_a_queue_fills_the_slots_that_were_missed(scene):
@@ -153,7 +155,7 @@ def test_messages_without_a_position_are_answered(scene):
     """OwnTracks' other messages are taken, and forgotten."""
     truck, token = scene.truck(scene.company(), device="fleet/truck-7")
     status = Request("application/json", body=b'{"_type":"status"}', query="u=fleet&d=truck-7")
-    receipt = scene.platform.receive(token, status).result(30)
+    receipt = scene.platform.receive(token, status).result(PATIENCE)
     assert (receipt.outcome, receipt.body) == (Outcome.NOTHING, b"[]")
     assert not all_reports(scene, truck)
 
@@ -197,7 +199,7 @@ def test_threads_that_send_for_one_truck_do_not_fork_its_chain(scene):
         thread.start()
     for thread in threads:
         thread.join()
-    assert {future.result(30).outcome for future in futures} <= set(Outcome)
+    assert {future.result(PATIENCE).outcome for future in futures} <= set(Outcome)
     auditor = protocol.Auditor(scene.card(truck))
     for record in scene.platform.records(truck.truck, 0, 100):
         auditor = auditor.follow(record)
@@ -257,7 +259,7 @@ class _Slow:
 
     def append(self, entries):
         self.begun.set()
-        assert self.go_on.wait(30)
+        assert self.go_on.wait(PATIENCE)
         if self.fails:
             msg = "there is no room on the disk: make room and try again"
             raise StoreError(msg)
@@ -275,7 +277,7 @@ def test_nothing_is_known_before_it_is_durable(scene, fails, later):
     slow = scene.platform._committer._log = _Slow(scene.store)
     slow.fails = fails
     first = scene.platform.receive(token, traccar((NOON + 100, 52.01, 4.36)))
-    assert slow.begun.wait(30)
+    assert slow.begun.wait(PATIENCE)
     scene.clock.now = NOON + 310
     again = scene.platform.receive(token, traccar((NOON + 100 + later, 52.01, 4.36)))
     with pytest.raises(TimeoutError):
@@ -285,7 +287,10 @@ def test_nothing_is_known_before_it_is_durable(scene, fails, later):
         assert isinstance(first.exception(30), StoreError)
         assert isinstance(again.exception(30), StoreError)
     else:
-        assert (first.result(30).outcome, again.result(30).outcome) == ("published", "known-slot")
+        assert (first.result(PATIENCE).outcome, again.result(PATIENCE).outcome) == (
+            "published",
+            "known-slot",
+        )
     assert len(all_reports(scene, truck)) == (not fails)
 
 
@@ -336,8 +341,8 @@ def test_a_truck_that_holds_its_keys_publishes_ciphertext(scene):
     publisher, report = protocol.Publisher.new(secrets).publish(
         NOON, content(), Randomness.seeded(1)
     )
-    assert scene.platform.publish(truck, report).result(30) is Appended.NEW
-    assert scene.platform.publish(truck, report).result(30) is Appended.KNOWN
+    assert scene.platform.publish(truck, report).result(PATIENCE) is Appended.NEW
+    assert scene.platform.publish(truck, report).result(PATIENCE) is Appended.KNOWN
     assert [entry.message for entry in all_reports(scene, truck)] == [report]
     for wrong, reason in (
         (publisher.publish(NOON + 300 * 24, content(), Randomness.seeded(1))[1], "future"),
@@ -345,16 +350,16 @@ def test_a_truck_that_holds_its_keys_publishes_ciphertext(scene):
         (report[:-1], "truncated"),
     ):
         with pytest.raises(protocol.RejectedError) as rejected:
-            scene.platform.publish(truck, wrong).result(30)
+            scene.platform.publish(truck, wrong).result(PATIENCE)
         assert rejected.value.reason == reason
     other = protocol.TruckSecrets.draw(bytes(16), Randomness.seeded(12))
     _, foreign = protocol.Publisher.new(other).publish(NOON, content(), Randomness.seeded(1))
     with pytest.raises(protocol.RejectedError) as rejected:
-        scene.platform.publish(truck, foreign).result(30)
+        scene.platform.publish(truck, foreign).result(PATIENCE)
     assert rejected.value.reason == "foreign"
     odd = publisher.publish(NOON + 7, content(), Randomness.seeded(1))[1]
     with pytest.raises(AccessError) as refused:
-        scene.platform.publish(truck, odd).result(30)
+        scene.platform.publish(truck, odd).result(PATIENCE)
     assert refused.value.reason == "slot-unfit"
 
 
@@ -370,6 +375,23 @@ def test_mail_waits_for_a_truck_that_holds_its_keys(scene):
     with pytest.raises(AccessError) as refused:
         scene.platform.add_device(company, truck.truck, "phone")
     assert refused.value.reason == "own-keys"
+
+
+def test_mail_of_a_truck_that_holds_its_keys_is_bounded(scene, monkeypatch):
+    """Nobody fills the disk by a link: what is beyond the bound is refused, and is not kept."""
+    monkeypatch.setattr(publishing_module, "_MOST_MAIL", 6)
+    company = scene.company()
+    _, truck, _ = own_truck(scene, company)
+    parties, number = Parties(), scene.platform.add_link(company, truck.truck, 24)[0]
+    link, card = scene.platform.link_of(number), scene.card(truck)
+    for day in range(DAY, DAY + 3):
+        for sealed in parties.submissions(card, b"P1", day):
+            scene.platform.submit(link, sealed)
+    for sealed in parties.submissions(card, b"P1", DAY + 3):
+        with pytest.raises(AccessError) as refused:
+            scene.platform.submit(link, sealed)
+        assert refused.value.reason == "mail-box-full"
+    assert len(scene.platform.mail(truck, 0)) == 6
 
 
 def test_submissions_that_are_not_accepted_say_why(scene):
@@ -482,6 +504,6 @@ def test_a_report_that_a_log_refuses_does_not_stop_others(scene):
     scene.platform._committer._log = _Choosy(scene.store, trucks[1][0].truck)
     request = traccar((NOON, 52.01, 4.36))
     futures = [scene.platform.receive(token, request) for _, token in trucks]
-    refused = [type(future.exception(timeout=30)) for future in futures]
+    refused = [type(future.exception(PATIENCE)) for future in futures]
     assert refused == [type(None), InputError, type(None), type(None)]
     assert [len(all_reports(scene, truck)) for truck, _ in trucks] == [1, 0, 1, 1]

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 
 from tests.sharing.ingest.messages import as_owntracks
+from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import Scene
 from voile.sharing.ingest import Fix, IngestError, decode_owntracks_mqtt
 from voile.sharing.platform import Outcome
@@ -19,7 +20,7 @@ def send(scene: Scene, company, name: str = NAME, said: str = NAME) -> Outcome:
     payload = as_owntracks(Fix(said, 52.01, 4.36, scene.clock.now))
     decode = partial(decode_owntracks_mqtt, f"owntracks/{said}", payload)
     answer = scene.platform.receive_vouched(company.company, name, decode)
-    return answer.result(timeout=30).outcome
+    return answer.result(PATIENCE).outcome
 
 
 def test_it_goes_where_a_token_would_go(scene):

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import HOME, NOON
 from voile import Randomness
 from voile.errors import InputError
@@ -85,7 +86,7 @@ class Beside:
 
         for number, draft in enumerate(drafts):
             self.writers.write(draft, lambda one, number=number: done(number, one))
-        assert all_came.wait(60)
+        assert all_came.wait(PATIENCE)
         return [came[number] for number in range(len(drafts))]
 
 
@@ -141,7 +142,7 @@ def test_a_process_that_dies_loses_no_report(writer, beside):
     expected = [essence(writer.write(draft)) for draft in drafts]
     first = beside.process
     os.kill(first.pid, signal.SIGKILL)
-    first.join(10)
+    first.join(PATIENCE)
     assert [essence(one) for one in beside.written(drafts)] == expected
     beside.rush()
     assert beside.process.pid != first.pid
@@ -169,7 +170,7 @@ def test_few_trucks_begin_no_process(writer):
     for one in range(12):
         came.clear()
         writers.write(draft_of(one), lambda _: came.set())
-        assert came.wait(30)
+        assert came.wait(PATIENCE)
     assert multiprocessing.active_children() == before
     writers.close()
 

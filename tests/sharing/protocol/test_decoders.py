@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.sharing.protocol.scenes import BOTH, every_message, link, report
 from voile.sharing.protocol import (
     Link,
+    Reader,
     Reason,
     Record,
     RejectedError,
@@ -151,3 +152,30 @@ def test_the_items_of_a_report_must_ascend_and_fill_a_bucket():
         with pytest.raises(RejectedError) as rejected:
             Report.decode(report()[:23] + len(changed).to_bytes(3, "big") + changed + bytes(100))
         assert rejected.value.reason == Reason.FIELD
+
+
+@pytest.mark.parametrize(
+    ("number", "reason"),
+    [
+        (2**255 - 20, None),  # the largest that is canonical
+        (2**255 - 19, Reason.POINT),  # 0 again
+        (2**255 - 1, Reason.POINT),
+        (2**255 + 9, Reason.POINT),  # X25519 drops the highest bit: 9 again
+        (2**256 - 1, Reason.POINT),
+    ],
+    ids=["p - 1", "p", "2^255 - 1", "2^255 + 9", "2^256 - 1"],
+)
+def test_the_point_of_a_report_has_one_encoding(number, reason):
+    """No report can be told from another one only by how its R is written."""
+    whole = report()
+    changed = whole[:26] + number.to_bytes(32, "little") + whole[58:]
+    assert outcome(Report, changed) == (reason or changed)
+
+
+def test_a_body_that_somebody_vouches_for_has_one_encoding_of_its_point():
+    """A store or a chain that knows the sender gets the same refusal, before anything is opened."""
+    whole = Report.decode(report())
+    written = whole.body[:31] + bytes([whole.body[31] | 128])
+    with pytest.raises(RejectedError) as rejected:
+        Reader(link()).read_vouched(whole.place, written + whole.body[32:], whole.place.slot)
+    assert rejected.value.reason == Reason.POINT

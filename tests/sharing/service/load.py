@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import httpx2 as httpx
 
+from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.service.process import Process
 from voile.sharing.protocol import Auditor, Record, Report, TruckCard
 from voile.sharing.protocol.base64url import from_base64url
@@ -22,7 +23,6 @@ SECOND = "[platform]\nslot_seconds = 1\n[rates]\ndevice = [1000, 1000]\n"
 
 _DEVICE = "truck-7"
 _PAUSE = 0.02
-_SECONDS = 60.0
 
 
 Trucks = Mapping[str, tuple[str, bytes]]
@@ -73,13 +73,15 @@ class Load:
 
     def wait_for(self, status: int) -> None:
         """Until every tracker was answered so, of a slot that has yet to begin."""
-        since, until = int(time.time()), time.monotonic() + _SECONDS
-        while not set(self.tokens) <= {
-            one.token for one in list(self.answers) if one.status == status and one.slot > since
-        }:
+        since = int(time.time())
+
+        def were_answered() -> bool:
             assert not self.unanswered, self.unanswered
-            assert time.monotonic() < until, f"no {status} any more: {self.service.log}"
-            time.sleep(0.05)
+            return set(self.tokens) <= {
+                one.token for one in list(self.answers) if one.status == status and one.slot > since
+            }
+
+        eventually(were_answered, f"no {status} any more")
 
     def drive(self, token: str) -> None:
         """One tracker, until it is stopped or its connection fails."""
@@ -108,7 +110,7 @@ def loaded(service: Process, tokens: Collection[str]) -> Iterator[Load]:
     finally:
         load.stopped.set()
         for thread in threads:
-            thread.join(_SECONDS)
+            thread.join(PATIENCE)
 
 
 def check_kept(log: ReportLog, trucks: Trucks, taken: Collection[tuple[str, int]]) -> None:

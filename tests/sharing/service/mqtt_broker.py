@@ -27,6 +27,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
+from tests.sharing.patience import PATIENCE
+
 __all__ = ["KINDS", "MOSQUITTO", "Certificates", "MqttBroker", "any_broker"]
 
 MOSQUITTO, AEDES = "Mosquitto", "Aedes"
@@ -45,7 +47,6 @@ const listener = cert
 listener.listen(port, "127.0.0.1");
 """
 _PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/usr/local/sbin"])
-_START_SECONDS = 20
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class MqttBroker:
         where = self.folder if mosquitto else _aedes_folder()
         with (self.folder / f"{self.kind}.log").open("ab") as log:
             self._process = subprocess.Popen(command, cwd=where, stdout=log, stderr=log)
-        deadline = time.monotonic() + _START_SECONDS
+        deadline = time.monotonic() + PATIENCE
         while not _listens(self.port):
             log_text = (self.folder / f"{self.kind}.log").read_text()
             assert self._process.poll() is None, log_text
@@ -133,7 +134,7 @@ class MqttBroker:
         """It forgets its sessions, and what it kept for them."""
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
-            self._process.wait(20)
+            self._process.wait(PATIENCE)
             self._process = None
 
     def _mosquitto(self) -> list[str]:

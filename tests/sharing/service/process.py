@@ -12,6 +12,8 @@ from pathlib import Path
 
 import httpx2 as httpx
 
+from tests.sharing.patience import PATIENCE
+
 __all__ = ["Process", "run", "set_up"]
 
 _COMMAND = (sys.executable, "-c", "from voile.cli import main; main()", "share")
@@ -77,7 +79,7 @@ class Process:
             base_url=f"http://127.0.0.1:{self.port}",
             headers=headers,
             trust_env=False,
-            timeout=20,
+            timeout=PATIENCE,
             **more,
         )
 
@@ -93,7 +95,7 @@ class Process:
         """Stop it; its exit status."""
         self._process.send_signal(how)
         try:
-            return self._process.wait(20)
+            return self._process.wait(PATIENCE)
         finally:
             self._process.kill()
             self._process.stdout.close()

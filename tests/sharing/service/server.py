@@ -13,6 +13,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
+from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import Scene
 from voile import Randomness
 from voile.sharing import protocol
@@ -73,11 +74,11 @@ class Service:
         return f"http://127.0.0.1:{self.port}"
 
     def client(self, **more) -> httpx.Client:
-        return httpx.Client(base_url=self.address, timeout=20, trust_env=False, **more)
+        return httpx.Client(base_url=self.address, timeout=PATIENCE, trust_env=False, **more)
 
     def connection(self) -> socket.socket:
         """A bare connection."""
-        return socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        return socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
 
     def company(self, http: httpx.Client, name: str = "Post of Delft") -> Company:
         opened, token = self.scene.platform.open_company(name)
@@ -114,11 +115,11 @@ def serving(folder: Path, options: Options | None = None, scene: Scene | None = 
         thread = threading.Thread(target=server.run, args=([listener],))
         thread.start()
         try:
-            assert ready.wait(20)
+            assert ready.wait(PATIENCE)
             yield service
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(PATIENCE)
             assert not thread.is_alive()
             scene.platform.close()
 
@@ -158,11 +159,11 @@ def own_secrets(drawn: Randomness) -> protocol.TruckSecrets:
     return protocol.TruckSecrets.draw(drawn.key("number").secret[:16], drawn)
 
 
-def named(those: Iterator[Event], seconds: float = 15) -> Iterator[Event]:
+def named(those: Iterator[Event]) -> Iterator[Event]:
     """Events without comments; fails where comments alone have come for long."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE
     for event in those:
-        assert time.monotonic() < deadline, f"nothing but comments for {seconds} seconds"
+        assert time.monotonic() < deadline, f"nothing but comments for {PATIENCE:g} seconds"
         if event.name:
             yield event
-            deadline = time.monotonic() + seconds
+            deadline = time.monotonic() + PATIENCE

@@ -11,7 +11,6 @@ import os
 import resource
 import shutil
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from tests.sharing.chain.anvil import Anvil
+from tests.sharing.patience import eventually
 from tests.sharing.service.load import SECOND, Load, admitted, check_kept, loaded
 from tests.sharing.service.process import Process, set_up
 from tests.sharing.store.postgres_server import PostgresServer
@@ -40,7 +40,6 @@ pytestmark = pytest.mark.slow
 
 # The first account of every node for development: its key is in the manuals.
 RICH = "ac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-_SECONDS = 60.0
 
 
 @contextmanager
@@ -152,13 +151,14 @@ def check_on_chain(
 ) -> None:
     """Wait until the service has sent all again; then every report is there once, in order."""
     assert acknowledged, "this tracker was never answered"
-    until = time.monotonic() + _SECONDS
-    while True:
-        found = [one.place.slot for one in published(node.chain, place, bytes.fromhex(truck))]
-        if acknowledged <= set(found):
-            break
-        assert time.monotonic() < until, "acknowledged reports are not on the chain"
-        time.sleep(0.5)
+    found: list[int] = []
+
+    def are_found() -> bool:
+        there = published(node.chain, place, bytes.fromhex(truck))
+        found[:] = [one.place.slot for one in there]
+        return acknowledged <= set(found)
+
+    eventually(are_found, "acknowledged reports are not on the chain")
     assert len(set(found)) == len(found)
     assert [one.number for one in audit(node.chain, place, card)] == list(range(len(found)))
 

@@ -23,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
+from tests.sharing.patience import PATIENCE
 from tests.sharing.service.server import Service, own_secrets
 from voile import Randomness
 from voile.sharing.service.app import description
@@ -102,7 +103,7 @@ def call(session, service, case, token: str | None) -> requests.Response:
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
     streams = case.operation.path == "/api/v1/feed"
-    return session.request(**request, headers=headers, stream=streams, timeout=20)
+    return session.request(**request, headers=headers, stream=streams, timeout=PATIENCE)
 
 
 def checked(case, answer: requests.Response) -> None:

@@ -8,7 +8,7 @@ import signal
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -19,6 +19,7 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.sharing.ingest.messages import as_owntracks
+from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.scene import Scene
 from tests.sharing.service.mqtt_broker import KINDS, MOSQUITTO, Certificates, MqttBroker, any_broker
 from tests.sharing.service.process import Process
@@ -162,17 +163,10 @@ def publish(
     phone.connect("127.0.0.1", broker.port)
     phone.loop_start()
     try:
-        phone.publish(topic, payload, qos=1, retain=retain).wait_for_publish(10)
+        phone.publish(topic, payload, qos=1, retain=retain).wait_for_publish(PATIENCE)
     finally:
         phone.disconnect()
         phone.loop_stop()
-
-
-def eventually(condition: Callable[[], object], seconds: float = 20) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
 
 
 def test_positions_become_reports_of_their_trucks(fleet):
@@ -389,7 +383,7 @@ def test_whoever_is_no_broker_is_left(tmp_path, answer):
             with service.client() as http:
                 assert http.get("/healthz").status_code == 200
         listener.shutdown(socket.SHUT_RDWR)
-        answering.join(10)
+        answering.join(PATIENCE)
     assert any("trying again" in said or "fault of Voile" in said for said in service.told)
 
 

@@ -10,6 +10,7 @@ from contextlib import closing
 import httpx2 as httpx
 import pytest
 
+from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.service.load import SECOND, Trucks, admitted, check_kept, loaded
 from tests.sharing.service.process import Process, set_up
 from tests.sharing.service.server import events, named
@@ -32,7 +33,8 @@ def send(http: httpx.Client, token: str, device="truck-7", place=(52.0116, 4.357
 
 def test_a_service_ends_in_order_and_begins_again(tmp_path):
     """SIGTERM ends it with status 0 although a feed is open, and the reader resumes afterwards."""
-    token = set_up(tmp_path / "s", SECOND)
+    # By grace alone it would last longer than the test waits for it.
+    token = set_up(tmp_path / "s", f"{SECOND}[service]\ngrace = {10 * int(PATIENCE)}\n")
     service = Process(tmp_path / "s")
     with service.client(token) as http:
         truck, device = truck_of(http)
@@ -42,9 +44,7 @@ def test_a_service_ends_in_order_and_begins_again(tmp_path):
             those = events(feed)
             assert next(those).name == "terms"
             last = next(those).number
-            began = time.monotonic()
             assert service.end() == 0
-            assert time.monotonic() - began < 8
             assert [event.name for event in those if event.name] == []
     assert service.log.endswith("voile: stopped\n")
     again = Process(tmp_path / "s")
@@ -135,10 +135,10 @@ def test_workers_over_postgresql_serve_one_truck(tmp_path):
             assert numbers == list(range(6))
             first = next(iter(service.workers()))
             os.kill(first, signal.SIGKILL)
-            deadline = time.monotonic() + 60
-            while not (len(now := service.workers()) == 2 and first not in now):
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+            eventually(
+                lambda: len(now := service.workers()) == 2 and first not in now,
+                "a worker that died is not replaced",
+            )
         assert service.end() == 0
         assert "is replaced" in service.log
     finally:

@@ -1,5 +1,8 @@
 """Kill who appends to a file, at random instants: ``python crashing.py FOLDER STORES KILLS SEED``.
 
+How many instants hit a commit or a creation is up to the machine: beyond STORES others follow until
+enough did.
+
 Each kill forks a process that opens the store and appends batches without pause, goes on where the
 log ends, and writes one byte to a pipe for each batch that was acknowledged.  Then it is ended by
 SIGKILL, and what it left behind is looked at.  Prints counts as JSON, and what went wrong.
@@ -20,6 +23,9 @@ sys.path.insert(0, str(Path(__file__).parents[3]))
 
 from tests.sharing.store.batches import BATCHES, batch, faults, progress
 from voile.sharing.store import Appended, SQLiteStore
+
+_MOST = 30
+"""Times as many stores as were asked for."""
 
 
 def append_forever(path: Path, pipe: int) -> None:
@@ -50,13 +56,24 @@ def killed(path: Path, batches: int, seconds: float) -> int:
         return len(text + pipe.read())
 
 
+def have_hit(counts: dict[str, int], stores: int) -> bool:
+    """Whether kills came while stores were created, between commits, and within commits."""
+    return (
+        counts["uncreated"] >= 1
+        and counts["acknowledged"] >= 10 * stores
+        and counts["unreported"] >= stores // 3
+    )
+
+
 def main() -> None:
     folder, stores, kills = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     rng = random.Random(int(sys.argv[4]))
     counts = {"acknowledged": 0, "uncreated": 0, "unreported": 0}
     wrong: list[str] = []
     batch(0)  # made once, before the first fork
-    for which in range(stores):
+    for which in range(_MOST * stores):
+        if which >= stores and have_hit(counts, stores):
+            break
         path, stored = folder / f"{which}.db", 0
         for kill in range(kills):
             # The first kill comes while the store is created.

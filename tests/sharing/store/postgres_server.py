@@ -15,8 +15,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.sharing.patience import PATIENCE
+
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
-_SECONDS = 30
 
 
 def programs() -> Path | None:
@@ -90,7 +91,7 @@ class PostgresServer:
                 cwd=self.folder,
                 **_user(),
             )
-        until = time.monotonic() + _SECONDS
+        until = time.monotonic() + PATIENCE
         while True:
             try:
                 psycopg.connect(self.url()).close()

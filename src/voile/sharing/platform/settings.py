@@ -39,7 +39,10 @@ class Settings:
     room: int = 30
     """Reports are padded as if a truck had at least so many parcels."""
     speeds_kmh: Sequence[float] = (20.0, 35.0, 50.0)
-    """Of trucks along the straight line to a destination: 5 %, median, 95 %; public."""
+    """Slow, usual and fast, in a straight line to a destination; public.
+
+    The page's estimate of arrival takes them for 5 %, median and 95 %.  Nobody has measured them.
+    """
     region: Sequence[float] | None = None
     """South, west, north, east of where trucks are: finds coordinates that were swapped."""
 
@@ -61,7 +64,7 @@ class Settings:
         for speed in speeds:
             _positive("speeds_kmh", speed)
         if len(speeds) != 3 or speeds != sorted(speeds):
-            msg = "speeds_kmh must be three ascending numbers: 5 %, median and 95 %"
+            msg = "speeds_kmh must be three ascending numbers: slow, usual and fast"
             raise PlanError(msg)
         self._check_region()
         self.levels  # noqa: B018 - displacements, tau and near are checked

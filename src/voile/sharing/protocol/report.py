@@ -6,7 +6,8 @@ signature.  The signature is of the report's record (``audit``), which holds a d
 one signature serves the readers, who have the body, and the auditors, who have not.
 
 ``Publisher`` moves forward only: a slot that is not later than the last one is refused, so that no
-slot is published twice.  Publish in every slot, parcels or not: the rhythm tells nothing then.
+slot is published twice.  Which slots a truck publishes in is public, and positions of one that
+stands average out: docs/sharing-protocol.md weighs the two under "Known leaks".
 """
 
 from __future__ import annotations

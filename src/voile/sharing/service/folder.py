@@ -50,7 +50,7 @@ _TEMPLATE = """\
 # What people type: links begin with it. A proxy for TLS answers there and passes requests on.
 address = "{address}"
 # host = "127.0.0.1"
-# port = 8080
+{port}
 # trusted_proxies = ["127.0.0.1", "::1"]   # whose X-Forwarded-For is believed
 # most_feeds = 2000                        # readers connected at a time
 # most_feeds_of_link = 8
@@ -69,7 +69,7 @@ address = "{address}"
 # distance = 100                     # metres between the trajectories that the budget is about
 # delta = 1e-5
 # room = 30                          # reports are padded as if a truck had so many parcels
-# speeds_kmh = [20, 35, 50]          # straight to a destination: 5 %, median, 95 %
+# speeds_kmh = [20, 35, 50]          # slow, usual, fast, straight to a destination: a guess
 # There is no region by default. One, as [south, west, north, east], finds swapped coordinates.
 
 [rates]
@@ -178,15 +178,20 @@ def _database(store: Mapping[str, Any]) -> str | None:
 def create(folder: Path, address: str = Options.address) -> None:
     """Set a service up in a folder that is not there yet, or is empty.
 
-    Raises ``InputError``.
+    Where the address has a port and no TLS, the service listens on that port: nothing stands
+    between.  With TLS the port is the proxy's.  Raises ``InputError``.
     """
     from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
 
-    Options(address=address)
+    chosen = Options(address=address)
+    port = None if chosen.is_encrypted else chosen.address_port
+    line = f"# port = {chosen.port}" if port in {None, chosen.port} else f"port = {port}"
     with new_private_folder(folder) as unfinished:
         Vault.create(unfinished / KEY)
         SQLiteStore.open(unfinished / STORE).close()
-        write_text(unfinished / CONFIGURATION, _TEMPLATE.format(address=address), private=True)
+        write_text(
+            unfinished / CONFIGURATION, _TEMPLATE.format(address=address, port=line), private=True
+        )
 
 
 @contextmanager

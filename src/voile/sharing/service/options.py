@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from voile.errors import PlanError, nearest
 
 __all__ = ["Options", "Rate", "Rates", "check_known", "like"]
 
 _MOST_PORT = 65_535
+_ADDRESS = re.compile(
+    r"https?://(?:[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\])(?::(?P<port>[0-9]{1,9}))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +79,24 @@ class Options:
     rates: Rates = field(default_factory=Rates)
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.address)
-        if parts.scheme not in {"http", "https"} or not parts.hostname or parts.path:
-            msg = "address must be like https://share.example.org, without a path"
+        if not _ADDRESS.fullmatch(self.address):
+            msg = (
+                "address must be like https://share.example.org or http://127.0.0.1:8080, without "
+                "a user, a path, a query or a fragment"
+            )
             raise PlanError(msg)
-        if parts.query or parts.fragment or parts.username:
-            msg = "address must have neither a query nor a fragment nor a user"
+        if self.address_port is not None and not 1 <= self.address_port <= _MOST_PORT:
+            msg = f"the port of the address must be from 1 to {_MOST_PORT}"
             raise PlanError(msg)
         if not 0 <= self.port <= _MOST_PORT:
             msg = f"port must be from 0 to {_MOST_PORT}"
             raise PlanError(msg)
+
+    @property
+    def address_port(self) -> int | None:
+        """The port that the address names, if it does."""
+        named = _ADDRESS.fullmatch(self.address)
+        return int(named["port"]) if named and named["port"] else None
 
     @property
     def is_encrypted(self) -> bool:

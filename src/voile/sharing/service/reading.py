@@ -54,7 +54,11 @@ async def feed(
         int | None, Header(ge=0, lt=2**32, description="The slot of the last report read.")
     ] = None,
 ) -> Response:
-    """Whoever comes again with Last-Event-ID gets what was missed, of the last 100 slots."""
+    """Whoever comes again with Last-Event-ID gets what was missed, of the last 100 slots.
+
+    `speeds_kmh` are what the operator takes for slow, usual and fast in a straight line: what is
+    estimated by them is no promise.
+    """
     desk = desk_of(request)
     feeds: Feeds = request.app.state.feeds
     link = await desk.ask(request, "link", token, lambda: desk.platform.link_of(token))

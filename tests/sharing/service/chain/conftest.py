@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.sharing.chain.scenes import QUICK, account
+from tests.sharing.patience import PATIENCE
 from tests.sharing.service.chain.scenes import URL, OnChain
 from voile.sharing.chain import EmbeddedChain, Registry, address_of, deploy
 from voile.sharing.service import on_chain
@@ -36,7 +37,7 @@ def on(tmp_path, node, monkeypatch):
             contract=f"0x{place.address.hex()}",
             block=place.block,
             mode=mode,
-            **{"poll": 0.02, "patience": 1.0, "raise_after": 0.9, **more},
+            **{"poll": 0.02, "patience": PATIENCE, "raise_after": 0.9, **more},
         )
         scenes.append(OnChain(tmp_path, options))
         return scenes[-1]

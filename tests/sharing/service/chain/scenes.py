@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.sharing.scene import Clock, Scene
-from voile.sharing.chain import ChainError, Deployment, EmbeddedChain
+from voile.sharing.chain import ChainError, Deployment
 from voile.sharing.platform import Platform, Vault
 from voile.sharing.service import on_chain
 from voile.sharing.service.chain_options import ChainOptions
@@ -55,15 +55,20 @@ class OnChain(Scene):
 
 
 @contextmanager
-def away(node: EmbeddedChain) -> Iterator[None]:
-    """While no transaction reaches the node."""
+def away(scene: OnChain) -> Iterator[None]:
+    """While no transaction reaches the node: who waits for one has soon waited long enough."""
+    late = 0.0
 
     def send(raw: bytes) -> bytes:
+        nonlocal late
+        late += scene.options.patience
         msg = "the node is away"
         raise ChainError(msg)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(node, "send", send)
+        patched.setattr(scene.fleet._side.node, "send", send)
+        for sender in (scene.log, scene.fleet._registry):
+            patched.setattr(sender._delivery, "_clock", lambda: time.monotonic() + late)
         yield
 
 

@@ -98,7 +98,7 @@ def test_trucks_of_a_closed_company_are_retired_on_the_chain(on, node, mode, mon
     scene.platform.when_behind(lambda: woken.append(1))
     scene.platform.close_company(closed.company)
     assert woken == [1]
-    with away(node), pytest.raises(ChainError):
+    with away(scene), pytest.raises(ChainError):
         scene.platform.settle()
     assert contract.is_registered(truck.truck)
     scene.platform.settle()
@@ -172,7 +172,7 @@ def test_a_report_that_cannot_be_sent_keeps_nobody_busy(on, node, monkeypatch, e
     truck, token = scene.truck(company)
     scene.platform.settle()
     scene.drive(token, 1)
-    with away(node), pytest.raises(StoreError):
+    with away(scene), pytest.raises(StoreError):
         scene.send(token)
     assert scene.log.waiting() == 1
     if ended == "retired":
@@ -198,7 +198,7 @@ def test_reports_that_another_process_has_overtaken_are_told_of(on, node, monkey
     other_mirror = scene.folder / "other.db"
     scene.log.settle()
     copied_to(scene.folder / "chain-reports.db", other_mirror)
-    with away(node), pytest.raises(StoreError):
+    with away(scene), pytest.raises(StoreError):
         scene.send(token)
     assert scene.log.waiting() == 1
     monkeypatch.setattr(on_chain, "MIRROR", other_mirror.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import Parties
 from tests.sharing.service.chain.scenes import MODES, OnChain, away
 from tests.sharing.service.server import own_secrets
@@ -108,9 +109,9 @@ def test_a_truck_that_is_not_registered_stops_no_other(on, node):
         scene.platform.receive(token, request(scene, device))
         for token, device in ((early, "early"), (late, "late"))
     ]
-    assert futures[0].result(timeout=20).outcome is Outcome.PUBLISHED
+    assert futures[0].result(PATIENCE).outcome is Outcome.PUBLISHED
     with pytest.raises(RevertedError, match="unregistered") as refusal:
-        futures[1].result(timeout=20)
+        futures[1].result(PATIENCE)
     assert isinstance(refusal.value, StoreError)
     scene.platform.settle()
     assert scene.send(late, device="late") is Outcome.PUBLISHED
@@ -130,7 +131,7 @@ def test_what_a_crash_left_behind_is_sent_at_the_next_start(on, node, mode, monk
     truck, token = scene.truck(scene.company())
     scene.platform.settle()
     scene.drive(token, 1)
-    with away(node), pytest.raises(StoreError):
+    with away(scene), pytest.raises(StoreError):
         scene.send(token)
     assert scene.log.waiting() == 1
     again = scene.reopened()
@@ -167,7 +168,7 @@ def test_trucks_with_keys_of_their_own(on, node, mode):
     place = tuple(protocol.Position(52.0, 4.3, slot, 2.0**-level) for level in (6, 8, 10))
     content = protocol.Content(place, [], room=30)
     _, report = protocol.Publisher.new(secrets).publish(slot, content, Randomness.seeded(2))
-    assert scene.platform.publish(truck, report).result(timeout=20) == "new"
+    assert scene.platform.publish(truck, report).result(PATIENCE) == "new"
     proof = scene.log.inclusion(truck.truck, slot)
     [record] = scene.platform.records(truck.truck, 0, 5)
     check_anchored(node, scene.deployment, record, proof)

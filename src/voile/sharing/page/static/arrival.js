@@ -1,5 +1,9 @@
 /**
- * When a parcel arrives: an interval that holds the arrival 9 times out of 10.
+ * When a parcel may arrive: an estimate from the straight line to the goal and from usual speeds.
+ *
+ * It is not calibrated: the interval holds what the model makes of its two inputs, and no share of
+ * real arrivals.  The speeds are the operator's guess, one law for all trucks, roads and stops; on
+ * real drives the interval held fewer than half (benchmarks/sharing_arrival.py).
  *
  * T = D / V, with D the true remaining distance and V the speed in a straight line, stops included.
  *
@@ -8,12 +12,12 @@
  *     s on each axis.  So D = |(d + s X, s Y)| with X and Y standard normal (Rice's law), and
  *     P(D <= x) = E[Phi((w - d) / s) - Phi((-w - d) / s)] with w = sqrt(x^2 - s^2 Y^2), the mean
  *     over those Y for which w is real.
- * V.  Known are its quantiles v5, v50, v95 of 5 %, 50 % and 95 %.  V is taken to be log-normal on
+ * V.  Assumed are its quantiles v5, v50, v95 of 5 %, 50 % and 95 %.  V is taken to be log-normal on
  *     either side of the median: ln V = ln v50 + Z ln(v50 / v5) / 1.645 below it (Z < 0) and
  *     ln v50 + Z ln(v95 / v50) / 1.645 above, Z standard normal.  It has these three quantiles.
  *
  * Hence P(T <= t) = E[P(D <= V t)].  Means over Y and Z are sums; quantiles are found by halving.
- * Both uncertainties are in it: near the goal that of the distance rules, far away that of the speed.
+ * The uncertainties of both are in it: near the goal that of the distance rules, far away that of the speed.
  * Cost: some 20 ms.
  */
 
@@ -26,7 +30,7 @@ const WEIGHTS = DENSITY.map((weight) => weight / WHOLE);
 const HALVINGS = 24;
 
 /**
- * Seconds after the fix by which the parcel has arrived with 5 %, 50 % and 95 %.
+ * Seconds after the fix by which the parcel has arrived with 5 %, 50 % and 95 % of the model.
  *
  * `remaining` and `deviation` (s) are in metres; `speeds` are the quantiles of 5 %, 50 % and 95 %,
  * ascending, in km/h.

@@ -8,8 +8,8 @@ import { ago, clock, direction, distance, rounded } from "./words.js";
 const SOON = 120;
 /** Metres: fewer are no distance that anybody could tell. */
 const NEARLY = 50;
-/** How often an interval of 90 % holds the arrival, and how often its end alone does. */
-const [TWO_SIDED, ONE_SIDED] = ["9 times out of 10", "19 times out of 20"];
+/** What an arrival is estimated from.  How often it comes in that time is not known. */
+const BASIS = "by straight-line distance and usual speeds";
 const CONNECTION = { connecting: "Connecting", live: "Connected", waiting: "Trying again", ended: "Ended" };
 
 const element = (id) => document.getElementById(id);
@@ -29,8 +29,8 @@ export function show(tracking, now) {
   element("arrival").hidden = arrival === null;
   if (arrival) {
     write("arrival-likely", arrival.likely);
-    write("arrival-range", arrival.range + (arrival.share ? "," : ""));
-    write("arrival-share", arrival.share);
+    write("arrival-range", arrival.range + (arrival.basis ? "," : ""));
+    write("arrival-basis", arrival.basis);
   }
   element("seen").hidden = sighting === null;
   if (sighting) showSighting(tracking, now);
@@ -57,8 +57,8 @@ export function speak(sentences) {
 }
 
 /**
- * The arrival in words: likely, range, how often that holds, and all as one sentence that does not
- * change from minute to minute.
+ * The arrival in words: likely, range, what they are estimated from, and all as one sentence that
+ * does not change from minute to minute.
  */
 export function arrivalWords(exact, now, isOld) {
   if (exact === null) return null;
@@ -67,20 +67,18 @@ export function arrivalWords(exact, now, isOld) {
   const before = `Before ${to}`;
   if (exact.high < now) {
     return isOld
-      ? worded(before, "That time has passed, and no newer report has come.", "", `It should have arrived before ${to}.`)
-      : worded("Any minute", `It was expected before ${to}.`, "", "Expected any minute.");
+      ? worded(before, "That time has passed, and no newer report has come.", "", `By the estimate it should have arrived before ${to}.`)
+      : worded("Any minute", `The estimate was before ${to}.`, "", "Arrival estimated for any minute.");
   }
   if (exact.middle < now + SOON) {
-    return worded("Any minute", before, ONE_SIDED, `Expected any minute; before ${to}, ${ONE_SIDED}.`);
+    return worded("Any minute", before, BASIS, `Arrival estimated for any minute; before ${to}, ${BASIS}.`);
   }
-  const [range, share] = exact.low < now
-    ? [before, ONE_SIDED]
-    : [`Between ${from} and ${to}`, TWO_SIDED];
-  const sentence = `Expected around ${likely}; ${range.replace(/^B/, "b")}, ${share}.`;
-  return worded(`Around ${likely}`, range, share, sentence);
+  const range = exact.low < now ? before : `Between ${from} and ${to}`;
+  const sentence = `Arrival estimated around ${likely}; ${range.replace(/^B/, "b")}, ${BASIS}.`;
+  return worded(`Around ${likely}`, range, BASIS, sentence);
 }
 
-const worded = (likely, range, share, spoken) => ({ likely, range, share, spoken });
+const worded = (likely, range, basis, spoken) => ({ likely, range, basis, spoken });
 
 function showSighting(tracking, now) {
   const { sighting, absent } = tracking;

@@ -6,7 +6,7 @@
  * on each axis, and P(length <= r) = 1 - exp(-r^2 / (2 s^2)), which is 90 % at s sqrt(2 ln 10).
  */
 
-/** The share that every circle and every interval of this page holds. */
+/** The share that every circle of this page holds: the noise alone decides it. */
 export const SHARE = 0.9;
 
 /** Standard deviation on each axis, in metres. */
