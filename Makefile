@@ -1,8 +1,12 @@
 # Everything a developer and CI run.  Each target makes its own virtual environment in .venv,
 # with uv where it is installed and with plain pip where it is not.
+#
+# `make test ROOM=dp` runs the tests of one room, those in tests/dp, `make test ROOM="dp ledger"`
+# those of several; so does `make slow`.  Without ROOM all tests are run.
 
 PYTHON ?= python3
 BIN := .venv/bin
+ROOMS := $(addprefix tests/,$(ROOM))
 
 .PHONY: demo test slow check lint types walls bench docs clean
 
@@ -10,10 +14,10 @@ demo: .venv/installed          ## publish the example table twice, query it, att
 	$(BIN)/voile demo
 
 test: .venv/developer          ## the tests, in a few minutes on two cores
-	$(BIN)/pytest -q -n 2 -m "not slow"
+	$(BIN)/pytest -q -n 2 -m "not slow" $(ROOMS)
 
 slow: .venv/developer          ## the exhaustive and the long tests
-	$(BIN)/pytest -q -n 2 -m slow
+	$(BIN)/pytest -q -n 2 -m slow $(ROOMS)
 
 check: lint types walls slow test   ## what CI runs
 
