@@ -16,6 +16,7 @@ import pytest
 from tests.sharing.ingest.messages import as_nmea
 from tests.sharing.scene import Scene
 from tests.sharing.service.server import serving
+from tests.waiting import PATIENCE, wait_until
 from voile.cli.lines import Lines
 from voile.sharing.ingest import Fix
 from voile.sharing.ingest.nmea import checksum
@@ -75,7 +76,7 @@ class Run:
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         self.process.stdin.close()
         self.process.stderr.close()
 
@@ -97,14 +98,7 @@ class Run:
         else:
             self.process.send_signal(how)
         self.said += self.process.stderr.read().decode()
-        return self.process.wait(20)
-
-
-def wait_for(condition) -> None:
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+        return self.process.wait(PATIENCE)
 
 
 def test_a_truck_is_set_up_for_its_owner_alone(desk):
@@ -134,7 +128,7 @@ def test_a_run_is_stopped_in_order(folder, platform, how):
     service, token = platform
     with Run(folder, service.address, token) as run:
         run.write(line())
-        wait_for((folder / "sent").exists)
+        wait_until((folder / "sent").exists)
         assert run.ends(how) == 0
         assert run.said == "voile: stopped\n"
 
@@ -145,7 +139,7 @@ def test_a_stopped_run_says_what_waits(folder, away):
         run.hears("does not answer")
         run.write(line())
         with closing(OwnTruck(folder)) as truck:
-            wait_for(lambda: truck.waiting)
+            wait_until(lambda: truck.waiting)
         assert run.ends(signal.SIGINT) == 0
         assert run.said.endswith("voile: stopped; 1 report waits on this device\n")
 
