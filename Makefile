@@ -1,19 +1,26 @@
 # Everything a developer and CI run.  Each target makes its own virtual environment in .venv,
 # with uv where it is installed and with plain pip where it is not.
+#
+# `make test ROOM=dp` runs the tests of one room, those in tests/dp, `make test ROOM="dp ledger"`
+# those of several; so does `make slow`.  Without ROOM all tests are run.
 
 PYTHON ?= python3
 BIN := .venv/bin
+ROOMS := $(addprefix tests/,$(ROOM))
 
-.PHONY: demo test slow check lint types walls bench docs clean
+# Tests start hundreds of processes; with this variable each of them compiles all that it imports.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test slow check lint types walls mutants bench docs clean
 
 demo: .venv/installed          ## publish the example table twice, query it, attack it
 	$(BIN)/voile demo
 
 test: .venv/developer          ## the tests, in a few minutes on two cores
-	$(BIN)/pytest -q -n 2 -m "not slow"
+	$(BIN)/pytest -q -n 2 -m "not slow" $(ROOMS)
 
 slow: .venv/developer          ## the exhaustive and the long tests
-	$(BIN)/pytest -q -n 2 -m slow
+	$(BIN)/pytest -q -n 2 -m slow $(ROOMS)
 
 check: lint types walls slow test   ## what CI runs
 
@@ -27,6 +34,9 @@ types: .venv/developer
 walls: .venv/developer
 	$(BIN)/lint-imports
 
+mutants: .mutants/venv/installed ## faults that the tests of a room do not notice: ROOM=dp
+	.mutants/venv/bin/python tools/mutants.py $(or $(ROOM),$(error say which room: make mutants ROOM=dp))
+
 bench: .venv/developer         ## the measurements of benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks
 
@@ -36,19 +46,24 @@ docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_architecture.py
 
 .venv/installed: pyproject.toml
-	@$(call install,.)
+	@$(call install,.venv,.)
 
 .venv/developer: pyproject.toml
-	@$(call install,.[test$(comma)check])
+	@$(call install,.venv,.[test$(comma)check])
+
+# By itself, because a compiler that finds the coverage that mutmut brings is slower to load.
+.mutants/venv/installed: pyproject.toml
+	@mkdir -p .mutants
+	@$(call install,.mutants/venv,.[test$(comma)mutation])
 
 comma := ,
 define install
 	if command -v uv >/dev/null 2>&1; then \
-	    (test -d .venv || uv venv -q --python $(PYTHON) .venv) && uv pip install -q --python $(BIN)/python -e '$(1)'; \
+	    (test -d $(1) || uv venv -q --python $(PYTHON) $(1)) && uv pip install -q --python $(1)/bin/python -e '$(2)'; \
 	else \
-	    (test -d .venv || $(PYTHON) -m venv .venv) && $(BIN)/python -m pip install -q --disable-pip-version-check -e '$(1)'; \
+	    (test -d $(1) || $(PYTHON) -m venv $(1)) && $(1)/bin/python -m pip install -q --disable-pip-version-check -e '$(2)'; \
 	fi && touch $@
 endef
 
 clean:
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+	rm -rf .venv .mutants build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

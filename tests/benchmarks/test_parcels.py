@@ -36,7 +36,7 @@ def test_each_published_row_is_linked_to_its_true_weight(publisher):
     )
     assert len(published.true) == round(published.share * len(PARCELS.weights)) > 0
     assert ((low <= published.true) & (published.true <= high)).all()
-    shipped = pack(published, PARCELS.capacity, BY_UPPER_ENDS, Stop(0.1))
+    shipped = pack(published, PARCELS.capacity, BY_UPPER_ENDS, Stop.by_work(0.1))
     assert shipped.feasible == 1
     assert shipped.overload == 0
     assert shipped.ratio >= 1
@@ -56,7 +56,7 @@ def test_overload_is_that_of_the_true_weights():
     shown = ExactNumbers.of(np.array([250] * 4))
     release = publish(PARCELS, SYNTACTIC["flash"](3), voile.Randomness.seeded(1)).release
     published = Published(release, None, shown, shown, np.array([300] * 4), 1.0, 0.0)
-    shipped = pack(published, 500, Way(Use()), Stop(0.1))
+    shipped = pack(published, 500, Way(Use()), Stop.by_work(0.1))
     assert (shipped.bins, shipped.true_bins, shipped.ratio) == (2, 4, 0.5)
     assert shipped.feasible == 0
     assert shipped.overload == pytest.approx(0.2)

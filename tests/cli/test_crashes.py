@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE
+
 CRASHES = Path(__file__).with_name("crashes.py")
 
 
 def crashes(folder, *mode):
     """What the publishers of ``crashes.py`` left behind."""
     command = [sys.executable, str(CRASHES), str(folder), *mode]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
     return json.loads(done.stdout)
 
 

@@ -6,6 +6,7 @@ import csv
 import json
 import sys
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -126,14 +127,17 @@ def test_boxes(desk, parcels):
     out = desk / "boxes.csv"
     document = desk.run(
         *("pack", parcels, "--box", 4, 4, "4.5", "--size", "h", "w", "l", "--capacity", 100),
-        *("--time-limit", 1, "--out", out, "--json"),
+        *("--work-limit", 1, "--out", out, "--json"),
     ).document
     assert document["lower_bound"] <= document["bins"] <= 3
     assert [measure["name"] for measure in document["measures"]] == ["weight", "volume"]
     for row in rows_of(out):
         for side, limit in (("height", 4), ("width", 4), ("length", 4.5)):
             assert 0 <= float(row[f"from.{side}"]) < float(row[f"to.{side}"]) <= limit
-    alone = desk.run("pack", parcels, "--box", 4, 4, 4, "--size", "h", "w", "l", "--json").document
+    alone = desk.run(
+        *("pack", parcels, "--box", 4, 4, 4, "--size", "h", "w", "l"),
+        *("--work-limit", 1, "--json"),
+    ).document
     assert [measure["name"] for measure in alone["measures"]] == ["volume"]
 
 
@@ -196,7 +200,8 @@ def test_robust(desk):
     assert "overload" not in plain
     for probability in (0.2, 0.01):
         document = desk.run(
-            *("pack", folder, "--capacity", 10, "--robust", probability, "--json")
+            *("pack", folder, "--capacity", 10, "--robust", probability),
+            *("--work-limit", 1, "--json"),
         ).document
         assert max(document["overload"]) <= probability
         assert len(document["overload"]) == document["bins"] >= plain["bins"]
@@ -291,6 +296,22 @@ def test_files_are_never_overwritten(desk, parcels):
     assert "something stands there already" in message
 
 
+def test_a_limit_in_work(desk):
+    """--work-limit ends the search at the same place every time, and --json tells the work."""
+    dice = np.random.default_rng(4).integers(20_000, 35_000, 200)
+    table = desk.file("weight\n" + "\n".join(map(str, dice)), "parcels.csv")
+    call = ("pack", table, "--capacity", 100_000, "--json", "--work-limit")
+    none, some, again = (desk.run(*call, limit).document for limit in (0, 0.01, 0.01))
+    assert none["work"] == 0
+    assert 0.01 <= some["work"] < 0.1
+    assert not some["proved"]
+    for document in (some, again):
+        del document["seconds"]
+    assert some == again
+    message = desk.fails(2, "pack", table, "--capacity", 100_000, "--work-limit", -1)
+    assert "--work-limit" in message
+
+
 def test_all_files_or_none(desk, parcels, monkeypatch):
     """Where the picture fails, the table does not appear either."""
     pytest.importorskip("matplotlib")
@@ -312,7 +333,7 @@ def test_without_extras(desk, parcels, monkeypatch):
     monkeypatch.setitem(sys.modules, "ortools", None)
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     assert desk.run("pack", parcels, "--capacity", 10).status == 0
-    two = ("--volume-capacity", 10, "--time-limit", 1)
+    two = ("--volume-capacity", 10, "--work-limit", 1)
     assert desk.run("pack", parcels, "--capacity", 10, *two).status == 0
     message = desk.fails(2, "pack", parcels, "--capacity", 10, "--solver", "or-tools")
     assert "pip install 'voile[packing]'" in message
@@ -322,7 +343,8 @@ def test_or_tools_alone(desk, parcels):
     """--solver or-tools gives the same number of bins."""
     for more in ((), ("--volume-capacity", 10)):
         document = desk.run(
-            "pack", parcels, "--capacity", 10, *more, "--solver", "or-tools", "--json"
+            *("pack", parcels, "--capacity", 10, *more, "--solver", "or-tools"),
+            *("--work-limit", 60, "--json"),
         ).document
         assert (document["bins"], document["proved"]) == (2, True)
 
@@ -332,7 +354,7 @@ def test_real_parcels(desk, shared_data):
     table = shared_data / "parcels" / "olist-products.csv"
     document = desk.run(
         *("pack", table, "--capacity", 500_000, "--weight", "product_weight_g"),
-        *("--skip-missing", "--json"),
+        *("--skip-missing", "--work-limit", 60, "--json"),
     ).document
     assert (document["parcels"], document["left_out"]) == (32_949, 2)
     assert document["proved"]

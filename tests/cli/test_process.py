@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
+from tests.waiting import PATIENCE, wait_until
 from voile.ledger import Ledger
 
 VOILE = "from voile.cli.main import main; main()"
@@ -29,7 +29,9 @@ def test_two_publishers_at_once(desk, order, same_place):
     """Of two publishers at once both publish one after the other, or one does and one exits 4."""
     outs = ["one", "one" if same_place else "two"]
     publishers = [start(order(out)) for out in outs]
-    ends = [(*publisher.communicate(timeout=60), publisher.returncode) for publisher in publishers]
+    ends = [
+        (*publisher.communicate(timeout=PATIENCE), publisher.returncode) for publisher in publishers
+    ]
     succeeded = [out for out, (_, _, status) in zip(outs, ends, strict=True) if status == 0]
     assert succeeded
     for _, stderr, status in ends:
@@ -47,11 +49,12 @@ def test_two_publishers_at_once(desk, order, same_place):
 @pytest.mark.parametrize("file_format", ["csv", "parquet"])
 def test_disk_that_fills(desk, order, file_format):
     """Where the disk takes no more, exit 2 says so, and nothing stands at --out."""
-    arguments = [*order("out")[:-2], "--format", file_format]  # the ledger would fill it earlier
     desk.plan((desk / "plan.toml").read_text().replace('series = "s"\n', ""))
+    assert desk.run(*order("small")[:-2]).status == 0  # what is compiled has its place on disk
+    arguments = [*order("out")[:-2], "--format", file_format]  # the ledger would fill it earlier
     desk.csv((f"p{i}", i, "York", 1000 + i) for i in range(3000))
     publisher = start(arguments, program=f"{SMALL_FILES}; {VOILE}")
-    _, stderr = publisher.communicate(timeout=60)
+    _, stderr = publisher.communicate(timeout=PATIENCE)
     assert publisher.returncode == 2, stderr
     assert "the release cannot be written" in stderr
     assert not (desk / "out").exists()
@@ -64,12 +67,11 @@ def test_interrupt_of_a_process(desk, order):
     before = desk.files()
     with Ledger(desk / "ledger.db")._file.writing():
         publisher = start(order("out"))
-        deadline = time.monotonic() + 30
-        while not _waits_for(publisher.pid, desk / "ledger.db") and time.monotonic() < deadline:
-            time.sleep(0.02)
+        ledger = desk / "ledger.db"
+        wait_until(lambda: publisher.poll() is not None or _waits_for(publisher.pid, ledger))
         publisher.send_signal(signal.SIGINT)
     # SQLite waits in C; Python hears of the signal when the wait ends, before anything is stored.
-    _, stderr = publisher.communicate(timeout=90)
+    _, stderr = publisher.communicate(timeout=PATIENCE)
     assert publisher.returncode == 130, stderr
     assert "Traceback" not in stderr
     assert desk.files() == before
@@ -87,7 +89,7 @@ def test_standard_output_that_is_full(desk, order):
     """A release that stands is no failure, though telling of it fails."""
     with Path("/dev/full").open("w") as full:
         publisher = start([*order("out"), "--json"], stdout=full)
-        _, stderr = publisher.communicate(timeout=60)
+        _, stderr = publisher.communicate(timeout=PATIENCE)
     assert publisher.returncode == 0, stderr
     assert (desk / "out" / "release.json").is_file()
     assert "the release stands at" in stderr
@@ -99,7 +101,7 @@ def test_standard_output_that_is_closed(desk, order):
     os.close(reading)
     publisher = start([*order("out"), "--json"], stdout=writing)
     os.close(writing)
-    _, stderr = publisher.communicate(timeout=60)
+    _, stderr = publisher.communicate(timeout=PATIENCE)
     assert publisher.returncode == 0, stderr
     assert (desk / "out" / "release.json").is_file()
     assert "Traceback" not in stderr
@@ -108,7 +110,7 @@ def test_standard_output_that_is_closed(desk, order):
 def test_process(desk, order):
     """The installed command publishes, with the document alone on standard output."""
     publisher = start([*order("out"), "--json"])
-    stdout, stderr = publisher.communicate(timeout=60)
+    stdout, stderr = publisher.communicate(timeout=PATIENCE)
     assert publisher.returncode == 0, stderr
     assert json.loads(stdout)["rows_out"] == 10
     assert stderr == ""

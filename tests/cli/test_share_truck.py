@@ -14,9 +14,9 @@ from contextlib import closing
 import pytest
 
 from tests.sharing.ingest.messages import as_nmea
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.scene import Scene
 from tests.sharing.service.server import serving
+from tests.waiting import PATIENCE, wait_until
 from voile.cli.lines import Lines
 from voile.sharing.ingest import Fix
 from voile.sharing.ingest.nmea import checksum
@@ -128,7 +128,7 @@ def test_a_run_is_stopped_in_order(folder, platform, how):
     service, token = platform
     with Run(folder, service.address, token) as run:
         run.write(line())
-        eventually((folder / "sent").exists)
+        wait_until((folder / "sent").exists)
         assert run.ends(how) == 0
         assert run.said == "voile: stopped\n"
 
@@ -139,7 +139,7 @@ def test_a_stopped_run_says_what_waits(folder, away):
         run.hears("does not answer")
         run.write(line())
         with closing(OwnTruck(folder)) as truck:
-            eventually(lambda: truck.waiting)
+            wait_until(lambda: truck.waiting)
         assert run.ends(signal.SIGINT) == 0
         assert run.said.endswith("voile: stopped; 1 report waits on this device\n")
 

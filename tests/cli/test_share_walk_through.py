@@ -17,7 +17,7 @@ import httpx2 as httpx
 import pytest
 
 from tests.docs.pages import ROOT
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 from voile.sharing import protocol
 
 PAGE = ROOT / "docs" / "sharing-service.md"
@@ -62,8 +62,7 @@ def test_the_walk_through_ends_in_a_link_that_opens(tmp_path):
         port = str(taken.getsockname()[1])
     script = commands().replace(SERVE, IN_THE_BACKGROUND).replace(PORT, port)
     with (tmp_path / "said").open("w") as said, typing(script + THEN_WAIT, tmp_path, said) as typed:
-        while typed.poll() is None and not (tmp_path / "typed").exists():
-            time.sleep(0.05)
+        wait_until(lambda: typed.poll() is not None or (tmp_path / "typed").exists())
         told = (tmp_path / "said").read_text()
         assert typed.poll() is None, told
         address = (tmp_path / "customer.txt").read_text().strip()

@@ -1,8 +1,9 @@
-"""A publisher in a process of its own: ``python publisher.py LEDGER WHAT``, driven over its pipes.
+"""A publisher in a process of its own: ``python publisher.py``, driven over its pipes.
 
-``WHAT`` is "series", to commit versions of a series, "budget", to spend 1 of a data set, or "trips"
-to spend 1 of the budgets of two trips.  Each line ``load`` is answered by ``loaded``, and each
-``commit`` by ``won ID``, ``lost`` or ``refused``.
+The line ``open WHAT LEDGER`` is answered by ``opened``.  ``WHAT`` is "series", to commit versions
+of a series, "budget", to spend 1 of a data set, or "trips" to spend 1 of the budgets of two trips.
+Each line ``load`` is then answered by ``loaded``, and each ``commit`` by ``won ID``, ``lost`` or
+``refused``.
 """
 
 from __future__ import annotations
@@ -45,9 +46,13 @@ def commit(ledger: Ledger, what: str, before: Any) -> str:
 
 
 def main() -> None:
-    ledger, what = Ledger(Path(sys.argv[1])), sys.argv[2]
-    before = None
+    ledger, what, before = Ledger(Path()), "", None
     for line in sys.stdin:
+        if line.startswith("open "):
+            _, what, path = line.rstrip("\n").split(" ", 2)
+            ledger = Ledger(Path(path))
+            answer("opened")
+            continue
         if line.strip() == "load":
             before = load(ledger, what)
             answer("loaded")

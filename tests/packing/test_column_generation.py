@@ -16,6 +16,7 @@ from voile.packing.instance import Packing
 from voile.packing.knapsack import best_pattern
 from voile.packing.patterns import Demand
 
+ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=9)
 
 
@@ -69,7 +70,7 @@ def test_a_knapsack_that_is_cut_off_still_bounds(weights, capacity, data, limit)
 def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity):
     """Rounded up, the optimum over patterns that SciPy finds; at most the true optimum."""
     demand = _demand(weights, capacity)
-    relaxation = relax(demand, Stop().start())
+    relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     exact = _optimum_of_the_programme(demand)
     assert relaxation.bound == int(np.ceil(exact - 1e-5))
@@ -81,7 +82,7 @@ def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity)
 def test_the_solution_packs_everything_in_fractions(weights, capacity):
     """Its patterns fit, are not more than there is, and hold each type often enough."""
     demand = _demand(weights, capacity)
-    relaxation = relax(demand, Stop().start())
+    relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     assert np.all(relaxation.columns @ demand.weights <= capacity)
     assert np.all(relaxation.columns <= demand.counts)
@@ -104,14 +105,14 @@ def test_the_bound_sees_what_weights_alone_do_not():
     """Three bins of 15 could carry these weights, but no sums of them reach 15 or 14."""
     weights = [12, 10, 8, 6, 4, 4]
     assert -(-sum(weights) // 15) == 3
-    relaxation = relax(_demand(weights, 15), Stop().start())
+    relaxation = relax(_demand(weights, 15), ENOUGH.start())
     assert relaxation is not None
     assert relaxation.bound == fewest_bins(weights, 15) == 4
 
 
 def test_without_time_the_bound_is_that_of_the_weights():
     """Nothing is solved, and what is returned is true."""
-    relaxation = relax(_demand([5, 5, 5, 4, 4], 10), Stop(0).start())
+    relaxation = relax(_demand([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
     assert relaxation is not None
     assert not relaxation.solved
     assert relaxation.bound == 3
@@ -120,7 +121,7 @@ def test_without_time_the_bound_is_that_of_the_weights():
 def test_the_work_ends_where_the_bound_is_enough():
     """A bound that the packing meets needs no optimal programme."""
     weights = [x * 7919 % 61 + 20 for x in range(300)]
-    full, early = (relax(_demand(weights, 150), Stop().start(), e) for e in (10**9, 0))
+    full, early = (relax(_demand(weights, 150), ENOUGH.start(), e) for e in (10**9, 0))
     assert full is not None
     assert early is not None
     assert early.bound <= full.bound
@@ -130,7 +131,7 @@ def test_the_work_ends_where_the_bound_is_enough():
 def test_too_many_types_are_left_to_others(monkeypatch):
     """The basis would not fit."""
     monkeypatch.setattr("voile.packing.column_generation.MAXIMUM_TYPES", 2)
-    assert relax(_demand([1, 2, 3], 10), Stop().start()) is None
+    assert relax(_demand([1, 2, 3], 10), ENOUGH.start()) is None
 
 
 @settings(max_examples=50)
@@ -139,14 +140,14 @@ def test_a_dive_packs_everything_or_gives_up(weights, capacity):
     """Dives find the optimum of a few items, and never fewer bins than it has."""
     demand = _demand(weights, capacity)
     optimum = fewest_bins(weights, capacity)
-    relaxation = relax(demand, Stop().start())
+    relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    patterns = dive(demand, relaxation, optimum, Stop().start(), 2_000)
+    patterns = dive(demand, relaxation, optimum, ENOUGH.start(), 2_000)
     assert patterns is not None
     packing = Packing(demand.bins_of(patterns))
     require_valid(packing, demand.core())
     assert packing.bins <= optimum
-    assert dive(demand, relaxation, optimum - 1, Stop().start(), 200) is None
+    assert dive(demand, relaxation, optimum - 1, ENOUGH.start(), 200) is None
 
 
 @given(small, st.integers(20, 40))

@@ -9,6 +9,7 @@ from voile.packing import Instance, Packing, Stop, require_valid
 from voile.packing.heuristics import best_fit_decreasing, decreasing, first_fit_decreasing
 from voile.packing.local_search import search
 
+ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=10)
 
 
@@ -62,11 +63,11 @@ def test_the_search_finds_the_optimum_of_a_few_items_and_nothing_below(weights, 
     core = Instance(_descending(weights), capacity)
     optimum = fewest_bins(weights, capacity)
     start = np.arange(len(core))
-    found = search(core, optimum, start, 20_000, Stop().start())
+    found = search(core, optimum, start, 20_000, ENOUGH.start())
     assert found is not None
     assert found.max() + 1 <= optimum
     require_valid(Packing(found), core)
-    assert search(core, optimum - 1, start, 500, Stop().start()) is None
+    assert search(core, optimum - 1, start, 500, ENOUGH.start()) is None
 
 
 def test_the_search_mends_what_best_fit_spoils():
@@ -74,7 +75,7 @@ def test_the_search_mends_what_best_fit_spoils():
     core = Instance(np.array([5, 5, 4, 4, 3, 3, 3, 3]), 15)
     start = decreasing(np.array(core.weights), core.capacity)
     assert start.max() + 1 == 3
-    found = search(core, 2, start, 10_000, Stop().start())
+    found = search(core, 2, start, 10_000, ENOUGH.start())
     assert found is not None
     assert np.bincount(found, core.weights).tolist() == [15, 15]
 
@@ -85,7 +86,7 @@ def test_the_search_takes_the_same_course_every_time():
     core = Instance(weights, 150)
     bins = -(-int(weights.sum()) // 150)
     start = decreasing(np.array(weights), 150)
-    first, again, other = (search(core, bins, start, 50_000, Stop().start(), w) for w in (1, 1, 2))
+    first, again, other = (search(core, bins, start, 50_000, ENOUGH.start(), w) for w in (1, 1, 2))
     assert first is not None
     assert other is not None
     assert first.tolist() == again.tolist()
@@ -109,6 +110,6 @@ def test_the_search_ends_with_the_time():
 def test_the_search_counts_no_empty_bins():
     """Where fewer bins do than were asked for, the numbers have no gaps."""
     core = Instance(np.array([6, 2, 2]), 10)
-    found = search(core, 2, np.arange(3), 100, Stop().start())
+    found = search(core, 2, np.arange(3), 100, ENOUGH.start())
     assert found is not None
     require_valid(Packing(found), core)

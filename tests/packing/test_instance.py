@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.errors import InputError
-from voile.packing import Instance, Outcome, Packing, Stop, require_valid
+from voile.packing import Instance, Outcome, Packing, require_valid
 
 
 def test_an_item_heavier_than_a_bin_is_refused_by_its_place_and_not_its_weight():
@@ -84,26 +84,6 @@ def test_the_check_agrees_with_the_definition(weights, data):
     else:
         with pytest.raises(AssertionError):
             require_valid(packing, instance)
-
-
-def test_a_stop_follows_its_clock():
-    """Remaining seconds fall with the clock, and stop at zero."""
-    now = [10.0]
-    deadline = Stop(5, lambda: now[0]).start()
-    assert deadline.remaining() == 5
-    assert not deadline.passed()
-    now[0] = 13
-    assert deadline.elapsed() == 3
-    now[0] = 16
-    assert deadline.remaining() == 0
-    assert deadline.passed()
-
-
-@pytest.mark.parametrize("seconds", [-1, float("nan")])
-def test_a_stop_before_the_start_is_refused(seconds):
-    """A limit is at least zero."""
-    with pytest.raises(InputError, match="at least 0 seconds"):
-        Stop(seconds)
 
 
 def test_the_gap_is_what_a_better_packing_might_save():

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from decimal import Decimal
 
 import numpy as np
 import pytest
 
 from voile.errors import InputError
-from voile.packing.instance import Stop
 from voile.packing.laws import Laws
 from voile.packing.overload import overload_bound, overload_bounds
 from voile.packing.parcels import Limit, Measure, Use, plan
 from voile.packing.robust import solve_robust
+from voile.packing.stop import Stop
 from voile.schema.numbers import ExactNumbers
 
 
@@ -21,11 +20,6 @@ def noisy(values, scale, most=1000.0) -> Laws:
     values = np.asarray(values, float)
     full = np.full(len(values), most)
     return Laws(values, np.full(len(values), 1 / scale), np.zeros(len(values)), full)
-
-
-def looks(count: int) -> Stop:
-    """A limit that passes after so many looks at the clock, whatever the machine."""
-    return Stop(count, clock=itertools.count().__next__)
 
 
 def spread_of(share: float, count: int) -> float:
@@ -54,7 +48,7 @@ def test_robust_packings_keep_their_promise(probability, runs):
         true = generator.uniform(0, 60, 60)
         published = true + generator.laplace(0, scale, 60)
         laws = noisy(published, scale, 60.0)
-        outcome = solve_robust([laws], [capacity], probability, looks(9))
+        outcome = solve_robust([laws], [capacity], probability, Stop.by_work(0.03))
         loads = np.bincount(outcome.packing.bin_of, true)
         overloaded += int((loads > capacity).sum())
         bins += len(loads)
@@ -90,7 +84,7 @@ def test_robust_with_weight_and_volume():
     generator = np.random.default_rng(6)
     weights = noisy(generator.uniform(0, 60, 50), 5.0, 100.0)
     volumes = Laws.uniform(np.zeros(50), generator.uniform(1, 20, 50))
-    outcome = solve_robust([weights, volumes], [200.0, 80.0], 0.05, Stop(1))
+    outcome = solve_robust([weights, volumes], [200.0, 80.0], 0.05, Stop.by_work(0.1))
     both = overload_bounds(weights, outcome.packing.bin_of, 200.0) + overload_bounds(
         volumes, outcome.packing.bin_of, 80.0
     )
@@ -114,7 +108,7 @@ def test_robust_lower_bound_is_below_every_packing_that_keeps_the_promise():
     for _ in range(5):
         low = generator.uniform(5, 40, 6)
         laws = Laws.uniform(low, low + generator.uniform(1, 30, 6))
-        outcome = solve_robust([laws], [90.0], 0.1, Stop(1))
+        outcome = solve_robust([laws], [90.0], 0.1, Stop.by_work(0.1))
         keeping = [
             len(groups)
             for groups in partitions(list(range(6)))

@@ -13,6 +13,7 @@ from tests.packing.brute_force import fewest_bins
 from voile.errors import InputError
 from voile.packing import Instance, Packing, Stop, or_tools, require_valid, solve
 
+ENOUGH = Stop.by_work(60)
 weights_and_capacity = st.integers(10, 40).flatmap(
     lambda capacity: st.tuples(st.lists(st.integers(0, capacity), max_size=10), st.just(capacity))
 )
@@ -26,7 +27,7 @@ def _instance(weights, capacity):
 def test_small_instances_are_solved_and_proved(drawn):
     """The optimum of the search over all packings, with a proof."""
     instance = _instance(*drawn)
-    outcome = solve(instance)
+    outcome = solve(instance, ENOUGH)
     assert outcome.bins == fewest_bins([w for w in drawn[0] if w], drawn[1]) or not any(drawn[0])
     assert outcome.proved
     require_valid(outcome.packing, instance)
@@ -34,10 +35,10 @@ def test_small_instances_are_solved_and_proved(drawn):
 
 @settings(max_examples=50)
 @given(weights_and_capacity)
-def test_without_time_the_answer_is_valid_and_the_bound_true(drawn):
-    """Zero seconds still give a packing, and a bound at most the optimum."""
+def test_without_work_the_answer_is_valid_and_the_bound_true(drawn):
+    """No work at all still gives a packing, and a bound at most the optimum."""
     instance = _instance(*drawn)
-    outcome = solve(instance, Stop(0))
+    outcome = solve(instance, Stop.by_work(0))
     require_valid(outcome.packing, instance)
     positive = [w for w in drawn[0] if w]
     optimum = fewest_bins(positive, drawn[1]) or int(len(drawn[0]) > 0)
@@ -49,7 +50,7 @@ def test_without_time_the_answer_is_valid_and_the_bound_true(drawn):
 def test_plain_or_tools_agrees(drawn):
     """The model of the seed proves the same optimum."""
     instance = _instance(*drawn)
-    plain, default = solve(instance, solver="or-tools"), solve(instance)
+    plain, default = solve(instance, ENOUGH, solver="or-tools"), solve(instance, ENOUGH)
     assert plain.proved
     assert plain.bins == default.bins
 
@@ -57,7 +58,7 @@ def test_plain_or_tools_agrees(drawn):
 @pytest.mark.parametrize(("weights", "bins"), [([], 0), ([0, 0, 0], 1), ([7], 1), ([0, 7], 1)])
 def test_the_smallest_instances(weights, bins):
     """No items, weightless items, one item."""
-    outcome = solve(_instance(weights, 10))
+    outcome = solve(_instance(weights, 10), ENOUGH)
     assert (outcome.bins, outcome.lower_bound) == (bins, bins)
     assert len(outcome.packing.bin_of) == len(weights)
 
@@ -72,7 +73,7 @@ def _triplets(bins, shift):
 @pytest.mark.parametrize(("bins", "shift"), [(20, 1), (40, 5), (83, 9)])
 def test_triplets_without_any_waste_are_proved(bins, shift):
     """Where a single gram is wasted in no bin, best fit is bins away and the default is exact."""
-    outcome = solve(Instance(_triplets(bins, shift), 1000), Stop(30))
+    outcome = solve(Instance(_triplets(bins, shift), 1000), ENOUGH)
     assert outcome.bins == bins
     assert outcome.proved
 
@@ -81,30 +82,33 @@ def test_triplets_without_any_waste_are_proved(bins, shift):
 def test_the_unit_does_not_matter(unit):
     """Weights and capacity times a number: the same bins, the same packing."""
     weights = np.arange(120) * 7919 % 61 + 20
-    outcome = solve(Instance(weights * unit, 150 * unit))
+    outcome = solve(Instance(weights * unit, 150 * unit), ENOUGH)
     assert outcome.proved
-    assert outcome.packing.bin_of.tolist() == solve(Instance(weights, 150)).packing.bin_of.tolist()
+    assert (
+        outcome.packing.bin_of.tolist()
+        == solve(Instance(weights, 150), ENOUGH).packing.bin_of.tolist()
+    )
 
 
 def test_large_capacities_need_no_table():
     """Weights of forty bits without a common divisor are packed and bounded."""
     rng = np.random.default_rng(5)
     weights = rng.integers(2**38, 2**39, 100)
-    outcome = solve(Instance(weights, 2**40 + 1), Stop(10))
+    outcome = solve(Instance(weights, 2**40 + 1), Stop.by_work(10))
     assert outcome.bins - outcome.lower_bound <= 1
 
 
 def test_many_items_are_packed_within_a_bin_of_the_bound():
     """A hundred thousand items: first fit alone leaves no gap to speak of."""
     rng = np.random.default_rng(6)
-    outcome = solve(Instance(rng.integers(1, 30_000, 100_000), 100_000), Stop(0))
+    outcome = solve(Instance(rng.integers(1, 30_000, 100_000), 100_000), Stop.by_work(0))
     assert outcome.gap < 1e-3
 
 
 def test_the_answer_is_the_same_every_time():
     """Two runs that end before the limit agree item by item."""
     instance = Instance(_triplets(40, 3), 1000)
-    first, again = solve(instance), solve(instance)
+    first, again = solve(instance, ENOUGH), solve(instance, ENOUGH)
     assert first.packing.bin_of.tolist() == again.packing.bin_of.tolist()
     assert (first.found_by, first.bound_by) == (again.found_by, again.bound_by)
 
@@ -112,7 +116,7 @@ def test_the_answer_is_the_same_every_time():
 def test_progress_only_gets_better():
     """Reports bracket the optimum ever more closely, and the last is the answer."""
     reports = []
-    outcome = solve(Instance(_triplets(40, 3), 1000), progress=reports.append)
+    outcome = solve(Instance(_triplets(40, 3), 1000), ENOUGH, progress=reports.append)
     assert len(reports) > 2
     bins, bounds = [r.bins for r in reports], [r.lower_bound for r in reports]
     assert bins == sorted(bins, reverse=True)
@@ -149,15 +153,15 @@ def test_or_tools_that_is_absent_is_told_with_its_cure(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     assert not or_tools.is_installed()
     with pytest.raises(InputError, match=r"pip install 'voile\[packing\]'"):
-        solve(_instance([1], 2), solver="or-tools")
-    assert solve(Instance(_triplets(40, 3), 1000), Stop(30)).bins == 40
+        solve(_instance([1], 2), ENOUGH, solver="or-tools")
+    assert solve(Instance(_triplets(40, 3), 1000), ENOUGH).bins == 40
 
 
 def test_nothing_is_said(capfd: pytest.CaptureFixture[str]):
     """Solvers see private weights, and so write nothing anywhere."""
     weights = [6, 5, 5, 4, 4, 3, 3]
-    solve(_instance(weights, 10), solver="or-tools")
-    solve(Instance(_triplets(40, 3), 1000))
+    solve(_instance(weights, 10), ENOUGH, solver="or-tools")
+    solve(Instance(_triplets(40, 3), 1000), ENOUGH)
     assert capfd.readouterr() == ("", "")
 
 
@@ -166,7 +170,7 @@ def test_a_faulty_solver_is_a_fault(monkeypatch: pytest.MonkeyPatch):
     module = sys.modules["voile.packing.solve"]  # its name in the package is the function's
     monkeypatch.setattr(module, "decreasing", lambda weights, capacity: np.zeros_like(weights))
     with pytest.raises(AssertionError, match="overfilled"):
-        solve(_instance([4, 4, 4, 3, 3, 3], 11), Stop(0))
+        solve(_instance([4, 4, 4, 3, 3, 3], 11), Stop.by_work(0))
 
 
 def _read(folder, family):
@@ -186,6 +190,6 @@ def test_known_instances_are_proved(shared_data, family, every):
     with (folder / "optima.csv").open(encoding="utf-8") as lines:
         optima = {row["instance"]: int(row["best_known_bins"]) for row in csv.DictReader(lines)}
     for name, instance in list(_read(folder, family))[::every]:
-        outcome = solve(instance, Stop(60))
+        outcome = solve(instance, ENOUGH)
         assert (name, outcome.bins, outcome.lower_bound) == (name, optima[name], optima[name])
         assert isinstance(outcome.packing, Packing)

@@ -16,6 +16,7 @@ from voile.packing.instance import Packing
 from voile.packing.patterns import Demand
 from voile.packing.tight_patterns import LONG, SHORT, decide, tight_patterns
 
+ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=8)
 
 
@@ -28,7 +29,7 @@ def _demand(weights, capacity):
 def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, capacity, more):
     """Against all ways to fill a bin, for the prices of the programme."""
     demand = _demand(weights, capacity)
-    relaxation = relax(demand, Stop().start())
+    relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     prices, bins = relaxation.prices, relaxation.bound + more
     table = tight_patterns(demand, prices, bins, LONG)
@@ -50,9 +51,9 @@ def test_the_verdict_is_the_truth(weights, capacity):
     """At the optimum a packing, one bin below it a proof that there is none."""
     demand = _demand(weights, capacity)
     optimum = fewest_bins(weights, capacity)
-    relaxation = relax(demand, Stop().start())
+    relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    verdict = decide(demand, relaxation.prices, optimum, LONG, Stop().start())
+    verdict = decide(demand, relaxation.prices, optimum, LONG, ENOUGH.start())
     assert verdict.patterns is not None
     packing = Packing(demand.bins_of(verdict.patterns))
     require_valid(packing, demand.core())
@@ -60,7 +61,7 @@ def test_the_verdict_is_the_truth(weights, capacity):
     assert not verdict.impossible
     # Prices of the weights alone are weaker, and so leave more to the solvers.
     weak = Prices(demand.weights, capacity)
-    below = decide(demand, weak, optimum - 1, LONG, Stop().start())
+    below = decide(demand, weak, optimum - 1, LONG, ENOUGH.start())
     assert below.patterns is None
     assert below.impossible
 
@@ -75,9 +76,9 @@ def _triplets_that_almost_fill(bins):
 def test_triplets_without_waste_are_packed():
     """Sixty items that fill twenty bins exactly."""
     demand = _demand(_triplets_that_almost_fill(20), 1000)
-    relaxation = relax(demand, Stop().start())
+    relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    verdict = decide(demand, relaxation.prices, 20, SHORT, Stop().start())
+    verdict = decide(demand, relaxation.prices, 20, SHORT, ENOUGH.start())
     assert verdict.patterns is not None
     assert all(pattern @ demand.weights == 1000 for pattern in verdict.patterns)
 
@@ -91,7 +92,7 @@ def test_beyond_the_effort_nothing_is_claimed():
         replace(LONG, branches=5),
         replace(LONG, waste=-1.0),
     ):
-        verdict = decide(demand, prices, 20, effort, Stop().start())
+        verdict = decide(demand, prices, 20, effort, ENOUGH.start())
         assert verdict.patterns is None
         assert not verdict.impossible
 
@@ -106,6 +107,6 @@ def test_without_the_constraint_solver_nothing_is_proved(monkeypatch: pytest.Mon
     table = tight_patterns(demand, prices, 4, LONG)
     assert table is not None
     assert len(table)
-    verdict = decide(demand, prices, 4, LONG, Stop().start())
+    verdict = decide(demand, prices, 4, LONG, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.errors import InputError
-from voile.packing.instance import Packing, Stop
+from voile.packing.instance import Packing
+from voile.packing.stop import Stop
 from voile.packing.vector import (
     VectorInstance,
     coarse_bound,
@@ -55,7 +56,7 @@ small = st.integers(1, 3).flatmap(
 def test_small_instances_are_solved(case):
     """Every small instance is packed in the fewest bins, and that is proved."""
     sizes, capacities = case
-    outcome = solve_vectors(instance(sizes, capacities), Stop(20))
+    outcome = solve_vectors(instance(sizes, capacities), Stop.by_work(20))
     assert outcome.bins == fewest_bins(sizes, capacities)
     assert outcome.proved
     require_valid_vectors(outcome.packing, instance(sizes, capacities))
@@ -86,7 +87,7 @@ def test_columns_close_a_gap_that_simple_bounds_leave():
     simple = pack_quickly(instance(sizes))
     types = ItemTypes.of(sizes, np.array([10, 10]))
     start = types.contents(simple.packing.bin_of)
-    columns = generate_columns(types, start, simple.bins, Stop(20).start())
+    columns = generate_columns(types, start, simple.bins, Stop.by_work(20).start())
     assert simple.lower_bound < columns.lower_bound <= simple.bins
 
 
@@ -134,30 +135,32 @@ def test_checks_are_independent():
 def test_or_tools_alone():
     """Constraint programming alone proves the optimum of a small instance."""
     sizes = [(6, 2), (4, 8), (5, 5), (5, 5), (3, 3), (7, 7)]
-    outcome = solve_vectors(instance(sizes), Stop(20), solver="or-tools")
+    outcome = solve_vectors(instance(sizes), Stop.by_work(20), solver="or-tools")
     assert (outcome.bins, outcome.proved) == (fewest_bins(sizes, (10, 10)), True)
 
 
 def test_results_repeat():
-    """Work that ends before the time limit gives the same packing again."""
+    """Work that ends before the limit gives the same packing again."""
     sizes = np.random.default_rng(5).integers(1, 8, (40, 2))
-    first, again = (solve_vectors(instance(sizes), Stop(30)) for _ in range(2))
+    first, again = (solve_vectors(instance(sizes), Stop.by_work(30)) for _ in range(2))
     assert (first.packing.bin_of == again.packing.bin_of).all()
 
 
-def test_progress_and_no_time():
-    """Without time the first heuristics still answer; progress tells bins above the bound."""
+def test_progress_and_no_work():
+    """Without work the first heuristics still answer; progress tells bins above the bound."""
     sizes = np.random.default_rng(11).integers(100, 500, (30, 2))
     told = []
-    solve_vectors(instance(sizes, (1000, 1000)), Stop(2), told.append)
+    solve_vectors(instance(sizes, (1000, 1000)), Stop.by_work(2), told.append)
     assert all(report.lower_bound <= report.bins for report in told)
-    quick = solve_vectors(instance(sizes, (1000, 1000)), Stop(0))
+    quick = solve_vectors(instance(sizes, (1000, 1000)), Stop.by_work(0))
     assert quick.lower_bound <= quick.bins
 
 
 def test_no_items():
     """Nothing to pack needs no bins."""
-    outcome = solve_vectors(VectorInstance(np.empty((0, 2), np.int64), np.array([1, 1])))
+    outcome = solve_vectors(
+        VectorInstance(np.empty((0, 2), np.int64), np.array([1, 1])), Stop.by_work(1)
+    )
     assert (outcome.bins, outcome.lower_bound, outcome.proved) == (0, 0, True)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import time
@@ -153,12 +154,13 @@ class Fails(Fake):
 
 
 @dataclass(frozen=True)
-class Slow(Crowd):
-    """Takes its time, and leaves a mark in a folder each time it is run."""
+class Marks(Crowd):
+    """Leaves a mark in a folder each time it is run; where there are many, it does not end."""
 
-    name: str = "slow"
+    name: str = "marks"
     folder: Path | None = None
-    seconds: float = 0.0
+    stuck_after: float = math.inf
+    """So many marks before its own."""
 
     def run(
         self,
@@ -169,14 +171,16 @@ class Slow(Crowd):
     ) -> AttackOutcome:
         """As ``Crowd``."""
         assert self.folder is not None
+        before = len(list(self.folder.iterdir()))
         k = release.method["k"]
         (self.folder / f"{k}.{os.getpid()}.{time.monotonic_ns()}").touch()
-        time.sleep(self.seconds)
+        while before >= self.stuck_after:
+            time.sleep(0.1)
         return super().run(release, original, plan, randomness)
 
 
 @dataclass(frozen=True)
-class Kills(Slow):
+class Kills(Marks):
     """Ends the process in which it is run, from its second run on, as if memory had run out."""
 
     def run(
@@ -186,7 +190,7 @@ class Kills(Slow):
         plan: Plan | None = None,
         randomness: Randomness | None = None,
     ) -> AttackOutcome:
-        """As ``Slow``, once."""
+        """As ``Marks``, once."""
         assert self.folder is not None
         if any(self.folder.iterdir()):
             os.kill(os.getpid(), signal.SIGKILL)

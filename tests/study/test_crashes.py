@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,7 +24,7 @@ def test_deaths_at_every_step(tmp_path):
         capture_output=True,
         text=True,
         check=True,
-        timeout=300,
+        timeout=PATIENCE,
     )
     found = json.loads(done.stdout)
     assert found["faults"] == []

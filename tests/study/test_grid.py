@@ -6,7 +6,6 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +13,8 @@ import jsonschema
 import polars as pl
 import pytest
 
-from tests.study.instruments import Absentee, Crowd, Fails, Kills, Slow, Standard
+from tests.study.instruments import Absentee, Crowd, Fails, Kills, Marks, Standard
+from tests.waiting import PATIENCE, wait_until
 from voile.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile.schema.plan import parse_plan
 from voile.study.documents import read_comparison
@@ -229,7 +229,7 @@ def test_a_wrong_loss_keeps_the_studies(desk):
     """A measure that no study has is met when they are done; the right one then costs nothing."""
     marks = desk / "marks"
     marks.mkdir()
-    shared = PointTerms(1, Terms(), Standard((Slow(folder=marks),)))
+    shared = PointTerms(1, Terms(), Standard((Marks(folder=marks),)))
     with pytest.raises(InputError, match="no study has the measure 'class-sise'; did you mean"):
         compare(desk, shared=shared, axes=Axes(loss="class-sise"))
     studied = len(list(marks.iterdir()))
@@ -244,7 +244,7 @@ def test_what_changed_is_studied_anew(desk):
     """Points that are kept serve only the same plan, table, seed and terms."""
     marks = desk / "marks"
     marks.mkdir()
-    shared = PointTerms(1, Terms(), Standard((Slow(folder=marks), Absentee())))
+    shared = PointTerms(1, Terms(), Standard((Marks(folder=marks), Absentee())))
     wrong = Axes(loss="none")
 
     def studied(**options) -> int:
@@ -315,14 +315,14 @@ def test_one_process_at_a_time(desk):
 GRID = """
 import sys
 from pathlib import Path
-from tests.study.instruments import Slow, Standard
+from tests.study.instruments import Marks, Standard
 from tests.study.test_grid import compare
 from voile.study.evidence import Terms
 from voile.study.points import PointTerms
 
-desk, seconds = Path(sys.argv[1]), float(sys.argv[2])
-slow = Standard((Slow(folder=desk / "marks", seconds=seconds),))
-compare(desk, shared=PointTerms(1, Terms(), slow), jobs=2)
+desk = Path(sys.argv[1])
+stuck = Standard((Marks(folder=desk / "marks", stuck_after=4),))
+compare(desk, shared=PointTerms(1, Terms(), stuck), jobs=2)
 """
 
 
@@ -336,38 +336,35 @@ def test_a_grid_that_dies_goes_on(desk, death):
     (desk / "marks").mkdir()
     (desk / "plan.toml").write_text(PLAN.replace("[2, 5, 70]", "[2, 3, 4, 5, 6, 7, 70]"))
     running = subprocess.Popen(
-        [sys.executable, "-c", GRID, str(desk), "0.4"],
+        [sys.executable, "-c", GRID, str(desk)],
         cwd=ROOT,
         stderr=subprocess.PIPE,
         text=True,
     )
     kept = partial_folder(desk / "out") / "points"
-    wait_until(lambda: running.poll() is not None or len(list(kept.glob("[!.]*"))) >= 3)
+
+    def workers() -> set[int]:
+        return {int(mark.name.split(".")[1]) for mark in (desk / "marks").iterdir()}
+
+    def both_are_stuck() -> bool:
+        return len(list(kept.glob("[!.]*"))) >= 3 and len(workers()) == 2
+
+    wait_until(lambda: running.poll() is not None or both_are_stuck())
     running.send_signal(death)
-    _, stderr = running.communicate(timeout=120)
+    _, stderr = running.communicate(timeout=PATIENCE)
     assert running.returncode == -death, stderr
-    workers = {int(mark.name.split(".")[1]) for mark in (desk / "marks").iterdir()}
-    assert len(workers) == 2
-    wait_until(lambda: not any(map(is_alive, workers)))
+    wait_until(lambda: not any(map(is_alive, workers())))
     assert not (desk / "out").exists()
 
     done = len(list(kept.glob("[!.]*")))
     begun = len(list((desk / "marks").iterdir()))
     assert 3 <= done <= begun < 12
-    shared = PointTerms(1, Terms(), Standard((Slow(folder=desk / "marks"),)))
+    shared = PointTerms(1, Terms(), Standard((Marks(folder=desk / "marks"),)))
     resumed = compare(desk, shared=shared)
     again = len(list((desk / "marks").iterdir())) - begun
     assert again == 12 - done  # the two that cannot be come last, and no adversary sees them
     assert without_seconds(resumed) == without_seconds(compare(desk, "whole", shared=shared))
     assert not partial_folder(desk / "out").exists()
-
-
-def wait_until(true) -> None:
-    """Wait some minutes at most: a fresh checkout compiles first, in every process."""
-    deadline = time.monotonic() + 300
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert true()
 
 
 def is_alive(process: int) -> bool:

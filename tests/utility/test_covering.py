@@ -64,6 +64,25 @@ def test_values_that_stay_are_counted_exactly():
     assert spread.spread(np.array([7, 1, 3])).tolist() == [1.0, 3.0, 7.0]
 
 
+@given(
+    st.lists(st.tuples(st.integers(1, 6), st.integers(1, 9)), min_size=2, max_size=5),
+    st.sampled_from([0.1, 0.3, 0.7]),
+)
+def test_no_value_gets_less_than_no_rows(runs, weight):
+    """Beyond the last of some runs that begin together there is nothing, for all the rounding."""
+    stop = np.array([1 + length for length, _ in runs])
+    spread = Spread(np.arange(9), np.zeros(len(runs), int), stop, np.full(9, weight))
+    found = spread.spread(np.array([rows for _, rows in runs]) / 7)
+    assert (found >= 0).all()
+    assert found[stop.max() :] == pytest.approx(0, abs=1e-12)
+
+
+def test_a_weight_beside_far_larger_ones_is_its_own():
+    """A sum over one value is that value, and not the difference of two sums with all before."""
+    spread = Spread(np.arange(2), np.array([0, 1]), np.array([2, 2]), np.array([1e17, 1.0]))
+    assert spread.matrix.toarray()[1].tolist() == [0.0, 1.0]
+
+
 # --- every method
 
 

@@ -16,7 +16,8 @@ from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, progress, say, telling_what_is_done
 from voile.errors import InputError, TableError
 from voile.packing.drawing import require_plotting
-from voile.packing.instance import Report, Stop
+from voile.packing.instance import Report
+from voile.packing.stop import Stop
 from voile.release.folder import DOCUMENT, read_release
 from voile.schema.numbers import ExactNumbers
 from voile.table.columns import NumberColumns, published_numbers, read_numbers
@@ -158,9 +159,14 @@ class _Input:
 @click.option(
     "--time-limit",
     type=click.FloatRange(min=0),
-    default=60.0,
-    show_default=True,
-    help="Seconds after which the best packing found is given.",
+    help="Seconds after which the best packing found is given.  "
+    "[default: 60, or none with --work-limit]",
+)
+@click.option(
+    "--work-limit",
+    type=click.FloatRange(min=0),
+    help="Work after which it is given, in units of about a second: without --time-limit the "
+    "packing is the same on every machine.",
 )
 @click.option(
     "--solver",
@@ -187,7 +193,8 @@ def pack_command(  # noqa: PLR0913 - one parameter for each option
     margin: Decimal,
     robust: Decimal | None,
     skip_missing: bool,
-    time_limit: float,
+    time_limit: float | None,
+    work_limit: float | None,
     solver: str,
     out: str | None,
     picture: str | None,
@@ -207,7 +214,7 @@ def pack_command(  # noqa: PLR0913 - one parameter for each option
         stage("reading")
         given = _read(source, call)
         stage("packing")
-        packed = _pack(_task(given, call), time_limit, solver, stage)
+        packed = _pack(_task(given, call), _stop(time_limit, work_limit), solver, stage)
         if files:
             stage("writing")
             with appearing(list(files)) as hidden:
@@ -326,7 +333,14 @@ def _task(given: _Input, call: _Call) -> Task:
     )
 
 
-def _pack(task: Task, time_limit: float, solver: str, stage: Callable[[str], None]) -> Packed:
+def _stop(seconds: float | None, work: float | None) -> Stop:
+    """The limits that were given; where none was, that of a packer that is not told one."""
+    if work is None:
+        return Stop() if seconds is None else Stop(seconds)
+    return Stop.by_work(work) if seconds is None else Stop(seconds, work=work)
+
+
+def _pack(task: Task, stop: Stop, solver: str, stage: Callable[[str], None]) -> Packed:
     from voile.packing.packer import pack  # noqa: PLC0415 - compiled loops
 
     def report(now: Report) -> None:
@@ -335,4 +349,4 @@ def _pack(task: Task, time_limit: float, solver: str, stage: Callable[[str], Non
             f"({now.stage}, {now.seconds:.0f} s)"
         )
 
-    return pack(task, Stop(time_limit), report, solver)  # type: ignore[arg-type]
+    return pack(task, stop, report, solver)  # type: ignore[arg-type]

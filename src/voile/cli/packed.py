@@ -103,6 +103,7 @@ def document_of(origin: Origin, packed: Packed) -> dict[str, Any]:
         "found_by": outcome.found_by,
         "bound_by": outcome.bound_by,
         "seconds": round(outcome.seconds, 3),
+        "work": round(outcome.work, 6),
         "measures": [
             {
                 "name": planned.name,

@@ -1,6 +1,7 @@
 """Bin packing: instances, bounds and solvers.
 
-- ``instance``           items and bins, packings and their check, stops
+- ``instance``           items and bins, packings and their check
+- ``stop``               limits in seconds and in work
 - ``solve``              the methods below in their order, until the optimum is proved
 - ``reduction``          bins that are fixed at once
 - ``bounds``             lower bounds by dual feasible functions
@@ -20,10 +21,10 @@ from voile.packing.instance import (
     Packing,
     Progress,
     Report,
-    Stop,
     require_valid,
 )
 from voile.packing.solve import SOLVERS, Solver, solve
+from voile.packing.stop import Stop
 
 __all__ = [
     "SOLVERS",

@@ -32,9 +32,10 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from voile.packing.instance import MAXIMUM_TOTAL, Deadline
+from voile.packing.instance import MAXIMUM_TOTAL
 from voile.packing.knapsack import best_pattern
 from voile.packing.patterns import Demand
+from voile.packing.stop import Deadline
 
 __all__ = ["MAXIMUM_TYPES", "Prices", "Relaxation", "relax"]
 
@@ -126,6 +127,7 @@ def relax(demand: Demand, deadline: Deadline, enough: int = MAXIMUM_TOTAL) -> Re
         master.work[0] = 0
         solved = _improve(master, demand.capacity, enough)
         _mend(master, _perturbed(demand))
+        deadline.spend(int(master.work[0]))
     prices = Prices(master.best_prices, int(master.best[1]))
     return Relaxation(prices, prices.bound(demand), master.columns, master.amounts, solved)
 
@@ -154,6 +156,7 @@ def _mend(master: _Master, demanded: NDArray[np.float64]) -> None:
     if drift > DRIFT:
         master.inverse[:] = np.linalg.inv(master.columns.T.astype(np.float64))
         master.amounts[:] = master.inverse @ demanded
+        master.work[0] += len(demanded) ** 3
 
 
 @njit(cache=True)

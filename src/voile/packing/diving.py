@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from voile.packing.column_generation import Relaxation, relax
 from voile.packing.heuristics import decreasing
-from voile.packing.instance import Deadline
 from voile.packing.local_search import search
 from voile.packing.patterns import Demand, Pattern
+from voile.packing.stop import Deadline
 
 __all__ = ["dive"]
 

@@ -18,7 +18,7 @@ in a row along the third.  The bound does not see most of the geometry: a gap is
 
 The algorithm: fill one bin after the other with the boxes in descending order, in several orders
 and by several rules; then take a few bins out and fill them again in a disturbed order, and keep
-what has fewer bins, or as many and less even ones, until the bound is reached or time is up.
+what has fewer bins, or as many and less even ones, until the bound or a limit is reached.
 
 Cost for n boxes and b bins with e empty spaces each: n b e comparisons to fill all bins once.
 """
@@ -36,16 +36,15 @@ from numpy.typing import NDArray
 from voile.errors import InputError
 from voile.packing.geometry_loops import RULES, fill_bin
 from voile.packing.instance import (
-    Deadline,
     Instance,
     Outcome,
     Packing,
     Progress,
     Report,
-    Stop,
     ignore,
     require_valid,
 )
+from voile.packing.stop import Deadline, Stop
 from voile.packing.vector import coarse_bound
 from voile.randomness import Randomness
 
@@ -68,6 +67,8 @@ _PERMUTATIONS: dict[str, Sequence[tuple[int, ...]]] = {
     "none": [(0, 1, 2)],
 }
 _ROUNDS = 20_000
+_WORK_OF_A_BIN = 100_000
+"""Elementary operations around the filling of a bin, about."""
 _PATIENCE = 2_000
 """Rounds without a better packing after which it is left as it is."""
 
@@ -228,6 +229,7 @@ class _Search:
             found_by=self._found_by,
             bound_by=self._bound_by,
             seconds=self._deadline.elapsed(),
+            work=self._deadline.work,
             corners=corners,
             placed=placed,
         )
@@ -282,13 +284,16 @@ class _Search:
         return sorted({emptiest, *drawn[4 : 5 + int(words[7] % 3)]})
 
     def _filled(self, order: Integers, rule: int, most: int, *, wait: bool) -> list[_Bin] | None:
-        """Boxes in at most ``most`` bins; None where that fails, or time is up and not ``wait``."""
+        """Boxes in at most ``most`` bins; None where they do not fit, or a limit strikes first.
+
+        With ``wait`` no limit strikes.
+        """
         instance = self._instance
         bins: list[_Bin] = []
         while len(order):
             if len(bins) == most or (not wait and self._deadline.passed()):
                 return None
-            inside, corners, placed = fill_bin(
+            inside, corners, placed, operations = fill_bin(
                 instance.sizes[order],
                 instance.weights[order],
                 _least_to_come(self._extents[order]),
@@ -297,6 +302,7 @@ class _Search:
                 instance.capacity,
                 rule,
             )
+            self._deadline.spend(operations + _WORK_OF_A_BIN)
             filled = float(placed.prod(axis=1).sum() / instance.box.prod())
             bins.append(_Bin(order[inside], corners, placed, filled))
             order = np.delete(order, inside)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -17,13 +16,11 @@ from numpy.typing import NDArray
 from voile.errors import InputError
 
 __all__ = [
-    "Deadline",
     "Instance",
     "Outcome",
     "Packing",
     "Progress",
     "Report",
-    "Stop",
     "ignore",
     "require_valid",
 ]
@@ -126,52 +123,13 @@ def ignore(report: Report) -> None:
     """The progress of those who want to hear none."""
 
 
-@dataclass(frozen=True)
-class Stop:
-    """When to stop: after ``seconds`` of ``clock`` (wall-clock; ``time.process_time`` for CPU).
-
-    Work that ends before the limit does not depend on the clock.  With 0 seconds the fastest
-    bounds and heuristics still run.
-    """
-
-    seconds: float = 60.0
-    clock: Callable[[], float] = perf_counter
-
-    def __post_init__(self) -> None:
-        if not self.seconds >= 0:
-            raise InputError(f"the time limit must be at least 0 seconds, not {self.seconds}")
-
-    def start(self) -> Deadline:
-        """Start the clock."""
-        return Deadline(self, self.clock())
-
-
-@dataclass(frozen=True)
-class Deadline:
-    """A limit whose clock runs."""
-
-    stop: Stop
-    started: float
-
-    def elapsed(self) -> float:
-        """Seconds since the start."""
-        return self.stop.clock() - self.started
-
-    def remaining(self) -> float:
-        """Seconds that are left, at least 0; infinite for a limit that is."""
-        return max(self.stop.seconds - self.elapsed(), 0.0)
-
-    def passed(self) -> bool:
-        """Whether no time is left."""
-        return self.remaining() <= 0.0
-
-
 @dataclass(frozen=True, eq=False)
 class Outcome:
     """The best packing found, and what is proved about all others.
 
     ``lower_bound``: no packing has fewer bins.  ``found_by`` and ``bound_by`` name the stages
-    that found the packing and the bound; ``seconds`` is by the clock of the stop.
+    that found the packing and the bound; ``seconds`` is by the clock of the stop, and ``work`` in
+    its units.
     """
 
     packing: Packing
@@ -179,6 +137,7 @@ class Outcome:
     found_by: str
     bound_by: str
     seconds: float = field(compare=False)
+    work: float = field(default=0.0, compare=False, kw_only=True)
 
     @property
     def bins(self) -> int:

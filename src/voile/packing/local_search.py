@@ -32,7 +32,8 @@ from numba import njit
 from numba.extending import register_jitable
 from numpy.typing import NDArray
 
-from voile.packing.instance import Deadline, Instance
+from voile.packing.instance import Instance
+from voile.packing.stop import Deadline
 
 __all__ = ["search"]
 
@@ -45,6 +46,8 @@ EMPTIED = 2
 SLOTS = 20_000_000
 """Room for items in all bins, b q, beyond which no search is tried."""
 STEPS_AT_ONCE = 1_000
+WORK_OF_A_LOOK = 20
+"""Elementary operations for what may go out of a bin, besides one for each spare item."""
 
 Items = NDArray[np.int64]
 
@@ -70,6 +73,8 @@ class _State(NamedTuple):
     """(``LOOKED_AT``,): room to note places in."""
     words: NDArray[np.uint64]
     """(1,): where the fixed generator stands."""
+    work: Items
+    """(1,): elementary operations since they were last counted, about."""
 
 
 class _Exchange(NamedTuple):
@@ -100,7 +105,10 @@ def search(
         return None
     state = _state(core, bins, start, most, word)
     for begin in range(0, steps, STEPS_AT_ONCE):
-        if _walk(state, begin, min(begin + STEPS_AT_ONCE, steps)):
+        state.work[0] = 0
+        packed = _walk(state, begin, min(begin + STEPS_AT_ONCE, steps))
+        deadline.spend(int(state.work[0]))
+        if packed:
             return _bins(state)
         if deadline.passed():
             break
@@ -130,7 +138,8 @@ def _state(core: Instance, bins: int, start: Items, most: int, word: int) -> _St
     words = np.array([word * 88172645463325252 % 2**64], np.uint64)
     weights = np.array(core.weights)  # writable, so that there is one type to compile for
     free = np.zeros(LOOKED_AT, np.int64)
-    return _State(weights, room, held, count, spare, totals, locked, free, words)
+    work = np.zeros(1, np.int64)
+    return _State(weights, room, held, count, spare, totals, locked, free, words, work)
 
 
 def _bins(state: _State) -> Items:
@@ -190,6 +199,7 @@ def _best_exchange(state: _State, number: int, step: int) -> _Exchange:
         if state.locked[state.held[number, place]] <= step:
             free[many] = place
             many += 1
+    state.work[0] += (many + 1) * (many + 2) // 2 * (WORK_OF_A_LOOK + state.totals[0])
     best, ties = _NOTHING, 0
     for i in range(-1, many):
         for j in range(-1, max(i, 0)):
@@ -319,6 +329,9 @@ def _part_loads(state: _State, one: int, other: int) -> None:
     weights, held_one, held_other = state.weights, state.held[one], state.held[other]
     best, best_out, best_come, best_come_too = 0.0, -1, -1, -1
     lead = state.room[other] - state.room[one]
+    mine = min(state.held_count[one], LOOKED_AT) + 1
+    theirs = min(state.held_count[other], LOOKED_AT) + 1
+    state.work[0] += mine * theirs * (theirs + 1) // 2
     for out in range(-1, min(state.held_count[one], LOOKED_AT)):
         gone = weights[held_one[out]] if out >= 0 else 0
         for come in range(-1, min(state.held_count[other], LOOKED_AT)):

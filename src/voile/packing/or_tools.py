@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InputError
-from voile.packing.instance import Deadline, Instance
+from voile.packing.instance import Instance
+from voile.packing.stop import OPERATIONS, Deadline
 
-__all__ = ["Answer", "constraint_solver", "is_installed", "pack", "prepared"]
+__all__ = ["Answer", "constraint_solver", "is_installed", "pack", "solved"]
 
 
 class Answer(NamedTuple):
@@ -58,15 +59,22 @@ def is_installed() -> bool:
     return True
 
 
-def prepared(deadline: Deadline) -> Any:
-    """A CP-SAT solver of one worker that says nothing and stops at the deadline."""
+def solved(model: Any, deadline: Deadline, linearization: int = 1) -> tuple[Any, Any]:
+    """CP-SAT after it worked on the model until the deadline, and its status.
+
+    It has one worker and says nothing.  ``linearization`` is its level, 0 to 2.
+    """
     solver = constraint_solver().CpSolver()
     solver.parameters.num_workers = 1
     solver.parameters.random_seed = 1
     solver.parameters.log_search_progress = False
     # A second of one worker's CPU lasts a second or longer, whatever the clock of the deadline.
     solver.parameters.max_time_in_seconds = min(deadline.remaining(), 1e9)
-    return solver
+    solver.parameters.max_deterministic_time = min(deadline.remaining_work(), 1e9)
+    solver.parameters.linearization_level = linearization
+    status = solver.solve(model)
+    deadline.spend(solver.deterministic_time * OPERATIONS)
+    return solver, status
 
 
 def pack(core: Instance, bins: int, deadline: Deadline) -> Answer:
@@ -84,8 +92,7 @@ def pack(core: Instance, bins: int, deadline: Deadline) -> Answer:
     for earlier, later in pairwise(used):
         model.add_implication(later, earlier)
     model.minimize(sum(used))
-    solver = prepared(deadline)
-    status = solver.solve(model)
+    solver, status = solved(model, deadline)
     bound = max(0, int(np.ceil(solver.best_objective_bound - 1e-6)))
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return Answer(None, bound)

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from voile.errors import InputError
 from voile.packing.geometry import BoxInstance, Turns, solve_boxes
-from voile.packing.instance import Outcome, Progress, Stop, ignore
+from voile.packing.instance import Outcome, Progress, ignore
 from voile.packing.parcels import Limit, Measure, Planned, Use, laws_of, plan, plan_sides
 from voile.packing.robust import RobustOutcome, require_probability, solve_robust
 from voile.packing.solve import Solver
+from voile.packing.stop import Stop
 from voile.packing.vector import VectorInstance, solve_vectors
 
 __all__ = ["Boxes", "Packed", "Task", "pack"]

@@ -37,16 +37,17 @@ heuristics and about a millisecond for each bin.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InputError
-from voile.packing.instance import Outcome, Packing, Progress, Report, Stop, ignore
+from voile.packing.instance import Outcome, Packing, Progress, Report, ignore
 from voile.packing.laws import Laws
 from voile.packing.overload import overload_bound, overload_bounds
+from voile.packing.stop import OPERATIONS, Deadline, Stop
 from voile.packing.vector import VectorInstance, coarse_bound, pack_quickly, solve_vectors
 
 __all__ = ["RobustOutcome", "require_probability", "solve_robust"]
@@ -55,6 +56,8 @@ _TILTS = np.geomspace(1e-3, 1e3, 61)
 _HALVINGS = 6
 _UNITS = 1_000_000
 """A capacity in whole units; weights are rounded upwards to them."""
+_WORK_OF_A_BIN = 1_000_000
+"""Elementary operations to check its overload, about."""
 
 Floats = NDArray[np.float64]
 
@@ -81,8 +84,7 @@ def solve_robust(
     would overload a bin of its own with a larger probability.
     """
     require_probability(probability)
-    stop = stop or Stop()
-    deadline = stop.start()
+    deadline = (stop or Stop()).start()
     problem = _Problem(tuple(laws), tuple(map(float, capacities)), probability)
     problem.require_possible()
     lower_bound = problem.lower_bound()
@@ -93,6 +95,7 @@ def solve_robust(
             break
         share = (too_little + enough) / 2
         tried = problem.planned(share)
+        deadline.spend(_bins(tried) * _WORK_OF_A_BIN)
         if problem.keeps(tried):
             enough = share
             best = tried if _bins(tried) < _bins(best) else best
@@ -100,8 +103,9 @@ def solve_robust(
             too_little = share
         progress(Report("reserves", _bins(best), lower_bound, deadline.elapsed()))
     if _bins(best) > lower_bound and not deadline.passed():
-        rest = replace(stop, seconds=deadline.remaining())
-        tried = problem.mended(problem.planned(enough, (rest, progress)))
+        planned = problem.planned(enough, deadline, progress)
+        tried = problem.mended(planned)
+        deadline.spend(_bins(tried) * _WORK_OF_A_BIN)
         best = tried if _bins(tried) < _bins(best) else best
     return RobustOutcome(
         packing=Packing(best),
@@ -109,6 +113,7 @@ def solve_robust(
         found_by="effective weights",
         bound_by="necessary weights",
         seconds=deadline.elapsed(),
+        work=deadline.work,
         overload=problem.overload(best),
     )
 
@@ -171,14 +176,21 @@ class _Problem:
         return max(bounds)
 
     def planned(
-        self, share: float, solving: tuple[Stop, Progress] | None = None
+        self, share: float, deadline: Deadline | None = None, progress: Progress = ignore
     ) -> NDArray[np.int64]:
-        """A packing planned with a share of the reserve; with all of it, it keeps the promise."""
+        """A packing planned with a share of the reserve; with all of it, it keeps the promise.
+
+        By first heuristics, or by all that can be done until the ``deadline``.
+        """
         sizes = np.column_stack([self._effective(k, share) for k in range(len(self.laws))])
         alone = (sizes > _UNITS).any(axis=1)
         shared = np.flatnonzero(~alone)
         instance = VectorInstance(sizes[shared], np.full(len(self.laws), _UNITS))
-        outcome = solve_vectors(instance, *solving) if solving else pack_quickly(instance)
+        if deadline is not None:
+            outcome = solve_vectors(instance, deadline.rest(), progress)
+            deadline.spend(outcome.work * OPERATIONS)
+        else:
+            outcome = pack_quickly(instance)
         bin_of = np.empty(len(sizes), np.int64)
         bin_of[shared] = outcome.packing.bin_of
         bin_of[alone] = outcome.bins + np.arange(alone.sum())

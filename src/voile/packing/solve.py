@@ -1,6 +1,6 @@
 """Packing into the fewest bins: from the cheapest method to the strongest, until it is proved.
 
-What it does: finds a packing and a lower bound, and stops where they meet or time is up.
+What it does: finds a packing and a lower bound, and stops where they meet or the limit is reached.
 
 Source: the stages name theirs; see the modules.
 
@@ -40,19 +40,18 @@ from voile.packing.column_generation import Prices, Relaxation, relax
 from voile.packing.diving import dive
 from voile.packing.heuristics import decreasing
 from voile.packing.instance import (
-    Deadline,
     Instance,
     Outcome,
     Packing,
     Progress,
     Report,
-    Stop,
     ignore,
     require_valid,
 )
 from voile.packing.local_search import search
 from voile.packing.patterns import Demand
 from voile.packing.reduction import Reduced, reduce
+from voile.packing.stop import Deadline, Stop
 from voile.packing.tight_patterns import LONG, SHORT, Effort, decide
 
 __all__ = ["SOLVERS", "Solver", "solve"]
@@ -99,6 +98,7 @@ def solve(
         work.found_by,
         work.bound_by,
         work.deadline.elapsed(),
+        work=work.deadline.work,
     )
 
 

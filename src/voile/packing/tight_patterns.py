@@ -31,14 +31,17 @@ from numba import njit
 from numpy.typing import NDArray
 
 from voile.packing.column_generation import Prices
-from voile.packing.instance import Deadline
-from voile.packing.or_tools import constraint_solver, is_installed, prepared
+from voile.packing.or_tools import constraint_solver, is_installed, solved
 from voile.packing.patterns import Demand, Pattern
+from voile.packing.stop import OPERATIONS, Deadline
 
 __all__ = ["LONG", "SHORT", "Effort", "Verdict", "decide", "tight_patterns"]
 
 CELLS = 20_000_000
 """Patterns times types that are kept at most."""
+WORK_OF_A_BRANCH = 20
+WORK_OF_A_NODE = 20
+"""Elementary operations in the enumeration; and in HiGHS for each entry of its rows, about."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,8 @@ def decide(
     demand: Demand, prices: Prices, bins: int, effort: Effort, deadline: Deadline
 ) -> Verdict:
     """Whether ``demand`` fits into ``bins`` bins; ``prices`` are of its types."""
-    table = tight_patterns(demand, prices, bins, effort)
+    table, branches = _listed(demand, prices, bins, effort)
+    deadline.spend(branches * WORK_OF_A_BRANCH)
     if table is None or deadline.passed():
         return UNKNOWN
     if not len(table):
@@ -98,13 +102,16 @@ def _find(
 
     rows = csr_array(np.vstack((table.T, np.ones((1, len(table)), np.int64))))
     wanted = np.append(demand.counts, bins)
+    of_a_node = WORK_OF_A_NODE * rows.nnz
+    affordable = min(deadline.remaining_work() * OPERATIONS / of_a_node, nodes)
     result = milp(
         np.zeros(len(table)),
         integrality=np.ones(len(table)),
         bounds=Bounds(0, _most_uses(demand, table)),
         constraints=LinearConstraint(rows, wanted, wanted),
-        options={"node_limit": nodes, "time_limit": min(deadline.remaining(), 1e9)},
+        options={"node_limit": int(affordable), "time_limit": min(deadline.remaining(), 1e9)},
     )
+    deadline.spend((1 + (result.mip_node_count or 0)) * of_a_node)
     if result.x is None:
         return None
     times = np.round(result.x).astype(np.int64)
@@ -122,9 +129,7 @@ def _prove(demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadli
     for kind, count in enumerate(demand.counts.tolist()):
         holding = np.flatnonzero(table[:, kind]).tolist()
         model.add(sum(int(table[p, kind]) * uses[p] for p in holding) == count)
-    solver = prepared(deadline)
-    solver.parameters.linearization_level = 2
-    status = solver.solve(model)
+    solver, status = solved(model, deadline, linearization=2)
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         times = [solver.value(use) for use in uses]
         return Verdict(list(np.repeat(table, times, axis=0)), impossible=False)
@@ -143,19 +148,26 @@ def tight_patterns(
     demand: Demand, prices: Prices, bins: int, effort: Effort
 ) -> NDArray[np.int64] | None:
     """All patterns (p, m) that a packing into ``bins`` bins can use; None beyond the effort."""
+    return _listed(demand, prices, bins, effort)[0]
+
+
+def _listed(
+    demand: Demand, prices: Prices, bins: int, effort: Effort
+) -> tuple[NDArray[np.int64] | None, int]:
+    """``tight_patterns``, and how many branches were seen."""
     missing = bins * prices.pattern_at_most - prices.total(demand)
     if missing > effort.waste * prices.pattern_at_most:
-        return None
+        return None, 0
     at_least = prices.pattern_at_most - missing
     order = np.argsort(-(prices.prices / demand.weights), kind="stable")
     types = demand.weights[order], demand.counts[order], prices.prices[order]
     table = np.zeros((min(effort.patterns, CELLS // len(order)), len(order)), np.int64)
-    found = _enumerate(*types, demand.capacity, at_least, effort.branches, table)
+    found, branches = _enumerate(*types, demand.capacity, at_least, effort.branches, table)
     if found < 0:
-        return None
+        return None, branches
     answer = np.zeros((found, len(order)), np.int64)
     answer[:, order] = table[:found]
-    return answer
+    return answer, branches
 
 
 @njit(cache=True)
@@ -167,13 +179,16 @@ def _enumerate(
     at_least: int,
     branches: int,
     table: NDArray[np.int64],
-) -> int:
-    """Write the patterns worth ``at_least`` into ``table``; how many, or -1 beyond the limits."""
+) -> tuple[int, int]:
+    """Write the patterns worth ``at_least`` into ``table``; how many, or -1 beyond the limits.
+
+    And how many branches were seen.
+    """
     m = len(weights)
     ratio = prices / weights * (1 + 1e-12)
     taken, stack = np.zeros(m, np.int64), np.empty(m, np.int64)
     depth, value, room, i, found = 0, 0, capacity, 0, 0
-    for _ in range(branches):
+    for branch in range(branches):
         while i < m and value + room * ratio[i] + 1 >= at_least:
             if weights[i] <= room:
                 taken[i] = min(counts[i], room // weights[i])
@@ -184,15 +199,15 @@ def _enumerate(
             i += 1
         if i == m and value >= at_least:
             if found == len(table):
-                return -1
+                return -1, branch + 1
             table[found] = taken
             found += 1
         if depth == 0:
-            return found
+            return found, branch + 1
         i = stack[depth - 1]
         taken[i] -= 1
         room += weights[i]
         value -= prices[i]
         depth -= taken[i] == 0
         i += 1
-    return -1
+    return -1, branches

@@ -7,7 +7,7 @@ Packing" (2011), see ``vector_heuristics``; column generation after Gilmore and 
 ``vector_columns``; constraint programming, see ``vector_exact``.
 
 What is claimed: the packing is checked by plain sums, and no packing has fewer bins than the
-lower bound; both hold whenever the time limit strikes.
+lower bound; both hold whenever the limit strikes.
 
 The algorithm: bounds of each dimension and of items that exclude each other in any dimension;
 first fit and best fit in several orders, and filling bin by bin; repacking of a few bins at a
@@ -16,7 +16,7 @@ generation for the bound and for columns from which packings are put together; a
 question whether one bin less is possible.  Each stage ends the work where it closes the gap.
 
 Cost for n items, b bins, d dimensions: n log n + n b d for the bounds and first heuristics,
-n**2 d for filling (left out beyond 20,000 items); the rest runs until the time limit.
+n**2 d for filling (left out beyond 20,000 items); the rest runs until the limit.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ from numpy.typing import NDArray
 from voile.errors import InputError
 from voile.packing.bounds import lower_bound
 from voile.packing.instance import (
-    Deadline,
     Instance,
     Outcome,
     Packing,
     Progress,
     Report,
-    Stop,
     ignore,
     require_valid,
 )
 from voile.packing.or_tools import constraint_solver, is_installed
 from voile.packing.solve import Solver, solve
+from voile.packing.stop import OPERATIONS, Deadline, Stop
 from voile.packing.vector_columns import ItemTypes, generate_columns, pack_with_columns
 from voile.packing.vector_exact import fit_into
 from voile.packing.vector_heuristics import best_fit, fill_by_direction, first_fit, repack
@@ -65,6 +64,8 @@ _DISTINCT = 2_000
 """Most distinct weights for the bounds of one dimension."""
 _SLICE = 200
 _ROUNDS = 40_000
+_WORK_OF_AN_ITEM = 10
+"""Elementary operations of a round of repacking for each item and dimension, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +140,7 @@ def solve_vectors(
             search.improve(_ROUNDS)
     if search.open and is_installed():
         search.assign(limited=solver == "auto")
-    require_valid_vectors(search.outcome.packing, instance)
-    return replace(search.outcome, seconds=search.deadline.elapsed())
+    return search.checked()
 
 
 def pack_quickly(instance: VectorInstance) -> Outcome:
@@ -162,7 +162,7 @@ class _Search:
 
     @property
     def open(self) -> bool:
-        """Whether there is a gap, and time to close it."""
+        """Whether there is a gap, and time and work left to close it."""
         return not self.outcome.proved and not self.deadline.passed()
 
     def _first(self) -> Outcome:
@@ -187,15 +187,20 @@ class _Search:
     def solve_one_dimension(self, solver: Solver) -> Outcome:
         """What ``solve`` finds, where there is a gap."""
         if self.open:
-            rest = replace(self.deadline.stop, seconds=self.deadline.remaining())
-            found = solve(_reduced(self.instance.dimension(0)), rest, self._progress, solver)
+            rest, progress = self.deadline.rest(), self._progress
+            found = solve(_reduced(self.instance.dimension(0)), rest, progress, solver)
+            self.deadline.spend(found.work * OPERATIONS)
             self._better(found.found_by, found.packing.bin_of)
             if found.lower_bound > self.outcome.lower_bound:
                 self.outcome = replace(
                     self.outcome, lower_bound=found.lower_bound, bound_by=found.bound_by
                 )
+        return self.checked()
+
+    def checked(self) -> Outcome:
+        """What was found, checked, with what it took."""
         require_valid_vectors(self.outcome.packing, self.instance)
-        return replace(self.outcome, seconds=self.deadline.elapsed())
+        return replace(self.outcome, seconds=self.deadline.elapsed(), work=self.deadline.work)
 
     def improve(self, rounds: int) -> None:
         """Repack a few bins at a time."""
@@ -208,6 +213,7 @@ class _Search:
             words = (drawn >> np.uint64(1)).astype(np.int64).reshape(_SLICE, 64)
             self._slices += 1
             bin_of = repack(sizes, capacities, bin_of, words, self.outcome.lower_bound)
+            self.deadline.spend(_SLICE * _WORK_OF_AN_ITEM * sizes.size)
             self._better("repacking", bin_of)
 
     def types_for_columns(self) -> ItemTypes | None:
@@ -223,14 +229,9 @@ class _Search:
         columns = generate_columns(types, start, self.outcome.bins, self.deadline)
         self._better("column generation", None, columns.lower_bound)
         if self.open:
-            half = self._within(0.5)
+            half = self.deadline.within(0.5)
             bin_of = pack_with_columns(types, columns, self.outcome.bins, half)
             self._better("columns", bin_of)
-
-    def _within(self, share: float) -> Deadline:
-        """A deadline that leaves the other stages some of the time that is left."""
-        until = self.deadline.elapsed() + share * self.deadline.remaining()
-        return Deadline(replace(self.deadline.stop, seconds=until), self.deadline.started)
 
     def assign(self, *, limited: bool) -> None:
         """Ask whether one bin less is possible, until it is not."""

@@ -19,14 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.packing.instance import Deadline
-from voile.packing.or_tools import constraint_solver, prepared
+from voile.packing.or_tools import constraint_solver, solved
+from voile.packing.stop import Deadline
 from voile.packing.vector_patterns import profitable_patterns
 
 __all__ = ["Columns", "ItemTypes", "generate_columns", "pack_with_columns"]
 
 _UNIT = 10_000_000
 _NODES = 200_000
+_WORK_OF_A_NODE = 250
+"""Elementary operations for each dimension, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +95,14 @@ class _Master:
             self.contents.append(content)
 
     def duals(self, deadline: Deadline) -> NDArray[np.int64] | None:
-        """Dual values in units of 1e-7, rounded down; None where there was no time."""
+        """Dual values in units of 1e-7, rounded down; None where the limit was reached."""
         self._solver.SetTimeLimit(int(min(deadline.remaining(), 3600.0) * 1000) + 1)
-        if self._solver.Solve() != self._optimal:
+        work = min(deadline.remaining_work(), 1e9)
+        self._solver.SetSolverSpecificParametersAsString(f"max_deterministic_time: {work}")
+        status = self._solver.Solve()
+        size = len(self._rows) * (len(self._rows) + len(self.contents))
+        deadline.spend(size * (1 + self._solver.iterations()))
+        if status != self._optimal:
             return None
         values = np.array([row.dual_value() for row in self._rows])
         return np.asarray(np.floor(np.maximum(values, 0.0) * _UNIT), np.int64)
@@ -104,7 +111,7 @@ class _Master:
 def generate_columns(
     types: ItemTypes, start: NDArray[np.int64], enough: int, deadline: Deadline
 ) -> Columns:
-    """Generate contents until the bound reaches ``enough``, nothing is missing, or time is up.
+    """Generate contents until the bound reaches ``enough``, none is missing, or the limit strikes.
 
     ``start`` (p, t) are contents that hold all items, such as those of a packing.
     """
@@ -116,6 +123,7 @@ def generate_columns(
         if profits is None:
             break
         found = profitable_patterns(types.sizes, types.copies, types.capacities, profits, _NODES)
+        deadline.spend(found.nodes * len(types.capacities) * _WORK_OF_A_NODE)
         worth = sum(int(p) * int(c) for p, c in zip(profits, types.copies, strict=True))
         lower_bound = max(lower_bound, -(-worth // max(found.bound, 1)))
         if found.profit <= _UNIT:
@@ -139,8 +147,8 @@ def pack_with_columns(
     model.add(total >= columns.lower_bound)
     model.add(total <= bins - 1)
     model.minimize(total)
-    solver = prepared(deadline)
-    if solver.solve(model) not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+    solver, status = solved(model, deadline)
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
         return None
     chosen = np.array([solver.value(variable) for variable in often])
     return types.packing(np.repeat(contents, chosen, axis=0))

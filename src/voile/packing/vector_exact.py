@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.packing.instance import Deadline
-from voile.packing.or_tools import constraint_solver, prepared
+from voile.packing.or_tools import constraint_solver, solved
+from voile.packing.stop import Deadline
 from voile.packing.vector_columns import ItemTypes
 
 __all__ = ["fit_into"]
@@ -36,8 +36,7 @@ def fit_into(
         loads.append(sums)
     for fuller, emptier in zip(loads[0], loads[0][1:], strict=False):
         model.add(fuller >= emptier)
-    solver = prepared(deadline)
-    status = solver.solve(model)
+    solver, status = solved(model, deadline)
     if status == cp_model.INFEASIBLE:
         return "impossible"
     if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):

@@ -32,6 +32,8 @@ class Patterns(NamedTuple):
     """Of the last content."""
     bound: int
     """No content has more profit; equals ``profit`` where the search was completed."""
+    nodes: int
+    """How many were seen."""
 
 
 def profitable_patterns(
@@ -51,13 +53,13 @@ def profitable_patterns(
     densities = np.vstack([density, np.zeros(density.shape[1])])
     densities = np.maximum.accumulate(densities[::-1])[::-1].copy()
     later = np.append(np.cumsum((profits * copies)[order][::-1])[::-1], 0)
-    kept, found, profit, bound = _search(
+    kept, found, profit, bound, seen = _search(
         sizes[order], copies[order], capacities, profits[order], densities, later, nodes
     )
     patterns = np.zeros((min(found, _KEPT), len(sizes)), np.int64)
     latest = np.arange(max(found - _KEPT, 0), found) % _KEPT
     patterns[:, order] = kept[latest]
-    return Patterns(patterns, int(profit), int(bound))
+    return Patterns(patterns, int(profit), int(bound), int(seen))
 
 
 @njit(cache=True)
@@ -94,7 +96,7 @@ def _search(sizes, copies, capacities, profits, densities, later, nodes):  # typ
     taken = np.zeros(types, np.int64)
     kept = np.zeros((_KEPT, types), np.int64)
     found, best, value, j = 0, 0, 0, 0
-    for _ in range(nodes):
+    for node in range(nodes):
         while j < types and value + _relaxed(space, capacities, densities[j], later[j]) > best:
             taken[j] = _copies_that_fit(sizes[j], copies[j], space)
             space -= taken[j] * sizes[j]
@@ -108,10 +110,10 @@ def _search(sizes, copies, capacities, profits, densities, later, nodes):  # typ
         while j >= 0 and taken[j] == 0:
             j -= 1
         if j < 0:
-            return kept, found, best, best
+            return kept, found, best, best, node + 1
         taken[j] -= 1
         space += sizes[j]
         value -= profits[j]
         j += 1
         taken[j:] = 0
-    return kept, found, best, bound
+    return kept, found, best, bound, nodes

@@ -50,6 +50,16 @@ def test_numbers_are_divided_within_categories():
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("unit", [1, 1000])
+@pytest.mark.parametrize("other_unit", [1, 1000])
+def test_the_units_of_standardized_numbers_do_not_matter(unit, other_unit):
+    """Two heaps of one number stay the clusters, whatever units it and the other number are in."""
+    heaps, spread = [0, 0, 1, 40, 40, 41], [3, 5, 7, 3, 5, 7]
+    rows = {"pay": [x * unit for x in heaps], "age": [x * other_unit for x in spread]}
+    found = clusters_of(rows, 2)
+    assert {int(pay) // unit for (pay, _), cluster in found.items() if cluster == 0} == {0, 1}
+
+
 def test_several_numbers_are_compared_in_standard_deviations_or_in_units():
     """A column in small units decides once standardized, and not in its own units."""
     rows = {"pay": [0, 400, 0, 400, 200, 200], "share": [0.0, 0.0, 0.9, 0.9, 0.0, 0.9]}

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import pytest
@@ -76,9 +77,10 @@ def test_a_search_that_runs_out_of_work_claims_no_proof():
     assert exact(remnant, SearchTerms(30, Fraction(9, 10)), KEY).proved
 
 
-def test_a_search_that_runs_out_of_time_claims_no_proof():
+def test_a_search_that_runs_out_of_time_claims_no_proof(monkeypatch):
     """A time limit that has passed before the first box ends the search without a claim."""
+    monkeypatch.setattr("voile.publish.ranking.exact.monotonic", count().__next__)
     rows = np.random.default_rng(1).integers(0, 1000, (3000, 5))
     remnant = Remnant.of_table(rows, rows.sum(axis=1), 30)
-    outcome = exact(remnant, SearchTerms(30, Fraction(9, 10), seconds=1e-9), KEY)
+    outcome = exact(remnant, SearchTerms(30, Fraction(9, 10), seconds=1), KEY)
     assert (outcome.group, outcome.proved) == (None, False)
