@@ -32,6 +32,7 @@ NAMES = (
     "trucks",
     "trucks_laws",
     "trucks_speed",
+    "trucks_worldwide",
     "sharing_protocol",
     "sharing_ingest",
     "sharing_gas",
