@@ -33,6 +33,7 @@ NAMES = (
     "trucks_days",
     "trucks_laws",
     "trucks_speed",
+    "trucks_worldwide",
     "sharing_protocol",
     "sharing_arrival",
     "sharing_ingest",

@@ -11,6 +11,7 @@ import numpy as np
 from benchmarks.trucks_data import TRACKED, Drive
 from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted
 from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.speeds import fastest_of
 from voile.dp.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -23,7 +24,9 @@ from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats
 from voile.randomness import Randomness
+from voile.roads.nearest import NearbyRoads
 from voile.roads.network import RoadNetwork
+from voile.roads.stretches import stretches
 
 __all__ = [
     "ATTACKS",
@@ -87,7 +90,10 @@ class Found:
 
 
 def movement_of(roads: RoadNetwork, drives: Sequence[Drive]) -> Movement:
-    """How cars move, estimated from some drives: speeds in 30 s, and time spent on each class."""
+    """How cars move, estimated from some drives: speeds in 30 s, and time spent on each class.
+
+    Time on a road counts for its classes by their lengths.
+    """
     before, after = [], []
     for drive in drives:
         speed = np.hypot(*np.diff(drive.track[::3], axis=0).T) / (3 * TRACKED)
@@ -97,15 +103,18 @@ def movement_of(roads: RoadNetwork, drives: Sequence[Drive]) -> Movement:
     moves = (now > 0.7) & (then > 0.7)
     correlation = np.corrcoef(now[moves], then[moves])[0, 1]
     assert roads.class_of is not None
-    count = len(roads.classes)
-    seen = np.concatenate([roads.class_of[drive.road] for drive in drives])
+    count, road = len(roads.classes), stretches(roads)
+    seen = np.bincount(np.concatenate([drive.road for drive in drives]), minlength=road.max() + 1)
+    each = (seen / np.bincount(road, roads.length))[road] * roads.length
     metres = np.bincount(roads.class_of, roads.length, count)
     # Ten positions more, spread like roads, so that no class is impossible.
-    traffic = np.bincount(seen, minlength=count) / metres + 10 / metres.sum()
+    traffic = np.bincount(roads.class_of, each, count) / metres + 10 / metres.sum()
+    reported = [(np.arange(len(one.track[::3])) * 3 * TRACKED, one.track[::3]) for one in drives]
     return Movement(
         usual=float(now[moves].mean()),
         deviation=float(now[moves].std()),
         memory=float(-3 * TRACKED / np.log(max(correlation, 0.01))),
+        fastest=fastest_of(roads, NearbyRoads(roads), reported, Movement().fastest),
         standing=float((now <= 0.7).mean()),
         traffic=dict(zip(roads.classes, traffic / traffic.mean(), strict=True)),
     )

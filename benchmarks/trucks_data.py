@@ -22,12 +22,12 @@ import polars as pl
 from benchmarks.data import shared_file
 from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.laws import GaussianNoise
 from voile.geodesy import Floats
 from voile.roads.driving import DRIVABLE
-from voile.roads.nearest import NearbyRoads
+from voile.roads.nearest import NearbyRoads, distance_to_segment
 from voile.roads.network import Places, RoadNetwork
 from voile.roads.reading import read_roads
+from voile.roads.stretches import stretches
 
 __all__ = ["TRACKED", "Drive", "beijing", "drives"]
 
@@ -38,6 +38,8 @@ GAP = 30.0
 FAST, NEAR, MATCHED = 12.0, 15.0, 20.0
 RECEIVER, PIECE = 15.0, 50.0
 """Metres: what positions are off by per axis, and pieces of roads for matching exact tracks."""
+FASTEST = 40.0
+"""m/s: no car is faster in the match of its track."""
 MOST_OF_ONE = 14
 LABELS = ("car", "taxi")
 
@@ -51,7 +53,7 @@ class Drive:
     track: Floats
     """Shape (n, 2), metres of the map's plane."""
     road: Places
-    """Shape (n,): the roads of the matched track, as ``RoadStates.road`` numbers them."""
+    """Shape (n,): the roads of the matched track, as ``roads.stretches`` numbers them."""
 
     def every(self, interval: float) -> slice:
         """Which positions are reported, one every ``interval`` seconds."""
@@ -81,7 +83,8 @@ def drives(roads: RoadNetwork) -> list[Drive]:
     """All drives, the labelled ones first."""
     found: list[Drive] = []
     taken: Counter[int | str] = Counter()
-    nearby, matcher = NearbyRoads(roads), RoadAdversary(roads, Movement(fastest=30), piece=PIECE)
+    nearby, road = NearbyRoads(roads), stretches(roads)
+    matcher = RoadAdversary(roads, Movement(fastest=FASTEST), piece=PIECE)
     for one in sorted(_stretches(roads), key=lambda one: not one.labelled):
         full = taken[one.trip] or taken[one.user] >= MOST_OF_ONE
         if not one.labelled and (full or not one.moves_as_a_car):
@@ -90,22 +93,25 @@ def drives(roads: RoadNetwork) -> list[Drive]:
         # No road is nearer than the nearest one.
         if near.mean() > MATCHED or (not one.labelled and np.median(near) > NEAR):
             continue
-        error = np.full(len(one.track), RECEIVER)
-        time = np.arange(len(one.track)) * TRACKED
-        match = matcher.follow(time, GaussianNoise(matcher.states.middle, one.track, error))
-        if match.lost or _off(roads, match.road, one.track).mean() > MATCHED:
+        match = matcher.match(np.arange(len(one.track)) * TRACKED, one.track, RECEIVER)
+        if match.lost or _off(roads, road, match.road, one.track).mean() > MATCHED:
             continue
         taken.update([one.trip, one.user])
         found.append(Drive(one.user, one.labelled, one.track, match.road))
     return found
 
 
-def _off(roads: RoadNetwork, edge: Places, points: Floats) -> Floats:
-    """Metres from each point to an edge of its own."""
-    start, along = roads.plane[roads.source[edge]], roads.plane[roads.target[edge]]
-    along = along - start
-    share = ((points - start) * along).sum(axis=1) / np.maximum((along**2).sum(axis=1), 1e-9)
-    return np.asarray(np.hypot(*(points - start - np.clip(share, 0, 1)[:, np.newaxis] * along).T))
+def _off(roads: RoadNetwork, stretch: Places, road: Places, points: Floats) -> Floats:
+    """Metres from each point to a road of its own; ``stretch`` is the road of each edge."""
+    order = np.argsort(stretch, kind="stable")
+    begins = np.searchsorted(stretch[order], np.arange(stretch.max() + 2))
+    segments = np.concatenate((roads.plane[roads.source], roads.plane[roads.target]), axis=1)
+    return np.array(
+        [
+            min(distance_to_segment(*point, segments[edge])[0] for edge in order[first:last])
+            for point, first, last in zip(points, begins[road], begins[road + 1], strict=True)
+        ]
+    )
 
 
 def _stretches(roads: RoadNetwork) -> Iterator[_Stretch]:

@@ -54,6 +54,21 @@ def test_the_date_line_and_the_poles_are_no_walls() -> None:
     assert longitude == pytest.approx(-160.0)
 
 
+@pytest.mark.parametrize("latitude", [-85.0, -17.0, 0.0, 65.0])
+def test_longitude_180_is_written_as_minus_180(latitude: float) -> None:
+    """Also where a step ends on it or begins there, or goes nowhere: one place has one name."""
+    for start in (180.0, -180.0):
+        for north in (0.0, 5.0, 3_000.0, -30_000.0):
+            _, longitude = displaced(latitude, start, 0.0, north)
+            assert longitude == -180.0
+        for east in (400.0, -400.0):
+            _, longitude = displaced(latitude, start, east, 0.0)
+            assert -180 < longitude < 180
+            assert np.sign(longitude) == -np.sign(east)
+            ends = (np.array([value]) for value in (latitude, longitude, latitude, start))
+            assert separation(*ends)[0] == pytest.approx(400, rel=1e-6)
+
+
 def test_sine_and_cosine_keep_their_digits() -> None:
     """From -1 to 1 turns they differ from the library's by less than 1e-15."""
     for turns in np.linspace(-1, 1, 10_001):

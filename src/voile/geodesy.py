@@ -96,7 +96,7 @@ def displaced(latitude: float, longitude: float, east: float, north: float) -> t
         turn = 1 + up * tangent + (up * up * (1 + 3 * steep) - right * right * steep) * _THIRD
         new_latitude, turn = latitude + climb * _DEGREES, turn * right * secant
     elif square == 0:
-        return latitude, longitude
+        new_latitude, turn = latitude, 0.0
     else:
         arc = math.sqrt(square)
         reach, drop = math.sin(arc) / arc, math.cos(arc)

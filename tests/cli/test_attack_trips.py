@@ -64,6 +64,42 @@ def test_one_trip_is_too_few_and_what_is_left_out_is_said(desk, published):
     assert made.document["adversaries"][0]["error_metres"]["high"] is None
 
 
+def test_figures_of_who_loses_trucks_are_marked_as_lower_bounds(desk, published):
+    """With a limit of 10 km/h for trucks at 15: in the table, in the JSON and in a note."""
+    folder, trips, edges, nodes = published
+    call = ("attack", folder, "--against", trips, "--roads", edges, "--nodes", nodes, "--seed", 1)
+    for more, bounded in (((), False), (("--fastest", 10), True)):
+        done = desk.run(*call, *more)
+        assert done.status == 0, done.stderr
+        lines = {line.split()[0]: line for line in done.stdout.splitlines() if line.strip()}
+        assert "lost" in lines["adversary"].split()
+        assert ("at least" in lines["informed"]) is ("at most" in lines["informed"]) is bounded
+        assert "at least" not in lines["none"]
+        assert ("is a lower bound" in done.stdout) is bounded
+        document = desk.run(*call, *more, "--json").document
+        found = {one["adversary"]: one for one in document["adversaries"]}
+        assert (found["informed"]["reports_beyond"] > 0) is bounded
+        assert found["informed"]["lower_bound"] is bounded
+        assert found["none"]["lower_bound"] is False
+        assert all(isinstance(one["lost_reports"], int) for one in found.values())
+        limit = "10 km/h" if bounded else "101 km/h"
+        assert any(note.endswith(f"faster than {limit}") for note in document["notes"])
+
+
+def test_a_speed_that_cannot_be_is_refused(desk, published):
+    """0, less, and no number; and a speed or nodes without a map."""
+    folder, trips, edges, nodes = published
+    call = ("attack", folder, "--against", trips)
+    for speed in ("0", "-5", "nan", "inf"):
+        done = desk.run(*call, "--roads", edges, "--nodes", nodes, "--fastest", speed)
+        assert done.status == 2
+        assert "fastest" in done.stderr
+    for option in (("--fastest", 90), ("--nodes", nodes)):
+        done = desk.run(*call, *option)
+        assert done.status == 2
+        assert f"{option[0]} is of no use here" in done.stderr
+
+
 def test_what_is_missing_is_said(desk, published):
     """A map and the original are needed, and a map that is none is refused: exit 2."""
     folder, trips, edges, _ = published

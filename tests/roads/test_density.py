@@ -10,16 +10,15 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.roads.grids import random_network
+from tests.roads.grids import network_of, random_network
 from voile.dp.planar.zones import Zones
-from voile.roads.building import Chain, NetworkBuilder
 from voile.roads.density import (
     MOST_CELLS,
     radii_of_roads,
     radius_of_roads,
-    stretches,
 )
 from voile.roads.network import RoadNetwork
+from voile.roads.stretches import stretches
 
 
 def merged(roads: RoadNetwork) -> Any:
@@ -28,25 +27,6 @@ def merged(roads: RoadNetwork) -> Any:
     pairs = {tuple(sorted(pair)) for pair in ends}
     lines = shapely.linestrings(roads.plane[np.array(sorted(pairs))])
     return np.array(shapely.get_parts(shapely.line_merge(shapely.multilinestrings(lines))))
-
-
-def network_of(*chains: list[tuple[float, float]], ways: Any = "both") -> RoadNetwork:
-    """Roads through positions; equal positions are one node."""
-    builder = NetworkBuilder()
-    for chain in chains:
-        latitude, longitude = zip(*chain, strict=True)
-        builder.add(Chain(tuple(chain), latitude, longitude, ways))
-    return builder.build("a map")
-
-
-def test_a_road_that_bends_is_one_and_a_crossing_parts_it() -> None:
-    """Bends, both directions and rings are one road each; where roads meet they end."""
-    bend = [(0.0, 0.0), (0.001, 0.0), (0.001, 0.001), (0.002, 0.001)]
-    assert stretches(network_of(bend)).max() == 0
-    assert stretches(network_of([*bend, (0.0, 0.0)], ways="forward")).max() == 0
-    crossed = network_of(bend, [(0.001, 0.001), (0.001, 0.002)])
-    assert stretches(crossed).max() == 2
-    assert len(set(stretches(crossed)[:4])) == 1  # two edges with their reverses
 
 
 @settings(max_examples=30, deadline=None)

@@ -148,6 +148,13 @@ class RelocationContract(Engine):
         assert (longitude < 0).any()
         assert (longitude > 0).any()
 
+    def test_longitude_180_is_published_as_minus_180(self) -> None:
+        """Rounded to the grid, a place just west of the date line has the name of the line."""
+        hardly = replace(MOVED, noise=PlanarLaplace(Zones((1e6,))))
+        for longitude in (179.9999999, 180.0, -180.0, -179.9999999):
+            frame = straight(4, 5).with_columns(longitude=pl.lit(longitude))
+            assert set(self.moved(frame, hardly)[0]["longitude"]) == {-180.0}
+
     def test_other_columns(self) -> None:
         """What is kept stays with its report; columns without a role are not published."""
         frame = reports_of(
@@ -168,6 +175,27 @@ class RelocationContract(Engine):
         )
         shown, _ = self.moved(frame, replace(MOVED, numbered=True))
         assert shown.select("trip", "time").rows() == [(1, 5), (1, 10), (2, 9)]
+
+    def test_numbers_of_trips_that_begin_together_tell_nothing_of_the_file(self) -> None:
+        """In whichever order the file has them they get the same numbers, another key others.
+
+        Nor do the numbers follow the ids.
+        """
+        trips = ["ant", "bee", "cat", "dog", "eel", "fox"]
+        rows = [(trip, time, 40.0, 2.0) for trip in trips for time in (0, 30)]
+        plan = Plan(Roles(keep=("load",)), trajectory=TrajectoryColumns())
+        numbered = replace(MOVED, numbered=True)
+        orders = []
+        for seed in range(6):
+            files = []
+            for shuffled in (rows, rows[::-1], rows[6:] + rows[:6]):
+                frame = reports_of(shuffled, load=[row[0] for row in shuffled])
+                shown, _ = self.moved(frame, numbered, plan=plan, seed=seed)
+                assert shown["trip"].to_list() == [n for n in range(1, 7) for _ in range(2)]
+                files.append(tuple(shown["load"].to_list()[::2]))
+            assert len(set(files)) == 1
+            orders.append(files[0])
+        assert len(set(orders)) > 1
 
     def test_reports_at_one_time(self) -> None:
         """Where only one of several reports at a time can stay it is the first of the file."""

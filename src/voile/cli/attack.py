@@ -63,6 +63,7 @@ class _Call:
     sensitive: str | None
     roads: Path | None
     nodes: Path | None
+    fastest: float | None
     as_json: bool
 
     def refuse(self, *options: str, reason: str) -> None:
@@ -155,6 +156,13 @@ class _Call:
     type=click.Path(path_type=Path),
     help="The table of nodes that a table of edges refers to.",
 )
+@click.option(
+    "--fastest",
+    metavar="SPEED",
+    type=float,
+    help="No truck is faster than this, in km/h, for adversaries on a map [default: 101, and more "
+    "where the map's signs or the trips of INPUT are faster].",
+)
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
 def attack(**options: Any) -> None:
@@ -182,6 +190,7 @@ def attack(**options: Any) -> None:
         if call.roads:
             _follow(call, new, stage)()
             return
+        call.refuse("nodes", "fastest", reason="it is about a map; give that too, with --roads")
         if "latitude" in new.roles and not call.attack:
             msg = "the release shows trips; give a map on which to follow them, with --roads"
             raise InputError(msg)
@@ -307,7 +316,7 @@ def _with_others(
 def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
     """Follow the trips of a release on a map; how to show what came of it."""
     # Maps and inference load what no other attack needs.
-    from voile.attack.trajectory.on_release import follow_trips  # noqa: PLC0415
+    from voile.attack.trajectory.on_release import Limits, follow_trips  # noqa: PLC0415
     from voile.roads.reading import read_roads  # noqa: PLC0415
 
     call.refuse(
@@ -317,6 +326,10 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
     if call.against is None or call.roads is None:
         msg = "trips are judged by the true ones; give the private original, with --against"
         raise InputError(msg)
+    limits = Limits(
+        trips=100 if call.targets is None else call.targets,
+        fastest=None if call.fastest is None else call.fastest / 3.6,
+    )
     people = _People.of(call)
     stage("reading the map")
     roads = read_roads(call.roads, call.nodes)
@@ -326,7 +339,7 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
         people.original,
         roads,
         people.plan.trajectory if people.plan else None,
-        trips=100 if call.targets is None else call.targets,
+        limits=limits,
         randomness=people.draws,
     )
     if call.as_json:

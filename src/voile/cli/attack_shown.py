@@ -86,20 +86,26 @@ def show_followed(outcomes: Sequence[TripsOutcome]) -> None:
     trips = "1 trip" if first.trips == 1 else f"{first.trips:,} trips"
     click.echo(f"{trips} of {first.reports:,} reports in all; 95% intervals over trips")
     print_table(
-        ["adversary", "metres off", "between", "right road", "between", "seconds a trip"],
+        ["adversary", "metres off", "between", "right road", "between", "lost", "seconds a trip"],
         [
             [
                 outcome.adversary,
-                f"{outcome.error.value:.0f}",
+                _bounded(outcome, f"{outcome.error.value:.0f}", "at most"),
                 _between(outcome, f"{outcome.error.low:.0f}", f"{outcome.error.high:.0f}"),
-                _share_of(outcome.right.value),
+                _bounded(outcome, _share_of(outcome.right.value), "at least"),
                 _between(outcome, _share_of(outcome.right.low), _share_of(outcome.right.high)),
+                outcome.lost,
                 f"{outcome.seconds:.2g}",
             ]
             for outcome in outcomes
         ],
     )
     _print_notes(first.notes)
+
+
+def _bounded(outcome: TripsOutcome, figure: str, bound: str) -> str:
+    """A figure, marked where a better adversary finds more."""
+    return f"{bound} {figure}" if outcome.lower_bound else figure
 
 
 def _between(outcome: TripsOutcome, low: str, high: str) -> str:

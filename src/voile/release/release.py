@@ -102,8 +102,9 @@ class Release:
         is published too.  For readers: models and queries need the two numbers.
         """
         table = self.table.with_intervals_as_text()
+        columns = self.table.columns, table.columns
         roles = {
-            role: tuple(dict.fromkeys(_with_interval(name, table.columns) for name in names))
+            role: tuple(dict.fromkeys(_with_interval(name, *columns) for name in names))
             for role, names in self.roles.items()
         }
         return replace(self, table=table, roles=roles)
@@ -115,12 +116,12 @@ class Release:
         return write_release(self, folder, file_format)
 
 
-def _with_interval(name: str, columns: tuple[str, ...]) -> str:
+def _with_interval(name: str, before: tuple[str, ...], after: tuple[str, ...]) -> str:
     """The column that shows what ``name`` showed before intervals became texts."""
     stem, _, end = name.rpartition(".")
-    if name in columns or end not in {"low", "high"}:
+    if name in after or end not in {"low", "high"}:
         return name
-    return f"{stem}.interval" if f"{stem}.interval" in columns else stem
+    return f"{stem}.interval" if stem in before else stem
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,7 @@
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 5, which names the option of radii by the density of roads and takes rings around a centre.
 
-A road is a stretch between two crossings, in both directions: a road that bends is one, however
-many edges it has, and one that passes a crossing is two.  Two carriageways of one street are two
-where the map draws them as two.
+A road is a stretch between two crossings (``stretches``).
 
 A radius is computed from the map alone, so it is public.  A grid has one for the middle of each of
 its cells, rounded up to a ladder of radii that are at most a tenth apart.
@@ -20,14 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
-from scipy import sparse
 
 from voile.dp.planar.zones import MICRODEGREES, RadiusGrid
 from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads, cells_around, distance_to_segment
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import RoadNetwork
+from voile.roads.stretches import stretches
 
-__all__ = ["CELL", "MOST_CELLS", "RoadRadii", "radii_of_roads", "radius_of_roads", "stretches"]
+__all__ = ["CELL", "MOST_CELLS", "RoadRadii", "radii_of_roads", "radius_of_roads"]
 
 CELL = 250.0
 """Metres: height and width of a cell, unless the map is too large for it."""
@@ -46,24 +44,6 @@ class RoadRadii:
     """Which of them holds where."""
     cell: float
     """Metres: about the height and width of a cell."""
-
-
-def stretches(roads: RoadNetwork) -> Places:
-    """The stretch between crossings that each edge is part of, shape (e,), numbered from 0.
-
-    A crossing is a node that is not joined to exactly two others.
-    """
-    low, high = np.minimum(roads.source, roads.target), np.maximum(roads.source, roads.target)
-    pairs, pair_of = np.unique(low * roads.nodes + high, return_inverse=True)
-    ends = np.concatenate((pairs // roads.nodes, pairs % roads.nodes))
-    order = np.argsort(ends, kind="stable")
-    joined = np.concatenate((np.arange(len(pairs)), np.arange(len(pairs))))[order]
-    first = np.flatnonzero(np.diff(ends[order], prepend=-1))
-    bends = first[np.diff(first, append=len(ends)) == 2]
-    links = (np.ones(len(bends)), (joined[bends], joined[bends + 1]))
-    graph = sparse.coo_array(links, shape=(len(pairs), len(pairs)))
-    _, part = sparse.csgraph.connected_components(graph, directed=False)
-    return np.asarray(part[pair_of], dtype=np.int64)
 
 
 def radius_of_roads(

@@ -24,6 +24,7 @@ from voile.geodesy import Floats, displace, east_north, separation
 __all__ = ["Places", "RoadNetwork"]
 
 Places = NDArray[np.int64]
+_HALF_TURN = 180.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,9 +61,12 @@ class RoadNetwork:
 
     @cached_property
     def origin(self) -> tuple[float, float]:
-        """The middle of the map, latitude and longitude."""
-        middle = [(side.min() + side.max()) / 2 for side in (self.latitude, self.longitude)]
-        return float(middle[0]), float(middle[1])
+        """The middle of the map, latitude and longitude; a map may lie across the date line."""
+        east = self.longitude
+        if np.ptp(east) > _HALF_TURN:
+            east = east % (2 * _HALF_TURN)
+        north, middle = ((side.min() + side.max()) / 2 for side in (self.latitude, east))
+        return float(north), float(middle - 2 * _HALF_TURN * (middle >= _HALF_TURN))
 
     @cached_property
     def plane(self) -> Floats:

@@ -4,8 +4,9 @@ An adversary sees the published positions of a trip (or distances to places), th
 parameters of the noise, and estimates where the truck was and on which road.
 
 Success is measured against the true positions: metres between estimate and truth, and the share of
-reports at which the road is the true one, in either direction.  The true road is the nearest one to
-the true position, or better the one that map matching of the exact track finds (``true_roads``).
+reports at which the road is the true one, from crossing to crossing and in either direction
+(``roads.stretches``).  The true road is the nearest one to the true position, or better the one
+that map matching of the exact track finds (``true_roads``).
 
 Cost: that of ``inference``; filters cost next to nothing.
 """
@@ -25,9 +26,9 @@ from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, Posterior, infer
 from voile.attack.trajectory.laws import (
     Distances,
-    GaussianNoise,
     LaplaceNoise,
     NoiseLaw,
+    ReceiverError,
     Remembering,
     Turning,
 )
@@ -71,7 +72,7 @@ class Finding:
     seconds: float
     """Processor time, without the look-up of what can be reached, which all who follow share."""
     lost: int = 0
-    """At how many reports the model failed and the inference began anew."""
+    """At how many reports no way led on, and the inference began anew from this report alone."""
 
 
 class RoadAdversary:
@@ -83,11 +84,11 @@ class RoadAdversary:
         movement: Movement | None = None,
         *,
         piece: float = 100.0,
-        farthest: float = 5_000.0,
+        farthest: float = 15_000.0,
     ) -> None:
         """Pieces of roads and the farthest that a truck is looked for after one report, in metres.
 
-        Where reports are 300 s apart, a truck that is not looked for beyond 1,500 m is not found.
+        Where many roads are near it is looked for less far (``states.Reach``).
         """
         self._roads = roads
         self._farthest = farthest
@@ -102,11 +103,12 @@ class RoadAdversary:
         return other
 
     def _suppose(self, movement: Movement) -> None:
-        self._movement = movement
+        self.movement = movement
         self._traffic = self.states.length * movement.traffic_of(self._roads)[self.states.edge]
 
     @cached_property
-    def _nearby(self) -> NearbyRoads:
+    def nearby(self) -> NearbyRoads:
+        """The roads around any place."""
         return NearbyRoads(self._roads)
 
     def as_shown(self, sighted: Sighted) -> Finding:
@@ -139,23 +141,37 @@ class RoadAdversary:
         """Recipients at m places (m, 2) who pool their noisy distances (n, m)."""
         return self.follow(time, Distances(self.states.middle, places, distances, epsilon))
 
-    def true_roads(self, time: Floats, track: Floats, error: float = _TRACKING_ERROR) -> Places:
-        """The roads of an exact track (n, 2), matched to the map with a receiver's error."""
-        law = GaussianNoise(self.states.middle, track, np.full(len(track), error))
-        return self.follow(time, law).road
+    def match(self, time: Floats, track: Floats, error: float = _TRACKING_ERROR) -> Finding:
+        """An exact track (n, 2), matched to the map with a receiver's error in metres."""
+        scale = np.full(len(track), error)
+        return self.follow(time, ReceiverError(self.states.line, len(self.states), track, scale))
+
+    def true_roads(self, time: Floats, track: Floats) -> Places:
+        """The roads of an exact track (n, 2), as ``match`` finds them."""
+        return self.match(time, track).road
 
     def follow(self, time: Floats, law: NoiseLaw) -> Finding:
         """The inference with any law of noise."""
         started, looked = clock.process_time(), self.looking
-        posterior = infer(time, law, self.reach, self._movement, self._traffic)
+        posterior = infer(time, law, self.reach, self.movement, self._traffic)
         position = self._positions(posterior)
         road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
         seconds = clock.process_time() - started - (self.looking - looked)
         return Finding(position, road, seconds, posterior.lost)
 
+    def beyond(self, time: Floats, track: Floats) -> int:
+        """How many reports of an exact track (n, 2) lie farther from the one before than he looks.
+
+        On the straight line, so that roads may make it more.
+        """
+        moved = np.hypot(*np.diff(track, axis=0).T)
+        gaps = [float(elapsed) for elapsed in np.diff(time)]
+        most = [self.movement.most(elapsed, self.reach(elapsed)) for elapsed in gaps]
+        return int((moved > most).sum())
+
     def reach(self, elapsed: float) -> Reach:
         """What a truck reaches in some seconds, and perhaps a fifth farther."""
-        limit = min(self._farthest, max(_SHORTEST, self._movement.reach(elapsed)))
+        limit = min(self._farthest, max(_SHORTEST, self.movement.fastest * elapsed))
         # Rounded up by at most a fifth, so that different gaps share what was found.
         steps = math.ceil(math.log(limit / _SHORTEST) / math.log(1.2) - 1e-9)
         limit = min(self._farthest, _SHORTEST * 1.2**steps)
@@ -170,9 +186,7 @@ class RoadAdversary:
 
     def nearest_roads(self, points: Floats) -> Places:
         """The road nearest to each point, as ``RoadStates.road`` numbers them."""
-        edge = self._nearby.nearest_in_plane(points).edge
-        back = self._roads.reverse[edge]
-        return np.where(back >= 0, np.minimum(edge, back), edge)
+        return self.states.stretch[self.nearby.nearest_in_plane(points).edge]
 
     def _law(self, sighted: Sighted, noise: LocationNoise) -> NoiseLaw:
         middle, shown, epsilon = self.states.middle, sighted.shown, sighted.epsilon

@@ -45,9 +45,9 @@ _LAWS = 8
 """For how many different times between reports the law of moves is kept."""
 _BIN = 10.0
 """Metres: distances along roads are told apart to this."""
-_BANDS = np.array([0.0, 3.0, 6.0, 9.0, 12.0, 16.0])
+_BANDS = np.array([0.0, 3.0, 6.0, 9.0, 12.0, 16.0, 22.0, 29.0, 36.0])
 """m/s: where bands of speeds begin that are told apart; one more, the first, is for standing."""
-_BAND_SPEEDS = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.0, 19.0])
+_BAND_SPEEDS = np.array([0.0, 1.5, 4.5, 7.5, 10.5, 14.0, 19.0, 25.5, 32.5, 40.0])
 """m/s: what stands for each band."""
 
 TRAFFIC: Mapping[str, float] = MappingProxyType(
@@ -85,6 +85,7 @@ class Movement:
     memory: float = 120.0
     """Seconds in which the correlation of speeds falls to 1 / e; 0 if speeds do not remember."""
     fastest: float = 28.0
+    """No truck is faster than this; where one is, it cannot be followed (``speeds``)."""
     standing: float = 0.08
     """The probability of standing still from one report to the next."""
     stop: float = 35.0
@@ -92,9 +93,12 @@ class Movement:
     traffic: Mapping[str, float] = field(default_factory=lambda: TRAFFIC)
     """How much is driven on a metre of road of each class, in any unit; classes unnamed count 1."""
 
-    def reach(self, elapsed: float) -> float:
-        """The farthest that a truck gets in some seconds, in metres."""
-        return self.fastest * elapsed
+    def most(self, elapsed: float, reach: Reach) -> float:
+        """The farthest that a truck gets in some seconds, in metres.
+
+        However short the time is, it may pass from its piece to the next.
+        """
+        return min(reach.limit, max(self.fastest * elapsed, reach.widest + _BIN))
 
     def traffic_of(self, roads: RoadNetwork) -> Floats:
         """How much is driven on a metre of each edge, shape (e,)."""
@@ -107,25 +111,21 @@ class Movement:
         bell = np.exp(-0.5 * ((_BAND_SPEEDS[1:] - self.usual) / self.deviation) ** 2)
         return np.concatenate(([self.standing], (1 - self.standing) * bell / bell.sum()))
 
-    def moves(self, elapsed: float, limit: float, coarseness: float = 0.0) -> Moves:
-        """The law of moves within some seconds, for distances up to a limit.
-
-        ``coarseness`` is the standard deviation, in metres, by which the distance between pieces is
-        off the one that was driven.
-        """
+    def moves(self, elapsed: float, reach: Reach) -> Moves:
+        """The law of moves within some seconds, for the distances that a reach tells."""
         elapsed = max(elapsed, 1e-3)
-        speed = (np.arange(int(limit / _BIN) + 2) + 0.5) * _BIN / elapsed
-        own, blur = self.deviation**2, (coarseness / elapsed) ** 2
+        speed = (np.arange(int(reach.limit / _BIN) + 2) + 0.5) * _BIN / elapsed
+        own, blur = self.deviation**2, (reach.coarseness / elapsed) ** 2
         # What is seen of the speed before is off by as much as what is seen of this one.
         kept = _kept(elapsed, self.memory) * own / (own + blur)
         mean = self.usual + kept * (_BAND_SPEEDS - self.usual)
         deviation = math.sqrt((own + blur) * (1 - kept * kept))
         bell = np.exp(-0.5 * ((speed - mean[:, np.newaxis]) / deviation) ** 2)
-        possible = speed <= max(self.fastest, _BIN / elapsed)
         stays = _kept(elapsed, self.stop)
         standing = np.full(len(_BAND_SPEEDS), self.standing * (1 - stays))
         standing[0] += stays
         band = np.searchsorted(_BANDS, speed, side="right")
+        possible = speed * elapsed <= self.most(elapsed, reach)
         return Moves(np.where(possible, 0.02 + bell, 0.0), standing, band)
 
 
@@ -139,6 +139,11 @@ class Moves:
     """Shape (v,): the probability of standing still."""
     band: Places
     """Shape (bins,): the band of speeds that a distance belongs to; standing is band 0."""
+
+    @property
+    def most(self) -> float:
+        """Metres: below this, distances are possible."""
+        return _BIN * (1 + float(np.flatnonzero(self.weights[0])[-1]))
 
 
 def _kept(elapsed: float, memory: float) -> float:
@@ -237,7 +242,7 @@ class _Steps:
         before, now = factors
         near = _Near.of(now, self.traffic)
         carried = np.zeros((len(near.piece), belief.chance.shape[1]))
-        graph, law = self._paths(elapsed, belief.piece), self._law(elapsed, belief.piece)
+        graph, law = self._known(elapsed, belief.piece)
         _forward(belief.piece, belief.chance, graph, law, near.arrays, _pair(before, now), carried)
         return _believed(near.piece, carried)
 
@@ -248,31 +253,30 @@ class _Steps:
         before, now = factors
         near = _Near.of(now, self.traffic)
         carried = np.zeros(belief.chance.shape)
-        graph, law = self._paths(elapsed, belief.piece), self._law(elapsed, belief.piece)
+        graph, law = self._known(elapsed, belief.piece)
         after = np.zeros((len(near.piece), later.chance.shape[1]))
         after[near.slot[later.piece]] = later.chance
         _backward(belief.piece, after, graph, law, near.arrays, _pair(before, now), carried)
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
-    def _paths(self, elapsed: float, piece: Places) -> tuple[Any, ...]:
+    def _known(self, elapsed: float, piece: Places) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """What some pieces reach; moves, and for each piece the sum of weights over that."""
         reach = self.reach(elapsed)
-        rows = reach.rows(piece)
-        return *rows, reach.piece, reach.distance
-
-    def _law(self, elapsed: float, piece: Places) -> tuple[Any, ...]:
-        """Moves, and for some pieces the sum of weights over what each reaches."""
         if elapsed not in self._laws:
             if len(self._laws) == _LAWS:  # times may be irregular, and each takes memory
                 del self._laws[next(iter(self._laws))]
-            reach = self.reach(elapsed)
-            moves = self.movement.moves(elapsed, reach.limit, reach.coarseness)
+            moves = self.movement.moves(elapsed, reach)
             self._laws[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
         moves, totals = self._laws[elapsed]
-        new = piece[totals[piece, 0] == 0]
+        begin, end = reach.rows(piece)
+        end = _ends(begin, end, reach.distance, moves.most)
+        graph = begin, end, reach.piece, reach.distance
+        new = np.flatnonzero(totals[piece, 0] == 0)
         if len(new):
-            _total(new, self._paths(elapsed, new), moves.weights, self.traffic, totals)
-        return moves.weights, moves.standing, moves.band, totals[piece]
+            some = begin[new], end[new], reach.piece, reach.distance
+            _total(piece[new], some, moves.weights, self.traffic, totals)
+        return graph, (moves.weights, moves.standing, moves.band, totals[piece])
 
 
 @dataclass(frozen=True, eq=False)
@@ -302,6 +306,15 @@ class _Near:
 
 def _pair(before: Factors, now: Factors) -> tuple[Any, ...]:
     return now.kind, now.memory, now.precision, now.turns, before.noise, now.noise
+
+
+@njit(cache=True, nogil=True)
+def _ends(begin, end, distance, most):  # type: ignore[no-untyped-def]
+    """Where distances of ``most`` and more begin in each row; rows ascend."""
+    ends = np.empty_like(end)
+    for a in range(len(begin)):
+        ends[a] = begin[a] + np.searchsorted(distance[begin[a] : end[a]], most)
+    return ends
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

@@ -1,6 +1,7 @@
 """How likely a truck's reports are from given pieces of roads: the laws of noise that he assumes.
 
-``Memoryless``     each report by itself: planar Laplace noise, Gaussian noise, distances to places
+``Memoryless``     each report by itself: planar Laplace noise, a receiver's error around
+                   a road, distances to places
 ``Turning``        planar Laplace radii, whose direction is that of the report before, turned
 ``Remembering``    first-order autoregressive Gaussian noise
 
@@ -20,17 +21,19 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numba import njit
 
+from voile.attack.trajectory.states import Lines
 from voile.dp.planar.angles import wrapped_density
 from voile.geodesy import Floats
+from voile.roads.nearest import distance_to_segment
 from voile.roads.network import Places
 
 __all__ = [
     "FAINT",
     "Distances",
     "Factors",
-    "GaussianNoise",
     "LaplaceNoise",
     "NoiseLaw",
+    "ReceiverError",
     "Remembering",
     "Turning",
     "pair_factor",
@@ -105,17 +108,42 @@ class LaplaceNoise:
 
 
 @dataclass(frozen=True, eq=False)
-class GaussianNoise:
-    """Gaussian noise, drawn afresh; ``scale`` (n,) in metres per axis."""
+class ReceiverError:
+    """Gaussian errors that are small beside a piece: by the distance to the piece, not its middle.
 
-    middle: Floats
+    Source: Newson and Krumm (2009), section 4.1: the usual law of map matching.
+    """
+
+    line: Lines
+    """The straight parts of the pieces."""
+    pieces: int
+    """How many there are, s."""
     shown: Floats
+    """Shape (n, 2): the positions of the receiver, in metres."""
     scale: Floats
+    """Shape (n,): metres per axis."""
 
     def factors(self, report: int) -> Factors:
         """The law of a report."""
-        noise = (self.shown[report] - self.middle) / self.scale[report]
-        return Factors(_relative(-0.5 * _square(noise)))
+        far, scale = np.full(self.pieces, np.inf), float(self.scale[report])
+        faint = -2 * math.log(FAINT) * scale**2
+        _nearest_parts(self.shown[report], self.line.ends, self.line.piece, faint, far)
+        return Factors(_relative(-0.5 * (far / scale) ** 2))
+
+
+@njit(cache=True, nogil=True)
+def _nearest_parts(point, ends, piece, faint, far):  # type: ignore[no-untyped-def]
+    """Metres to each piece; infinite where its square is ``faint`` above the least one."""
+    x, y = point
+    least = np.inf
+    for k in range(len(piece)):
+        east = max(min(ends[k, 0], ends[k, 2]) - x, x - max(ends[k, 0], ends[k, 2]), 0.0)
+        north = max(min(ends[k, 1], ends[k, 3]) - y, y - max(ends[k, 1], ends[k, 3]), 0.0)
+        if east * east + north * north > least * least + faint:
+            continue
+        metres, _ = distance_to_segment(x, y, ends[k])
+        far[piece[k]] = min(far[piece[k]], metres)
+        least = min(least, metres)
 
 
 @dataclass(frozen=True, eq=False)

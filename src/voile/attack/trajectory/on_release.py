@@ -7,17 +7,21 @@ Adversary: has the published trips, the map, the method with its parameters, and
 The informed one uses the mechanism's own law; where zones depend on a receiver he knows that place.
 
 Claim: rates are counted.  The true road at a report is the one that map matching of the exact track
-finds, with a receiver's error of 15 m.  Means are over trips, with intervals of confidence 95 % by
-Student's law over trips, because the reports of one trip are not independent.  What is left out is
-counted in notes (``selection``).
+finds, with a receiver's error of 15 m; a road goes from crossing to crossing (``roads.stretches``).
+Means are over trips, with intervals of confidence 95 % by Student's law over trips, because the
+reports of one trip are not independent.  What is left out is counted in notes (``selection``).
+
+Where an adversary on the map loses a truck, or supposes that trucks are slower than they are, a
+better one finds more: his figures are marked as a lower bound of what is found.
 
 Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +29,9 @@ import polars as pl
 
 from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
-from voile.attack.trajectory.selection import selected
+from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.selection import counted, selected
+from voile.attack.trajectory.speeds import fastest_of
 from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise, PlanarLaplace
 from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
@@ -36,9 +42,28 @@ from voile.roads.density import RoadRadii, radii_of_roads
 from voile.roads.network import RoadNetwork
 from voile.schema.trajectory import TrajectoryColumns
 
-__all__ = ["TripsOutcome", "follow_trips", "noise_of"]
+__all__ = ["Limits", "TripsOutcome", "follow_trips", "noise_of"]
 
-_ADVERSARIES = ("none", "median", "smoother", "map-matching", "informed")
+_ON_ROADS = ("map-matching", "informed")
+_ADVERSARIES = ("none", "median", "smoother", *_ON_ROADS)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is followed, and how fast; raises ``InputError`` for a speed that cannot be."""
+
+    trips: int = 100
+    """At most so many are drawn."""
+    reports: int = 100
+    """At most so many of each trip, its first ones."""
+    fastest: float | None = None
+    """In m/s: for the adversaries no truck is faster; None for a limit by the map and the trips
+    (``speeds``)."""
+
+    def __post_init__(self) -> None:
+        if self.fastest is not None and not 0 < self.fastest < math.inf:
+            msg = "the fastest speed of trucks must be a number above 0, in km/h"
+            raise InputError(msg)
 
 
 @dataclass(frozen=True)
@@ -54,8 +79,17 @@ class TripsOutcome:
     """Share of the reports at which he names the true road."""
     seconds: float
     """Processor time a trip, without the look-up of what can be reached on the map."""
+    lost: int = 0
+    """Reports at which he lost the truck, and began anew."""
+    beyond: int = 0
+    """Reports farther from the one before than he looks for a truck in that time."""
     notes: tuple[str, ...] = ()
-    """What was left out, the same for all adversaries of a release."""
+    """What was left out, and where adversaries lost a truck; the same for all of a release."""
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether he finds less than his knowledge allows: errors are smaller, shares larger."""
+        return self.lost > 0 or self.beyond > 0
 
     def document(self) -> dict[str, Any]:
         """The outcome for JSON, without the notes."""
@@ -65,6 +99,9 @@ class TripsOutcome:
             "reports": self.reports,
             "error_metres": self.error.document(),
             "right_roads": self.right.document(),
+            "lost_reports": self.lost,
+            "reports_beyond": self.beyond,
+            "lower_bound": self.lower_bound,
             "seconds_per_trip": self.seconds,
         }
 
@@ -75,37 +112,51 @@ def follow_trips(
     roads: RoadNetwork,
     named: TrajectoryColumns | None = None,
     *,
-    trips: int = 100,
-    reports: int = 100,
+    limits: Limits | None = None,
     randomness: Randomness | None = None,
 ) -> tuple[TripsOutcome, ...]:
-    """Let each adversary follow drawn trips, at most so many reports of each; private.
+    """Let each adversary follow drawn trips within limits; private.
 
-    What is left out is said in the notes of every outcome.
+    What is left out is said in the notes of every outcome, and where adversaries lost a truck.
 
     ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
     Raises ``InputError`` where the release shows no positions or has levels for receivers that it
     does not name, where its trips are not those of the original, have one report each or lie off
     the map, or where its noise was chosen by another map.
     """
+    limits = limits or Limits()
     if release.method.get("mechanism") == "remaining-distance" or "latitude" not in release.roles:
         msg = "the release shows no positions, so that no truck can be followed on a map"
         raise InputError(msg)
     named = named or TrajectoryColumns()
     randomness = randomness or Randomness.secure()
-    chosen = selected(release, original, named, roads, (trips, reports), randomness)
-    noise, adversary = noise_of(release.method, roads), RoadAdversary(roads)
+    followed = limits.trips, limits.reports
+    chosen = selected(release, original, named, roads, followed, randomness)
+    noise = noise_of(release.method, roads)
     zones = _zones(noise, release.method.get("destination"))
-    found: dict[str, list[tuple[float, float, float, int]]] = {name: [] for name in _ADVERSARIES}
-    for trip in chosen.trips:
-        track, sighted = _sighted(trip, roads, zones)
-        truth = adversary.true_roads(sighted.time, track)
+    seen = [_sighted(trip, roads, zones) for trip in chosen.trips]
+    judge, adversary = _judge_and_adversary(roads, seen, limits.fastest)
+    found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
+    unsure = 0
+    for track, sighted in seen:
+        truth = judge.match(sighted.time, track)
+        unsure += truth.lost
+        beyond = adversary.beyond(sighted.time, track)
         for name, finding in _followed(adversary, sighted, noise):
             error = float(np.hypot(*(finding.position - track).T).mean())
-            right = share_right(finding.road, truth)
-            found[name].append((error, right, finding.seconds, len(track)))
-    notes = (*chosen.notes, *_looked_up(adversary))
-    return tuple(_outcome(name, np.array(rows), notes) for name, rows in found.items())
+            right = share_right(finding.road, truth.road)
+            behind = beyond if name in _ON_ROADS else 0
+            found[name].append(
+                _Trip(len(track), error, right, finding.seconds, finding.lost, behind)
+            )
+    outcomes = [_outcome(name, rows) for name, rows in found.items()]
+    notes = (
+        *chosen.notes,
+        *_unsure(unsure),
+        *_lost(outcomes),
+        *_supposed(adversary),
+    )
+    return tuple(replace(outcome, notes=notes) for outcome in outcomes)
 
 
 def noise_of(method: Mapping[str, Any], roads: RoadNetwork | None = None) -> LocationNoise:
@@ -160,7 +211,49 @@ def _followed(
     yield "informed", adversary.informed(sighted, noise)
 
 
-def _looked_up(adversary: RoadAdversary) -> Iterator[str]:
+def _judge_and_adversary(
+    roads: RoadNetwork, seen: Sequence[tuple[Floats, Sighted]], fastest: float | None
+) -> tuple[RoadAdversary, RoadAdversary]:
+    """Who finds the true roads, and who follows trucks; both share what they know of the map."""
+    adversary, usual = RoadAdversary(roads), Movement()
+    trips = [(sighted.time, track) for track, sighted in seen]
+    limit = fastest_of(roads, adversary.nearby, trips, usual.fastest)
+    judge = adversary.supposing(replace(usual, fastest=limit))
+    if fastest is None:
+        return judge, judge
+    return judge, adversary.supposing(replace(usual, fastest=fastest))
+
+
+def _unsure(reports: int) -> Iterator[str]:
+    if reports:
+        yield (
+            f"no way led on at {counted(reports, 'report')} of the exact tracks themselves: the "
+            "true roads before and after are less sure than elsewhere"
+        )
+
+
+def _lost(outcomes: Sequence[TripsOutcome]) -> Iterator[str]:
+    """Why figures are lower bounds."""
+    for outcome in outcomes:
+        if outcome.lost:
+            yield (
+                f"{outcome.adversary} lost the truck at {counted(outcome.lost, 'report')} and "
+                "began anew there: what it finds is a lower bound of what can be found"
+            )
+    beyond = max(outcome.beyond for outcome in outcomes)
+    if beyond:
+        yield (
+            f"{counted(beyond, 'report')} {'lies' if beyond == 1 else 'lie'} farther from the one "
+            f"before than {' and '.join(_ON_ROADS)} look for a truck: what they find is a lower "
+            "bound of what can be found"
+        )
+
+
+def _supposed(adversary: RoadAdversary) -> Iterator[str]:
+    yield (
+        "adversaries on the map suppose that no truck is faster than "
+        f"{3.6 * adversary.movement.fastest:.0f} km/h"
+    )
     yield (
         f"looking up what can be reached on the map took {adversary.looking:.2g} s in all, which "
         "the adversaries who match to it share and no trip's time holds"
@@ -191,14 +284,26 @@ def _sighted(trip: pl.DataFrame, roads: RoadNetwork, zones: ZoneTable) -> tuple[
     return true[kept], seen
 
 
-def _outcome(name: str, rows: Floats, notes: tuple[str, ...]) -> TripsOutcome:
-    error, right, seconds, reports = rows.T
+@dataclass(frozen=True)
+class _Trip:
+    """What came of one trip."""
+
+    reports: int
+    error: float
+    right: float
+    seconds: float
+    lost: int
+    beyond: int
+
+
+def _outcome(name: str, found: Sequence[_Trip]) -> TripsOutcome:
     return TripsOutcome(
         name,
-        trips=len(rows),
-        reports=int(reports.sum()),
-        error=Estimate.of_units(error.tolist()),
-        right=Estimate.of_units(right.tolist(), most=1.0),
-        seconds=float(seconds.mean()),
-        notes=notes,
+        trips=len(found),
+        reports=sum(trip.reports for trip in found),
+        error=Estimate.of_units([trip.error for trip in found]),
+        right=Estimate.of_units([trip.right for trip in found], most=1.0),
+        seconds=math.fsum(trip.seconds for trip in found) / len(found),
+        lost=sum(trip.lost for trip in found),
+        beyond=sum(trip.beyond for trip in found),
     )

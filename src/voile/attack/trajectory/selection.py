@@ -22,7 +22,7 @@ from voile.roads.network import RoadNetwork
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.frames import from_native
 
-__all__ = ["Selection", "selected"]
+__all__ = ["Selection", "counted", "selected"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,29 +99,30 @@ def _unmatched(release: Release, pairs: pl.DataFrame) -> tuple[str, ...]:
     notes = _left_out(strange, "of the release that the original does not hold")
     if missing:
         notes += (
-            f"{_count(missing, 'report')} of other trips {_were(missing)} left out: the original "
+            f"{counted(missing, 'report')} of other trips {_were(missing)} left out: the original "
             "has no report of the trip at that time, or the release has several",
         )
     return notes
 
 
 def _left_out(trips: int, which: str) -> tuple[str, ...]:
-    return (f"{_count(trips, 'trip')} {which}: not followed",) if trips else ()
+    return (f"{counted(trips, 'trip')} {which}: not followed",) if trips else ()
 
 
 def _beyond(reports: int, trips: int) -> tuple[str]:
     return (
-        f"{_count(reports, 'report')} of {_count(trips, 'trip')} {_were(reports)} left out, "
+        f"{counted(reports, 'report')} of {counted(trips, 'trip')} {_were(reports)} left out, "
         "because the true position lies off the map",
     )
 
 
 def _cut(trips: int, most: int) -> tuple[str]:
     has, its = ("has", "its") if trips == 1 else ("have", "their")
-    return (f"{_count(trips, 'trip')} {has} more reports: {its} first {most:,} are followed",)
+    return (f"{counted(trips, 'trip')} {has} more reports: {its} first {most:,} are followed",)
 
 
-def _count(number: int, noun: str) -> str:
+def counted(number: int, noun: str) -> str:
+    """A number of things, in words: "1 report", "2,000 reports"."""
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
