@@ -10,13 +10,15 @@ from collections.abc import Callable
 
 __all__ = ["PATIENCE", "wait_until"]
 
-PATIENCE = 1800.0
+PATIENCE = 900.0
 """Seconds after which something hangs; a fresh checkout compiles first, in every process."""
 
 
-def wait_until(true: Callable[[], object]) -> None:
+def wait_until(
+    true: Callable[[], object], otherwise: str = "what is waited for never came"
+) -> None:
     """Look again and again until it is true; fails where it hangs."""
     until = time.monotonic() + PATIENCE
     while not true():
-        assert time.monotonic() < until, "what is waited for never came"
+        assert time.monotonic() < until, otherwise
         time.sleep(0.02)

@@ -11,7 +11,7 @@ from time import time
 
 import pytest
 
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE
 from voile.sharing import chain
 from voile.sharing.chain import EmbeddedChain, signer
 from voile.sharing.ingest import Request

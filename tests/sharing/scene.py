@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.sharing import protocol
 from voile.sharing.ingest import Request

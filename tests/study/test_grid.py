@@ -269,7 +269,7 @@ def test_what_was_damaged_is_studied_anew(desk):
     """A record that was kept and can no longer be read is made again, not asked for for ever."""
     marks = desk / "marks"
     marks.mkdir()
-    shared = PointTerms(1, Terms(), Standard((Slow(folder=marks),)))
+    shared = PointTerms(1, Terms(), Standard((Marks(folder=marks),)))
     with pytest.raises(InputError):
         compare(desk, shared=shared, axes=Axes(loss="none"))
     kept = sorted((partial_folder(desk / "out") / "points").glob("[!.]*"))

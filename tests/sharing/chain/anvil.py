@@ -15,7 +15,7 @@ from typing import Self
 
 import pytest
 
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE
 from voile.sharing.chain import ChainError, connect
 from voile.sharing.chain.web3_chain import Web3Chain
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE
 from voile.sharing.chain import (
     AnchorLog,
     ChainLog,

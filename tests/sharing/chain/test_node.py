@@ -13,9 +13,9 @@ import pytest
 
 from tests.sharing.chain.anvil import Anvil
 from tests.sharing.chain.scenes import account
-from tests.sharing.patience import PATIENCE
 from tests.sharing.store.contract import bare
 from tests.sharing.store.reports import Driver, all_reports, audited, chain, number_of, record_of
+from tests.waiting import PATIENCE
 from voile.sharing.chain import (
     AnchorLog,
     ChainError,

@@ -10,7 +10,7 @@ import httpx2 as httpx
 import numpy as np
 import pytest
 
-from tests.sharing.patience import PATIENCE, eventually
+from tests.waiting import PATIENCE, wait_until
 from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.sharing import protocol
@@ -87,7 +87,7 @@ def test_parties_of_the_demonstration_follow_their_trucks(tmp_path):
     with Demonstration(tmp_path / "demo", drives, road_map, Pace(1, 20.0)) as running:
         assert [one.party for one in running.addresses] == ["sender", "receiver"] * 2
         seen = [sighting(one.address) for one in running.addresses]
-        eventually(lambda: running.has_arrived or running.troubles, "a truck does not arrive")
+        wait_until(lambda: running.has_arrived or running.troubles, "a truck does not arrive")
         assert not running.troubles
     for one in seen:
         place = one.position

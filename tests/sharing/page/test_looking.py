@@ -13,7 +13,7 @@ import pytest
 from tests.sharing.page.conftest import Viewer
 from tests.sharing.page.delivery import DELFT, NUMBER, ROADS, Delivery
 from tests.sharing.page.stub import Stub
-from tests.sharing.patience import eventually
+from tests.waiting import wait_until
 from voile.sharing.page import CONTENT_SECURITY_POLICY
 
 
@@ -157,11 +157,11 @@ def test_the_map_is_moved_by_keys_buttons_wheel_and_fingers(
     ):
         move()
         former = {before, home}
-        eventually(lambda former=former: picture(viewer) not in former, "nothing has moved")
+        wait_until(lambda former=former: picture(viewer) not in former, "nothing has moved")
         before = picture(viewer)
     assert parcel.get_attribute("aria-pressed") == "false"
     surface.press("0")
-    eventually(lambda: picture(viewer) == home, "the parcel is not shown again")
+    wait_until(lambda: picture(viewer) == home, "the parcel is not shown again")
     assert parcel.get_attribute("aria-pressed") == "true"
 
 

@@ -13,8 +13,8 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import DAY, HOME, NOON, Parties, Scene
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.dp.planar.steps import gaussian_scale
 from voile.errors import InputError

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import DAY, HOME, NOON, Parties, Scene
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.errors import InputError
 from voile.geodesy import metres_between

@@ -7,8 +7,8 @@ from functools import partial
 import pytest
 
 from tests.sharing.ingest.messages import as_owntracks
-from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import Scene
+from tests.waiting import PATIENCE
 from voile.sharing.ingest import Fix, IngestError, decode_owntracks_mqtt
 from voile.sharing.platform import Outcome
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import pytest
 
-from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import HOME, NOON
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.errors import InputError
 from voile.sharing.ingest import Fix

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 import httpx2 as httpx
 
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.service.process import Process
+from tests.waiting import PATIENCE, wait_until
 from voile.sharing.protocol import Auditor, Record, Report, TruckCard
 from voile.sharing.protocol.base64url import from_base64url
 from voile.sharing.store import ReportLog
@@ -81,7 +81,7 @@ class Load:
                 one.token for one in list(self.answers) if one.status == status and one.slot > since
             }
 
-        eventually(were_answered, f"no {status} any more")
+        wait_until(were_answered, f"no {status} any more")
 
     def drive(self, token: str) -> None:
         """One tracker, until it is stopped or its connection fails."""

@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE
 
 __all__ = ["KINDS", "MOSQUITTO", "Certificates", "MqttBroker", "any_broker"]
 

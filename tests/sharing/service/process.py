@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from tests.sharing.patience import PATIENCE
+from tests.waiting import PATIENCE
 
 __all__ = ["Process", "run", "set_up"]
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import httpx2 as httpx
 
-from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import Scene
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.sharing import protocol
 from voile.sharing.service.app import application

@@ -14,8 +14,8 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from tests.sharing.ingest.messages import as_gpx
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.service.server import LAVISH, Service, serving
+from tests.waiting import PATIENCE, wait_until
 from voile.sharing.ingest import BACKFILL, LIVE, Fix
 from voile.sharing.platform import BusyError
 from voile.sharing.service.bodies import Bodies, most_bytes
@@ -377,8 +377,8 @@ def take_nothing(service, company):
             b"GET /api/v1/feed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
             b"Last-Event-ID: %d\r\n\r\n" % (link.encode(), slots[0] - 300)
         )
-        eventually(lambda: opened, "the feed does not open")
-        eventually(lambda: not feeds._open.total(), "a reader who takes nothing is still there")
+        wait_until(lambda: opened, "the feed does not open")
+        wait_until(lambda: not feeds._open.total(), "a reader who takes nothing is still there")
 
 
 def test_a_token_that_asks_too_often_waits(tmp_path):

@@ -19,10 +19,10 @@ from pathlib import Path
 import pytest
 
 from tests.sharing.chain.anvil import Anvil
-from tests.sharing.patience import eventually
 from tests.sharing.service.load import SECOND, Load, admitted, check_kept, loaded
 from tests.sharing.service.process import Process, set_up
 from tests.sharing.store.postgres_server import PostgresServer
+from tests.waiting import wait_until
 from voile.sharing.chain import (
     Deployment,
     Registry,
@@ -158,7 +158,7 @@ def check_on_chain(
         found[:] = [one.place.slot for one in there]
         return acknowledged <= set(found)
 
-    eventually(are_found, "acknowledged reports are not on the chain")
+    wait_until(are_found, "acknowledged reports are not on the chain")
     assert len(set(found)) == len(found)
     assert [one.number for one in audit(node.chain, place, card)] == list(range(len(found)))
 

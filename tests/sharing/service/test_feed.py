@@ -10,9 +10,9 @@ from contextlib import contextmanager
 import httpx2 as httpx
 import pytest
 
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.scene import Parties
 from tests.sharing.service.server import LAVISH, Service, events, named, own_secrets, serving
+from tests.waiting import PATIENCE, wait_until
 from voile import Randomness
 from voile.sharing import protocol
 from voile.sharing.protocol.base64url import to_base64url
@@ -219,7 +219,7 @@ def test_so_many_feeds_may_be_open(service, http, company):
     assert (more.status_code, more.json()["reason"]) == (503, "busy")
     for answer in opened[8:]:
         answer.close()
-    eventually(
+    wait_until(
         lambda: http.get("/api/v1/feed", headers=headers[0]).json()["reason"] != "busy",
         "feeds that were closed still count",
     )

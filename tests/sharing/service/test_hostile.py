@@ -23,8 +23,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from tests.sharing.patience import PATIENCE
 from tests.sharing.service.server import Service, own_secrets
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.sharing.service.app import description
 

@@ -19,12 +19,12 @@ from paho.mqtt.client import Client
 from paho.mqtt.enums import CallbackAPIVersion
 
 from tests.sharing.ingest.messages import as_owntracks
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.scene import Scene
 from tests.sharing.service.mqtt_broker import KINDS, MOSQUITTO, Certificates, MqttBroker, any_broker
 from tests.sharing.service.process import Process
 from tests.sharing.service.server import LAVISH, Service, serving
 from tests.sharing.store.postgres_server import PostgresServer
+from tests.waiting import PATIENCE, wait_until
 from voile.sharing.ingest import Fix
 from voile.sharing.ingest.fixes import LIVE
 from voile.sharing.service import mqtt
@@ -103,7 +103,7 @@ class Fleet:
     def served(self, options: Options | None = None, **more) -> Iterator[Service]:
         """A service that has subscribed."""
         with self.begun(options, **more) as service:
-            eventually(lambda: any("connected" in said for said in service.told))
+            wait_until(lambda: any("connected" in said for said in service.told))
             yield service
 
     @contextmanager
@@ -177,8 +177,8 @@ def test_positions_become_reports_of_their_trucks(fleet):
         fleet.publish("truck-7")
         fleet.publish("truck-8")
         (later,) = fleet.publish_slots(1)
-        eventually(lambda: fleet.slots(first) == [slot, later])
-        eventually(lambda: fleet.slots(second) == [slot])
+        wait_until(lambda: fleet.slots(first) == [slot, later])
+        wait_until(lambda: fleet.slots(second) == [slot])
     assert service.told == [f"the MQTT broker 127.0.0.1:{fleet.broker.port}: connected"]
     for file in fleet.scene.folder.iterdir():
         for exact in (b"52.0116", round(PLACE[0] * 1e7).to_bytes(4, "big")):
@@ -207,8 +207,8 @@ def test_what_is_refused_changes_nothing(fleet):
         for sent, _ in REFUSED.values():
             fleet.publish(**sent)
         slots = fleet.publish_slots(1)
-        eventually(lambda: fleet.slots(truck) == slots)
-        eventually(lambda: len(service.told) == 1 + len(REFUSED))
+        wait_until(lambda: fleet.slots(truck) == slots)
+        wait_until(lambda: len(service.told) == 1 + len(REFUSED))
         assert not [one for one in others if fleet.slots(one)]
     for _, reason in REFUSED.values():
         assert len([said for said in service.told if reason in said]) == 1, reason
@@ -225,7 +225,7 @@ def test_too_much_is_refused(fleet):
     with fleet.served() as service:
         fleet.publish(payload=json.dumps(document).encode())
         slots = fleet.publish_slots(1)
-        eventually(lambda: fleet.slots(truck) == slots)
+        wait_until(lambda: fleet.slots(truck) == slots)
     refused = [said for said in service.told if "too large" in said]
     assert len(refused) == (0 if fleet.broker.version == "5" else 1)
 
@@ -237,8 +237,8 @@ def test_a_device_that_sends_too_much_is_cut_short(fleet):
     with fleet.served(Options(port=0, rates=rates)) as service:
         slots = fleet.publish_slots(3)
         fleet.publish("truck-8")
-        eventually(lambda: fleet.slots(other))
-        eventually(lambda: "messages of MQTT were refused: a device sends too many" in service.told)
+        wait_until(lambda: fleet.slots(other))
+        wait_until(lambda: "messages of MQTT were refused: a device sends too many" in service.told)
         assert fleet.slots(truck) == slots[:2]
 
 
@@ -252,10 +252,10 @@ def test_retained_messages_are_ignored(fleet, version):
     with fleet.served(version=version):
         later = fleet.next_slot()
         fleet.publish("truck-8")
-        eventually(lambda: fleet.slots(other) == [later])
+        wait_until(lambda: fleet.slots(other) == [later])
         assert fleet.slots(truck) == []
         fleet.publish(retain=True)
-        eventually(lambda: fleet.slots(truck) == [later])
+        wait_until(lambda: fleet.slots(truck) == [later])
     fleet.publish(payload=b"", retain=True)
 
 
@@ -266,7 +266,7 @@ def test_messages_wait_while_the_service_is_away(fleet):
         pass
     slots = fleet.publish_slots(3)
     with fleet.served():
-        eventually(lambda: fleet.slots(truck) == slots)
+        wait_until(lambda: fleet.slots(truck) == slots)
 
 
 def failing(fleet: Fleet, monkeypatch, slot: int | None = None) -> list[int]:
@@ -295,12 +295,12 @@ def test_no_message_overtakes_another_of_its_device(fleet, monkeypatch):
         with monkeypatch.context() as patched:
             times = failing(fleet, patched, slot)
             fleet.publish()
-            eventually(lambda: times)
+            wait_until(lambda: times)
             later = fleet.publish_slots(2)
             fleet.publish("truck-8")
-            eventually(lambda: fleet.slots(other) == later[1:])
+            wait_until(lambda: fleet.slots(other) == later[1:])
             assert fleet.slots(truck) == []
-        eventually(lambda: fleet.slots(truck) == [slot, *later])
+        wait_until(lambda: fleet.slots(truck) == [slot, *later])
 
 
 def test_messages_wait_while_the_store_is_away(fleet, monkeypatch):
@@ -311,8 +311,8 @@ def test_messages_wait_while_the_store_is_away(fleet, monkeypatch):
         with monkeypatch.context() as patched:
             times = failing(fleet, patched)
             slots = fleet.publish_slots(5)
-            eventually(lambda: len(times) > 2)
-        eventually(lambda: fleet.slots(truck) == slots)
+            wait_until(lambda: len(times) > 2)
+        wait_until(lambda: fleet.slots(truck) == slots)
     assert "the disk is full: make room" in service.told
 
 
@@ -323,10 +323,10 @@ def test_what_is_not_durable_is_not_acknowledged(fleet, monkeypatch):
         times = failing(fleet, patched)
         with fleet.served():
             slots = fleet.publish_slots(1)
-            eventually(lambda: times)
+            wait_until(lambda: times)
     assert fleet.slots(truck) == []
     with fleet.served():
-        eventually(lambda: fleet.slots(truck) == slots)
+        wait_until(lambda: fleet.slots(truck) == slots)
 
 
 def test_the_broker_may_be_started_again(fleet):
@@ -334,15 +334,15 @@ def test_the_broker_may_be_started_again(fleet):
     truck = fleet.truck()
     with fleet.served() as service:
         fleet.broker.stop()
-        eventually(lambda: any("trying again" in said for said in service.told))
+        wait_until(lambda: any("trying again" in said for said in service.told))
         fleet.broker.start()
-        eventually(lambda: fleet.publish_slots(1) and fleet.slots(truck))
+        wait_until(lambda: fleet.publish_slots(1) and fleet.slots(truck))
 
 
 def test_a_broker_that_is_away_does_not_keep_the_service_from_beginning(fleet):
     """It says so, serves, and ends as usual."""
     with fleet.begun(port=1) as service:
-        eventually(lambda: service.told)
+        wait_until(lambda: service.told)
         with service.client() as http:
             assert http.get("/healthz").status_code == 200
     reason = "it cannot be reached (Connection refused)"
@@ -379,7 +379,7 @@ def test_whoever_is_no_broker_is_left(tmp_path, answer):
         companies = {"fleet": "0" * 32}
         broker = Broker("127.0.0.1", companies, port=port, tls=False, version="3.1.1")
         with serving(tmp_path, None, scene, broker=broker) as service:
-            eventually(lambda: len(attempts) > 1 and service.told)
+            wait_until(lambda: len(attempts) > 1 and service.told)
             with service.client() as http:
                 assert http.get("/healthz").status_code == 200
         listener.shutdown(socket.SHUT_RDWR)
@@ -394,7 +394,7 @@ def test_tls_is_believed_by_its_authority_alone(fleet, tmp_path, certificates):
     with _running(MqttBroker(kind, tmp_path / "tls", certificates)) as broker:
         encrypted = {"host": "localhost", "port": broker.port, "tls": True}
         with fleet.begun(**encrypted) as service:
-            eventually(lambda: service.told)
+            wait_until(lambda: service.told)
         assert "its certificate is not believed" in service.told[0]
         with fleet.served(**encrypted, ca_file=str(certificates.authority)):
             pass
@@ -422,11 +422,11 @@ def test_the_documented_rights_keep_devices_apart(tmp_path):
             for device in ("truck-8", "truck-7"):
                 fleet.publish(device, identity=phone)
             slots = [fleet.scene.settings.slot(fleet.scene.clock.now)]
-            eventually(lambda: fleet.slots(truck) == slots)
+            wait_until(lambda: fleet.slots(truck) == slots)
             assert fleet.slots(others) == []
         password.write_text("another\n")
         with fleet.begun(**ours) as service:
-            eventually(lambda: service.told)
+            wait_until(lambda: service.told)
         assert "it refuses us: Not authorized" in service.told[0]
     fleet.scene.platform.close()
 
@@ -453,11 +453,11 @@ def test_a_process_takes_messages_and_writes_none_of_them(tmp_path):
             fleet = "{company.company}"
         """)
         service = Process(folder, environment={"PYTHONASYNCIODEBUG": "1"})
-        eventually(lambda: "connected" in service.log)
+        wait_until(lambda: "connected" in service.log)
         topic = "owntracks/fleet/truck-7"
         publish(broker, topic, as_owntracks(Fix("", *PLACE, time.time())))
         publish(broker, topic, b'{"_type": "location", "lat": 52.0116234, "tst": 1}')
-        eventually(lambda: "was refused" in service.log)
+        wait_until(lambda: "was refused" in service.log)
         assert service.end() == 0
     assert len(service.log.splitlines()) == 4
     packed = [round(degrees * 1e7).to_bytes(4, "big") for degrees in PLACE]
@@ -489,14 +489,14 @@ def test_one_worker_of_several_subscribes_and_is_replaced(tmp_path):
             )
             (folder / "share.toml").write_text(store + table)
             service = Process(folder, ("--port", 0, "--workers", 2))
-            eventually(lambda: "connected" in service.log)
+            wait_until(lambda: "connected" in service.log)
             time.sleep(6)  # a worker that ends at once is a fault of the service
             for worker in service.workers():
                 os.kill(worker, signal.SIGKILL)
-            eventually(lambda: service.log.count("is replaced") == 2)
+            wait_until(lambda: service.log.count("is replaced") == 2)
             position = as_owntracks(Fix("", *PLACE, time.time()))
             publish(broker, "owntracks/fleet/truck-7", position)
-            eventually(lambda: platform.records(truck.truck, 0, 1))
+            wait_until(lambda: platform.records(truck.truck, 0, 1))
             assert service.end() == 0
         assert service.log.count(": connected") == 2
         assert "connection was lost" not in service.log

@@ -10,11 +10,11 @@ from contextlib import closing
 import httpx2 as httpx
 import pytest
 
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.service.load import SECOND, Trucks, admitted, check_kept, loaded
 from tests.sharing.service.process import Process, set_up
 from tests.sharing.service.server import events, named
 from tests.sharing.store.postgres_server import PostgresServer
+from tests.waiting import PATIENCE, wait_until
 from voile.sharing import protocol
 from voile.sharing.service.models import decoded
 from voile.sharing.store import SQLiteStore
@@ -135,7 +135,7 @@ def test_workers_over_postgresql_serve_one_truck(tmp_path):
             assert numbers == list(range(6))
             first = next(iter(service.workers()))
             os.kill(first, signal.SIGKILL)
-            eventually(
+            wait_until(
                 lambda: len(now := service.workers()) == 2 and first not in now,
                 "a worker that died is not replaced",
             )

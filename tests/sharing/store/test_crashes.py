@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.sharing.patience import PATIENCE, eventually
 from tests.sharing.store.batches import BATCHES, batch, faults, progress
+from tests.waiting import PATIENCE, wait_until
 from voile.sharing.store import Appended, PostgresStore, StoreError
 
 HERE = Path(__file__).parent
@@ -74,7 +74,7 @@ class Appender:
     def wait_for_more(self, batches: int) -> None:
         """Until so many more are acknowledged."""
         awaited = min(BATCHES, self.acknowledged + batches)
-        eventually(lambda: self.acknowledged >= awaited, "the store did not recover")
+        wait_until(lambda: self.acknowledged >= awaited, "the store did not recover")
 
 
 def test_a_server_that_is_killed_and_started_again(mortal_postgres):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.sharing.chain.scenes import QUICK, account
-from tests.sharing.patience import PATIENCE
 from tests.sharing.service.chain.scenes import URL, OnChain
+from tests.waiting import PATIENCE
 from voile.sharing.chain import EmbeddedChain, Registry, address_of, deploy
 from voile.sharing.service import on_chain
 from voile.sharing.service.chain_options import ChainOptions

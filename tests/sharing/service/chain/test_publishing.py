@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sharing.patience import PATIENCE
 from tests.sharing.scene import Parties
 from tests.sharing.service.chain.scenes import MODES, OnChain, away
 from tests.sharing.service.server import own_secrets
+from tests.waiting import PATIENCE
 from voile import Randomness
 from voile.errors import InputError
 from voile.sharing import protocol

@@ -7,9 +7,9 @@ from base64 import urlsafe_b64encode
 
 import httpx2 as httpx
 
-from tests.sharing.patience import eventually
 from tests.sharing.service.chain.scenes import Served
 from tests.sharing.service.server import Company, own_secrets, serving
+from tests.waiting import wait_until
 from voile import Randomness
 from voile.sharing import protocol
 from voile.sharing.chain import Contract, Deployment, EmbeddedChain, Inclusion, check_anchored
@@ -35,7 +35,7 @@ def test_a_service_on_an_embedded_chain_registers_trucks_by_itself(tmp_path):
             answers.append(_send_position(http, token))
             return answers[-1].status_code != 503
 
-        eventually(is_taken, "the truck is never registered")
+        wait_until(is_taken, "the truck is never registered")
         assert {one.json()["reason"] for one in answers[:-1]} <= {"store-unavailable"}
         assert answers[-1].status_code == 200
     publishes = Contract.publish(b"")[:4]
