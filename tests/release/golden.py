@@ -18,6 +18,7 @@ import polars as pl
 
 from voile.attack.registry import attack_named, attack_names, knowledge_of
 from voile.attack.trajectory.on_release import noise_of
+from voile.disclosure.noisy import Noisy
 from voile.errors import VoileError
 from voile.packing.posterior import Noise
 from voile.query import answer
@@ -78,7 +79,8 @@ def figures_of(name: str) -> dict[str, Any]:
 
 def _packed_noise(release: Release, column: str) -> Any:
     """What a packer reads of the noise in a column."""
-    found = Noise.of_release(release.method, column)
+    shown = release.disclosure.columns.get(column)
+    found = Noise.of(shown) if isinstance(shown, Noisy) else None
     return found and {"step": found.step, "clusters": [list(astuple(c)) for c in found.clusters]}
 
 
@@ -86,8 +88,8 @@ def _trip_noise(release: Release) -> Any:
     """What an adversary who follows trips reads of the noise of positions."""
     if "latitude" not in release.roles:
         return None
-    roads = FOLDER / "town.csv"
-    noise = noise_of(release.method, read_roads(roads) if roads.exists() else None)
+    moved = release.disclosure.columns["latitude"]
+    noise = noise_of(moved, read_roads(FOLDER / "town.csv"))
     zones = noise.zones
     return {
         "law": noise.name,

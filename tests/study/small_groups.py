@@ -14,11 +14,12 @@ from unittest import mock
 
 import numpy as np
 
+from tests.releases import described, promised
 from voile.dp.events import Neighbours, PrivacyEvent
 from voile.publish import registry
 from voile.randomness import Randomness
 from voile.release.history import History
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import PrivateRecord, Publication, Release
 from voile.study import run
 from voile.table.protocol import PrivateTable, RecodedColumn, Recoding
 
@@ -35,6 +36,7 @@ class SmallGroups:
     record_key: ClassVar[str | None] = None
     ranks: ClassVar[bool] = False
     trip_budget: ClassVar[None] = None
+    shows_kept: ClassVar[bool] = False
 
     @property
     def carries(self) -> bool:
@@ -70,10 +72,10 @@ class SmallGroups:
             else None
         )
         return Publication(
-            Release(
+            described(
                 table=shown,
                 method={"name": "small-groups", "k": self.k},
-                guarantee=Guarantee("imaginary", {}, "Nothing is promised"),
+                guarantee=promised("imaginary", {}, "Nothing is promised"),
                 roles={"quasi_identifiers": roles.quasi_identifiers},
                 release_id=randomness.token("release"),
                 publishable=randomness.publishable,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from voile.release.release import Guarantee, Release
+from tests.releases import described, promised
 from voile.table.polars_published import PolarsPublished
 
 
@@ -67,10 +67,11 @@ def test_the_kind_of_frame_is_kept():
 def test_roles_follow():
     """A release names the columns that it has now, each once, and is the same in all else."""
     columns = {"age.low": [1], "age.high": [2], "w": [1], "w.low": [0], "w.high": [2], "z": [3]}
-    release = Release(
+    clusters = [{"scale": 1, "half_width": 1}]
+    release = described(
         table=PolarsPublished(pl.DataFrame(columns)),
-        method={},
-        guarantee=Guarantee("imaginary", {}, "Nothing"),
+        method={"decision": {"columns": {"w": {"step": 1, "clusters": clusters}}}},
+        guarantee=promised("imaginary", {}, "Nothing"),
         roles={
             "quasi_identifiers": ("age.low", "age.high", "z"),
             "sensitive": ("w", "w.low", "w.high"),

@@ -134,7 +134,8 @@ def _show(record: StudyRecord) -> None:
 
 def _only_trips(record: StudyRecord) -> bool:
     """Whether a release of trips has no column that attacks on people are about."""
-    columns = record.release["columns"]
+    # Records of releases of format 1 have roles under "columns".
+    columns = record.release.get("roles", record.release["columns"])
     roles = ("quasi_identifiers", "sensitive", "ranking")
     return bool(columns.get("trip")) and not any(columns.get(role) for role in roles)
 

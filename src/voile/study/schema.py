@@ -109,7 +109,11 @@ def _release() -> Schema:
             "rows": _COUNT,
             "publishable": {"type": "boolean"},
             "release_id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
-            "columns": _map_of(_list(_TEXT)),
+            "columns": {
+                **_map_of({"type": "object", "required": ["kind"]}),
+                "description": "how each column is shown",
+            },
+            "roles": _map_of(_list(_TEXT)),
         }
     )
 

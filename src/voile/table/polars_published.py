@@ -131,6 +131,10 @@ class PolarsPublished:
                 del shown[f"{stem}.high"]
         return PolarsPublished(self._frame.select(shown.values()), self._to_native)
 
+    def without(self, columns: Sequence[str]) -> PolarsPublished:
+        """The rows without some columns."""
+        return PolarsPublished(self._frame.drop(columns), self._to_native)
+
     def write(self, folder: Path, file_format: Format) -> Path:
         """Write the rows to ``data.csv`` or ``data.parquet`` in a folder, durably.
 

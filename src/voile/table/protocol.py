@@ -435,6 +435,9 @@ class PublishedTable(Protocol):
         a column ``NAME`` as well; an open end is left empty.
         """
 
+    def without(self, columns: Sequence[str]) -> PublishedTable:
+        """The rows without some columns."""
+
     def write(self, folder: Path, file_format: Format) -> Path:
         """Write the rows to ``data.csv`` or ``data.parquet`` in a folder; returns the file."""
 

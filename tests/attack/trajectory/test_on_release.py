@@ -65,7 +65,7 @@ TRIPS = trips()
 def test_every_adversary_follows_every_mechanism(parameters, kind):
     """All trips are followed; the noise is read from the release; errors are about its size."""
     release = release_of(TRIPS, **parameters)
-    assert isinstance(noise_of(release.method), kind)
+    assert isinstance(noise_of(release.disclosure.columns["latitude"]), kind)
     found = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
     names = ["none", "median", "smoother", "map-matching", "informed"]
     assert [one.adversary for one in found] == names

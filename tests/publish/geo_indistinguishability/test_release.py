@@ -249,7 +249,7 @@ def test_radii_by_roads(mechanism, tmp_path):
     assert method["radius_bounds"] == [200, 800]
     roads = read_roads(tmp_path / "town.csv")
     assert method["decision"]["map"]["digest"] == roads.digest
-    zones = noise_of(method, roads).zones
+    zones = noise_of(release.disclosure.columns["latitude"], roads).zones
     price = {"correlated-gaussian": {"tau": 120.0}, "planar-laplace": {}}.get(
         mechanism, {"deviation": turn_deviation(31.38, 1e-5)}
     )
