@@ -48,6 +48,7 @@ __all__ = [
     "Stated",
     "WithinZones",
     "ZoneEpsilons",
+    "claim_kinds",
     "claim_of",
 ]
 
@@ -293,6 +294,11 @@ _Known = Annotated[
     Field(discriminator="kind"),
 ]
 _KINDS = {member.model_fields["kind"].default for member in get_args(get_args(_Known)[0])}
+
+
+def claim_kinds() -> tuple[str, ...]:
+    """The kinds of claims that this version can measure."""
+    return tuple(sorted(_KINDS))
 
 
 def claim_of(document: Mapping[str, Any], where: str) -> Claim:
