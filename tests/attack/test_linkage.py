@@ -366,3 +366,17 @@ def test_attacks_are_refused_where_nobody_is_known():
             attack(columns=["age"], link="id").run(release, pl.DataFrame({"age": [1, 2]}))
         with pytest.raises(TableError, match="no column 'age'"):
             attack(columns=["age"]).run(release, pl.DataFrame({"town": [1, 2]}))
+
+
+def test_moved_coordinates_tell_nobody_apart():
+    """Owners of reports are told by the other columns, and nothing is counted that was not told."""
+    release, plan = (
+        small_release("geo-indistinguishability"),
+        small_plan("geo-indistinguishability"),
+    )
+    found = ProsecutorAttack(targets=None).run(release, SCORES, plan, Randomness.seeded(1))
+    assert not found.checked
+    assert not any("nobody who is known" in note for note in found.notes)
+    assert found.success.value > 10 * found.baseline
+    with pytest.raises(InputError, match="nobody is known by column 'latitude'"):
+        ProsecutorAttack(columns=["latitude"]).run(release, SCORES, plan)

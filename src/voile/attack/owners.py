@@ -10,7 +10,8 @@ on average.  Groups within which columns are permuted are decided by some column
 known, a permuted column that is none of them says nothing more of whose a row is, and where the
 permuted column is one of them, a person is in each group that holds the value with the share of it
 that the group holds, which is what ``posterior.owner_posteriors`` says.  With noise it is a
-belief like the adversary's own.
+belief like the adversary's own, and so where columns are left aside that cannot be weighed one by
+one, such as those of moved positions.
 
 Cost: O(d n m) for d different people, n different rows and m columns.
 """
@@ -93,15 +94,24 @@ class Owners:
                 these = np.flatnonzero(of_row == chunk.start + place)
                 reached = share[:, place] / share[-1, place]
                 number[these] = who[np.searchsorted(reached, draws[these], side="right")]
-        told = not every.notes and not any(
-            isinstance(published.shown(name), Noisy) for name in shared
-        )
+        told = not every.notes and _all_is_weighed(published, shared)
         return cls(np.append(crowd.first, -1)[number], told)
+
+
+def _all_is_weighed(published: PublishedRows, shared: Sequence[str]) -> bool:
+    """Whether the columns that tell rows apart say all that the release says, and without noise."""
+    shown = published.disclosure.columns
+    noisy = any(isinstance(shown[name], Noisy) for name in shared)
+    return not noisy and all(one.weighed for one in shown.values())
 
 
 def _telling(published: PublishedRows, people: People) -> list[str]:
     """The columns that tell whose a row is, by a person who knows the original."""
-    shared = [name for name in people.frame.columns if published.columns_of(name)]
+    shared = [
+        name
+        for name in people.frame.columns
+        if published.columns_of(name) and published.disclosure.columns[name].weighed
+    ]
     groups = published.disclosure.groups
     if groups is None or not set(groups.by) <= set(shared):
         return shared

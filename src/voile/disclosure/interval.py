@@ -63,8 +63,9 @@ class Interval(Labelled):
         return self._intervals(known, cells) or super().evidence(known, cells)
 
     def notes(self, known: Known, cells: Cells) -> list[str]:
-        """That ends were not understood; numbers always are."""
-        return [] if self.numeric else super().notes(known, cells)
+        """That ranges were not understood, where nobody tells their order."""
+        understood = self.ends != "range" or known.order is not None
+        return [] if understood else super().notes(known, cells)
 
     def covered(self, domain: Domain, cells: Cells) -> Covered:
         """A cell stands for the values between its ends."""

@@ -113,6 +113,11 @@ class Moved(AsItReads):
     """The place that all trips are bound for; None where the release names none."""
 
     @property
+    def weighed(self) -> bool:
+        """One coordinate by itself tells little; who follows trips uses both."""
+        return False
+
+    @property
     def promises(self) -> bool:
         """That positions lie on the grid, and on the earth."""
         return True
@@ -133,6 +138,11 @@ class Remaining(AsItReads):
     zones: PlanarZones
     destination: Degrees | None = None
     """The place that all trips are bound for; None where the release names none."""
+
+    @property
+    def weighed(self) -> bool:
+        """The table has no such column."""
+        return False
 
     @property
     def promises(self) -> bool:

@@ -13,3 +13,8 @@ class Numbered(AsItReads):
     """Equal identifiers show equal numbers, which tell nothing else about them."""
 
     kind: Literal["numbered"] = "numbered"
+
+    @property
+    def weighed(self) -> bool:
+        """A number tells nothing of the identifier."""
+        return False

@@ -34,6 +34,11 @@ class ShownColumn(Value):
         return iter(())
 
     @property
+    def weighed(self) -> bool:
+        """Whether a cell by itself tells how well it fits a known value; see ``evidence``."""
+        return True
+
+    @property
     def coarse(self) -> bool:
         """Whether cells may show less than the values themselves, though nothing that is false."""
         return False

@@ -116,7 +116,10 @@ def _release() -> Schema:
         },
         "roles": _map_of(_list(_TEXT)),
     }
-    groups = {"type": "object", "description": "what the numbers of groups are of, if there are any"}
+    groups = {
+        "type": "object",
+        "description": "what the numbers of groups are of, if there are any",
+    }
     sampled = {**_SHARE, "description": "the probability with which rows were drawn, if they were"}
     stated = _object(required)
     return {**stated, "properties": {**required, "groups": groups, "sampled": sampled}}

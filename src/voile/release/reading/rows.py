@@ -133,6 +133,11 @@ def known_columns(
         if not published.columns_of(name):
             msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
             raise InputError(msg)
+        if not published.disclosure.columns[name].weighed:
+            msg = (
+                f"nobody is known by column {name!r}: the release moves or renumbers what it holds"
+            )
+            raise InputError(msg)
         if name not in people.frame.columns:
             msg = (
                 f"the private original has no column {name!r}, by which people are known"
