@@ -69,6 +69,7 @@ class Value(BaseModel):
         allow_inf_nan=False,
         hide_input_in_errors=True,
         revalidate_instances="never",
+        defer_build=True,  # a class that is not used costs nothing
     )
 
     def document(self) -> dict[str, Any]:
