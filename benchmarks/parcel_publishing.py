@@ -20,6 +20,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import voile
+from voile.disclosure.noisy import Noisy
 from voile.packing import Instance, Stop, packer, solve
 from voile.packing.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
 from voile.packing.packer import Task
@@ -167,7 +168,8 @@ def _left_in(weights: Weights, publication: Publication) -> Weights:
 
 def pack(published: Published, capacity: int, way: Way, stop: Stop) -> Packed:
     """Pack what is published, and weigh the bins."""
-    noise = Noise.of_release(published.release.method, WEIGHT)
+    stated = published.release.disclosure.columns[WEIGHT]
+    noise = Noise.of(stated) if isinstance(stated, Noisy) else None
     shown = Measure(WEIGHT, published.value, published.low, published.high, noise)
     bin_of = _bins(shown, capacity, way, stop)
     exact = Measure(WEIGHT, ExactNumbers.of(published.true))

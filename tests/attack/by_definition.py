@@ -9,7 +9,7 @@ from fractions import Fraction
 import polars as pl
 from hypothesis import strategies as st
 
-from voile.release.release import Guarantee, Release
+from tests.releases import described, promised
 from voile.table.polars_published import PolarsPublished
 
 __all__ = ["Small", "chance_of_best", "release_of", "small_tables"]
@@ -19,10 +19,10 @@ def release_of(columns, *, known, sensitive=("ill",), permuted=(), levels=None, 
     """A release made by hand, of exact values unless levels are given; permuted within groups."""
     frame = pl.DataFrame(columns)
     levels = levels or dict.fromkeys([*known, *sensitive], 0)
-    return Release(
+    return described(
         table=PolarsPublished(frame),
         method={"name": "by hand", "decision": {"levels": levels, "permuted": list(permuted)}},
-        guarantee=Guarantee("by hand", guarantee, "as stated"),
+        guarantee=promised("by hand", guarantee, "as stated"),
         roles={"quasi_identifiers": tuple(known), "sensitive": tuple(sensitive)},
         release_id="0" * 32,
         publishable=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from voile.release.release import Guarantee, Release
+from tests.releases import described, promised
 from voile.table.polars_published import PolarsPublished
 
 
@@ -16,10 +16,10 @@ def make_release():
     def make(columns, *, k=3, e=2, keep=()):
         frame = pl.DataFrame(columns)
         known = tuple(n for n in frame.columns if n not in {"group", "salary", *keep})
-        return Release(
+        return described(
             table=PolarsPublished(frame),
             method={"name": "ke-anonymity", "k": k, "e": e},
-            guarantee=Guarantee("ke-anonymity", {"k": k, "e": e}, "as stated"),
+            guarantee=promised("ke-anonymity", {"k": k, "e": e}, "as stated"),
             roles={"quasi_identifiers": known, "sensitive": ("salary",), "keep": tuple(keep)},
             release_id="0" * 32,
             publishable=True,

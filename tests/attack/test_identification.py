@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import voile
+from tests.releases import described, promised, restating
 from voile.attack.identification import IdentificationAttack
 from voile.attack.outcome import Estimate
 from voile.errors import InputError, TableError
@@ -22,7 +23,6 @@ from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
 from voile.randomness import Randomness
-from voile.release.release import Guarantee, Release
 from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.prefixes import Prefixes
@@ -35,10 +35,10 @@ def release_of(columns, *, decision=None, kind="differential-privacy", known=(),
     """A release made by hand; columns named in ``known`` are quasi-identifiers."""
     frame = pl.DataFrame(columns)
     shown = [c for c in frame.columns if c in known or c.rpartition(".")[0] in known]
-    return Release(
+    return described(
         table=PolarsPublished(frame),
         method={"name": "by hand", "decision": decision or {}},
-        guarantee=Guarantee(kind, parameters, "as stated"),
+        guarantee=promised(kind, parameters, "as stated"),
         roles={"quasi_identifiers": tuple(shown), "keep": ("id",)},
         release_id="0" * 32,
         publishable=True,
@@ -313,9 +313,12 @@ def test_stated_borders_make_belief_match_the_count():
         without.append(IdentificationAttack().run(release, original).success.value)
         x = np.sort(original["weight"].to_numpy())
         ends = np.round(np.cumsum([0, *SHARES]) * 200).astype(int)
-        clusters = release.method["decision"]["columns"]["weight"]["clusters"]
-        for cluster, first, end in zip(clusters, ends, ends[1:], strict=False):
-            cluster |= {"low": x[first], "high": x[end - 1]}
+        stated = release.disclosure.columns["weight"].clusters
+        clusters = tuple(
+            cluster.model_copy(update={"low": x[first], "high": x[end - 1]})
+            for cluster, first, end in zip(stated, ends, ends[1:], strict=False)
+        )
+        release = restating(release, "weight", clusters=clusters)
         found = IdentificationAttack(link="id").run(release, original)
         counted.append(found.success.value)
         believed.append(IdentificationAttack().run(release, original).success.value)
@@ -584,15 +587,10 @@ def test_originals_and_releases_must_agree():
     twice = people.with_columns(pl.lit(1).alias("id"))
     with pytest.raises(InputError, match="does not tell rows apart"):
         IdentificationAttack(link="id").run(release, twice)
-    described = release.method["decision"]["columns"]["weight"]
-    (cluster,) = described["clusters"]
-    cluster["half_width"] *= 0.7
+    (cluster,) = release.disclosure.columns["weight"].clusters
+    narrower = cluster.model_copy(update={"half_width": cluster.half_width * 0.7})
     with pytest.raises(TableError, match="not those that the release describes"):
-        IdentificationAttack().run(release, people)
-    del cluster["scale"]
-    with pytest.raises(TableError, match="which noise"):
-        IdentificationAttack().run(release, people)
+        IdentificationAttack().run(restating(release, "weight", clusters=(narrower,)), people)
     generalized = Generalization(k=3).publish(voile.open_frame(PEOPLE, PLAN))
-    generalized.method["decision"]["levels"]["zip"] = 9
     with pytest.raises(InputError, match="level 9"):
-        IdentificationAttack().run(generalized, PEOPLE, PLAN)
+        IdentificationAttack().run(restating(generalized, "zip", level=9), PEOPLE, PLAN)

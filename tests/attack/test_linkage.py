@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 import voile
 from tests.attack.by_definition import release_of
 from tests.attack.small_releases import METHODS, SCORES, small_plan, small_release, words
+from tests.releases import described, promised
 from voile.attack.linkage import JournalistAttack, MarketerAttack, ProsecutorAttack
 from voile.errors import InputError, TableError
 from voile.publish.clustered_laplace import ClusteredLaplace
@@ -22,7 +24,6 @@ from voile.publish.generalization import Generalization
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
 from voile.randomness import Randomness
-from voile.release.release import Guarantee, Release
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_frame, open_table
 from voile.table.polars_published import PolarsPublished
@@ -152,10 +153,10 @@ def test_whoever_does_not_know_the_sample_finds_fewer():
 def test_groups_that_overlap_are_counted_with_a_link_only():
     """A row in [1, 3], one in [3, 5]: for the 3 both fit, and nothing tells which is his."""
     columns = {"age.low": [1, 3, 3], "age.high": [3, 5, 5], "id": [0, 1, 2]}
-    linked = Release(
+    linked = described(
         table=PolarsPublished(pl.DataFrame(columns)),
         method={"name": "by hand"},
-        guarantee=Guarantee("ranking", {}, "as stated"),
+        guarantee=promised("ranking", {}, "as stated"),
         roles={"ranking": ("age.low", "age.high")},
         release_id="0" * 32,
         publishable=True,
@@ -167,9 +168,7 @@ def test_groups_that_overlap_are_counted_with_a_link_only():
     assert found.notes == ("2 of the targets fit rows of several groups, which overlap",)
     blind = linked.table.frame.drop("id")
     found = ProsecutorAttack().run(
-        Release(
-            PolarsPublished(blind), linked.method, linked.guarantee, linked.roles, "0" * 32, True
-        ),
+        described(PolarsPublished(blind), linked.method, linked.guarantee, linked.roles),
         people.drop("id"),
         randomness=Randomness.seeded(1),
     )
@@ -326,14 +325,7 @@ def test_every_method_can_be_attacked(attack, method):
 def test_targets_are_drawn_by_what_rows_show():
     """A seed and the rows decide, not the order of rows or of people."""
     release, plan = small_release("m-shuffle"), small_plan("m-shuffle")
-    turned = Release(
-        PolarsPublished(release.to_native().reverse()),
-        release.method,
-        release.guarantee,
-        release.roles,
-        release.release_id,
-        release.publishable,
-    )
+    turned = replace(release, table=PolarsPublished(release.to_native().reverse()))
     for attack in ATTACKS:
         one, other = (
             attack(targets=30).run(which, people, plan, Randomness.seeded(4))
@@ -379,3 +371,17 @@ def test_attacks_are_refused_where_nobody_is_known():
             attack(columns=["age"], link="id").run(release, pl.DataFrame({"age": [1, 2]}))
         with pytest.raises(TableError, match="no column 'age'"):
             attack(columns=["age"]).run(release, pl.DataFrame({"town": [1, 2]}))
+
+
+def test_moved_coordinates_tell_nobody_apart():
+    """Owners of reports are told by the other columns, and nothing is counted that was not told."""
+    release, plan = (
+        small_release("geo-indistinguishability"),
+        small_plan("geo-indistinguishability"),
+    )
+    found = ProsecutorAttack(targets=None).run(release, SCORES, plan, Randomness.seeded(1))
+    assert not found.checked
+    assert not any("nobody who is known" in note for note in found.notes)
+    assert found.success.value > 10 * found.baseline
+    with pytest.raises(InputError, match="nobody is known by column 'latitude'"):
+        ProsecutorAttack(columns=["latitude"]).run(release, SCORES, plan)

@@ -22,9 +22,10 @@ import pytest
 
 from tests.attack.by_definition import release_of
 from tests.attack.small_releases import words
+from tests.releases import described, promised
 from voile.attack.registry import attack_named, attack_names
 from voile.randomness import Randomness
-from voile.release.release import Guarantee, Release
+from voile.release.release import Release
 from voile.table.polars_published import PolarsPublished
 
 ROWS = 120
@@ -143,10 +144,10 @@ def permuted(group):
         town=original["town"].gather(order),
     )
     frame = shown.with_columns(group=pl.Series(np.sort(group) + 1), id=pl.Series(np.sort(PLACE)))
-    release = Release(
+    release = described(
         table=PolarsPublished(frame),
         method={"name": "m-shuffle", "decision": {"permuted": ["age", "town"]}},
-        guarantee=Guarantee("permutation-within-clusters", {}, "as stated"),
+        guarantee=promised("permutation-within-clusters", {}, "as stated"),
         roles={"quasi_identifiers": ("age", "town"), "sensitive": ("ill",), "keep": ("id",)},
         release_id="0" * 32,
         publishable=True,
@@ -168,10 +169,10 @@ def in_blocks(rows, blocks):
     """A (2, 1)-anonymous release of the first rows, in blocks of neighbouring values."""
     place = PLACE[:rows]
     frame = pl.DataFrame({"group": blocks(place) + 1, "age": 20 + place, "pay": place})
-    return Release(
+    return described(
         table=PolarsPublished(frame),
         method={"name": "ke-anonymity"},
-        guarantee=Guarantee("ke-anonymity", {"k": 2, "e": 1}, "as stated"),
+        guarantee=promised("ke-anonymity", {"k": 2, "e": 1}, "as stated"),
         roles={"quasi_identifiers": ("age",), "sensitive": ("pay",), "keep": ()},
         release_id="0" * 32,
         publishable=True,

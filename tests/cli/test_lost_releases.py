@@ -144,7 +144,9 @@ def test_what_cannot_be_settled_is_told(pay, monkeypatch):
 
 def test_a_limit_on_the_size_of_files(desk, plan_text):
     """``ulimit -f``: the rows do not fit, the ledger does; the corrected table goes on."""
-    pay = Pay(desk, plan_text.replace('"city"]', '"city"]\nkeep = ["note"]'))
+    pay = Pay(
+        desk, plan_text.replace('"city"]', '"city"]\nkeep = ["note"]\nkeep_unique = ["note"]')
+    )
     header = "name,age,city,salary,note\n"
     lines = [f"p{i},{20 + i % 60},York,{i % 900},{'note ' * 400}{i}\n" for i in range(2_000)]
     table = desk.file(header + "".join(lines), "people.csv")

@@ -77,7 +77,7 @@ def test_a_release_folder(desk, applicants):
     }
     assert release["guarantee"]["kind"] == "ranking"
     assert (release["rows"], release["publishable"]) == (6, True)
-    assert "ranking" in release["columns"]
+    assert "ranking" in release["roles"]
     told = done.document
     assert (told["rows_in"], told["rows_out"], told["suppressed"]) == (10, 6, 4)
     assert told["decision"] == {"groups": 2, "best": 6, "stop": "impossible"}

@@ -96,7 +96,8 @@ def test_a_release_can_be_attacked_and_read(desk):
     assert document["method"]["tau"] == 120
     assert document["method"]["epsilon"] == 0.005
     assert document["guarantee"]["kind"] == "geo-indistinguishability"
-    assert document["columns"]["trip"] == ["trip"]
+    assert document["roles"]["trip"] == ["trip"]
+    assert document["columns"]["latitude"]["law"] == {"kind": "correlated-gaussian", "tau": 120}
     assert document["publishable"]
 
 

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from tests.releases import described, promised
 from voile.errors import InfeasibleError, PlanError, RefusedError
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.registry import publisher_of
@@ -330,10 +331,10 @@ def test_the_check_finds_a_release_that_breaks_its_claim() -> None:
     release = publish(frame_of([1, 2, 30, 31]), KEAnonymity(2, 1)).release
     check_release(release)
     claimed = {"k": 3, "e": 1}
-    lying = Release(
+    lying = described(
         release.table,
         release.method,
-        type(release.guarantee)("ke-anonymity", claimed, "", ()),
+        promised("ke-anonymity", claimed),
         release.roles,
         release.release_id,
         publishable=True,

@@ -11,19 +11,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.releases import described, promised
+from voile.disclosure.generalized import Generalized
 from voile.errors import QueryError
 from voile.query import Answer, answer
-from voile.release.release import Guarantee, Release
 from voile.table.polars_published import PolarsPublished
 
 
 def release_of(frame, sensitive="capital-loss", kind="ke-anonymity"):
     """A release whose rows are those of a frame with the column ``group``."""
     others = tuple(name for name in frame.columns if name not in (sensitive, "group"))
-    return Release(
+    return described(
         table=PolarsPublished(frame),
         method={"name": kind},
-        guarantee=Guarantee(kind, {}, "a promise"),
+        guarantee=promised(kind, {}, "a promise"),
         roles={"quasi_identifiers": others, "sensitive": (sensitive,), "keep": ()},
         release_id="0" * 32,
         publishable=True,
@@ -253,14 +254,16 @@ def test_aggregates_that_cannot_be_answered_are_explained(aggregate, said):
 
 
 def test_other_guarantees_and_roles_are_refused():
-    """Bounds follow from one guarantee on one sensitive column, and from no other."""
-    with pytest.raises(QueryError, match="'k-anonymity'"):
+    """Bounds follow where one sensitive column alone is permuted, and nowhere else."""
+    with pytest.raises(QueryError, match="permuted within groups"):
         answer(release_of(FRAME, kind="k-anonymity"), "COUNT(*)")
     several = replace(RELEASE, roles={"sensitive": ("age", "capital-loss")})
     with pytest.raises(QueryError, match="one sensitive column; this release has 2"):
         answer(several, "COUNT(*)")
-    with pytest.raises(QueryError, match="lacks the column 'group'"):
-        answer(release_of(FRAME.drop("group")), "COUNT(*)")
+    columns = {**RELEASE.disclosure.columns, "age": Generalized(level=1)}
+    coarse = replace(RELEASE, disclosure=RELEASE.disclosure.model_copy(update={"columns": columns}))
+    with pytest.raises(QueryError, match="published as they are"):
+        answer(coarse, "COUNT(*)")
 
 
 def test_documents_are_json_and_their_bounds_hold():

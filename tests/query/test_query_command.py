@@ -6,10 +6,10 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from tests.releases import described, promised
 from voile.cli.query import query
 from voile.errors import QueryError, TableError
 from voile.release.folder import write_release
-from voile.release.release import Guarantee, Release
 from voile.table.polars_published import PolarsPublished
 
 
@@ -17,10 +17,10 @@ from voile.table.polars_published import PolarsPublished
 def folder(request, tmp_path):
     """A release of four people in two groups."""
     frame = pl.DataFrame({"group": [1, 1, 2, 2], "age": [1, 2, 3, 4], "pay": [0.5, 2, 7, 9000]})
-    release = Release(
+    release = described(
         table=PolarsPublished(frame),
         method={"name": "ke-anonymity"},
-        guarantee=Guarantee("ke-anonymity", {"k": 2, "e": 1}, "a promise"),
+        guarantee=promised("ke-anonymity", {"k": 2, "e": 1}, "a promise"),
         roles={"quasi_identifiers": ("age",), "sensitive": ("pay",), "keep": ()},
         release_id="0" * 32,
         publishable=True,

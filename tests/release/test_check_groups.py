@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.releases import described, promised
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
-from voile.release.release import Guarantee, Release
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.table.polars_published import PolarsPublished
@@ -35,10 +35,11 @@ DP = {"epsilon": 1, "delta": 1e-6, "beta": 0.7, "neighbours": "add-remove", "k":
 
 def release_of(parameters, kind="k-anonymity", frame=FRAME, suppression_limit=0):
     """A release of a frame that claims something."""
-    return Release(
+    limit = {"suppression_limit": suppression_limit} if suppression_limit else {}
+    return described(
         PolarsPublished(frame),
-        {"name": "generalization", "suppression_limit": suppression_limit},
-        Guarantee(kind, parameters, "..."),
+        {"name": "generalization"},
+        promised(kind, {**parameters, **limit}),
         {"quasi_identifiers": QUASI_IDENTIFIERS, "sensitive": ("disease", "salary")},
         "00",
         publishable=True,
@@ -59,20 +60,20 @@ def holds(release):
     [
         ({"k": 3}, True),
         ({"k": 4}, False),
-        ({"k": 3, "l": {"value": 2, "kind": "distinct", "column": "disease"}}, True),
-        ({"k": 3, "l": {"value": 3, "kind": "distinct", "column": "disease"}}, False),
+        ({"k": 3, "l": {"value": 2, "kind": "distinct", "columns": ["disease"]}}, True),
+        ({"k": 3, "l": {"value": 3, "kind": "distinct", "columns": ["disease"]}}, False),
         ({"k": 3, "l": {"value": 2, "kind": "distinct", "columns": ["disease", "salary"]}}, True),
-        ({"k": 3, "l": {"value": 1.8, "kind": "entropy", "column": "disease"}}, True),
-        ({"k": 3, "l": {"value": 1.9, "kind": "entropy", "column": "disease"}}, False),
-        ({"k": 3, "l": {"value": 2, "kind": "recursive", "c": 2.1, "column": "disease"}}, True),
-        ({"k": 3, "l": {"value": 2, "kind": "recursive", "c": 2, "column": "disease"}}, False),
-        ({"k": 3, "t": {"value": 0.17, "kind": "equal", "column": "disease"}}, True),
-        ({"k": 3, "t": {"value": 0.16, "kind": "equal", "column": "disease"}}, False),
-        ({"k": 3, "t": {"value": 0.084, "kind": "ordered", "column": "salary"}}, True),
+        ({"k": 3, "l": {"value": 1.8, "kind": "entropy", "columns": ["disease"]}}, True),
+        ({"k": 3, "l": {"value": 1.9, "kind": "entropy", "columns": ["disease"]}}, False),
+        ({"k": 3, "l": {"value": 2, "kind": "recursive", "c": 2.1, "columns": ["disease"]}}, True),
+        ({"k": 3, "l": {"value": 2, "kind": "recursive", "c": 2, "columns": ["disease"]}}, False),
+        ({"k": 3, "t": {"value": 0.17, "kind": "equal", "columns": ["disease"]}}, True),
+        ({"k": 3, "t": {"value": 0.16, "kind": "equal", "columns": ["disease"]}}, False),
+        ({"k": 3, "t": {"value": 0.084, "kind": "ordered", "columns": ["salary"]}}, True),
         ({"k": 3, "t": {"value": 0.083, "kind": "ordered", "columns": ["salary"]}}, False),
-        ({"k": 3, "t": {"value": 0, "kind": "hierarchical", "column": "disease"}}, True),
-        ({"k": 3, "l": {"value": 2, "kind": "telling", "column": "disease"}}, False),
-        ({"k": 3, "t": {"value": 2, "kind": "equal", "column": "disease"}}, False),
+        ({"k": 3, "t": {"value": 0, "kind": "hierarchical", "columns": ["disease"]}}, True),
+        ({"k": 3, "l": {"value": 2, "kind": "telling", "columns": ["disease"]}}, False),
+        ({"k": 3, "t": {"value": 2, "kind": "equal", "columns": ["disease"]}}, False),
         ({"k": 0}, False),
         ({}, False),
     ],
@@ -110,7 +111,7 @@ def test_k_anonymity_equals_a_count_by_hand(rows, k):
 
 def test_closeness_to_rows_that_are_not_shown_is_not_judged_from_the_rows_shown():
     """Where rows may have been left out, the private counts say what all rows are like."""
-    claim = {"k": 3, "t": {"value": 0.16, "kind": "equal", "column": "disease"}}
+    claim = {"k": 3, "t": {"value": 0.16, "kind": "equal", "columns": ["disease"]}}
     assert not holds(release_of(claim))
     assert holds(release_of(claim, suppression_limit=0.1))
 

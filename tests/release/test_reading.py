@@ -12,27 +12,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import voile
-from voile.errors import TableError
-from voile.release.reading.matching import Intervals, Labels
+from tests.releases import described, promised
+from voile.disclosure.evidence import Intervals, Labels
 from voile.release.reading.sightings import (
     People,
     PublishedRows,
     Sightings,
+    exact_labels_as_one,
     known_columns,
     shares_of,
 )
-from voile.release.release import Guarantee, Release
 from voile.table.polars_published import PolarsPublished
 
 
-def published_of(columns, *, permuted=(), kind="permutation-within-clusters", roles=None):
+def published_of(
+    columns, *, permuted=(), kind="permutation-within-clusters", roles=None, method=()
+):
     """Published rows made by hand; all columns but the group are quasi-identifiers."""
     frame = pl.DataFrame(columns)
     known = tuple(name for name in frame.columns if name != "group")
-    release = Release(
+    release = described(
         table=PolarsPublished(frame),
-        method={"name": "by hand", "decision": {"permuted": list(permuted)}},
-        guarantee=Guarantee(kind, {}, "as stated"),
+        method={"name": "by hand", "decision": {"permuted": list(permuted)}, **dict(method)},
+        guarantee=promised(kind, {}, "as stated"),
         roles=roles or {"quasi_identifiers": known},
         release_id="0" * 32,
         publishable=True,
@@ -121,11 +123,9 @@ def test_the_sensitive_column_of_ke_anonymity_is_permuted():
 
 
 def test_permuted_columns_need_their_groups():
-    """A release that lost the numbers of its groups is told, not misread."""
-    published = published_of({"b": [1, 2]}, permuted=["b"])
-    people = People(pl.DataFrame({"b": [1]}))
-    with pytest.raises(TableError, match="'group'"):
-        Sightings.of(published, people, ["b"], np.arange(1))
+    """A release whose values are permuted within groups that nobody numbers cannot be made."""
+    with pytest.raises(ValueError, match="no groups are stated"):
+        published_of({"b": [1, 2]}, permuted=["b"])
 
 
 @settings(max_examples=60)
@@ -172,7 +172,7 @@ def test_columns_of_texts_are_compared_as_one(data):
         for _ in range(columns)
     ]
     together = np.logical_and.reduce([label.covers(slice(0, targets)) for label in labels])
-    joined = Labels.joined(labels)
+    joined = exact_labels_as_one(labels)
     assert np.array_equal(joined.covers(slice(0, targets)), together)
     assert np.array_equal(joined.fits_some_row(), together.any(axis=1))
     assert np.array_equal(joined.fits_some_target(np.arange(targets)), together.any(axis=0))
@@ -196,9 +196,9 @@ def test_some_sightings_are_read_like_all():
             "w": [5.0, 8, 20, 9],
             "w.low": [1.0, 4, 11, 0],
             "w.high": [9.0, 12, 29, 18],
-        }
+        },
+        method={"decision": {"columns": {"w": {"step": 1.0, "clusters": clusters}}}},
     )
-    noisy.release.method["decision"]["columns"] = {"w": {"step": 1.0, "clusters": clusters}}
     permuted = published_of(
         {"group": [1, 2, 3, 3], "u": [1, 1, 2, 2], "w": [5, 6, 7, 8]}, permuted=["w"]
     )
@@ -220,7 +220,9 @@ def test_some_sightings_are_read_like_all():
 def test_ranges_of_a_declared_order_hold_the_texts_between():
     """``C to A`` holds B; a text alone holds itself; what the order lacks fits nowhere."""
     roles = {"ranking": ("grade",)}
-    published = published_of({"grade": ["C to A", "B", "D to C"]}, kind="ranking", roles=roles)
+    orders = {"orders": {"grade": ["D", "C", "B", "A"]}}
+    shown = {"grade": ["C to A", "B", "D to C"]}
+    published = published_of(shown, kind="ranking", roles=roles, method=orders)
     plan = voile.Plan(
         roles=voile.Roles(ranking=("grade",)),
         columns={"grade": voile.ColumnPlan(order=("D", "C", "B", "A"))},

@@ -14,13 +14,14 @@ from unittest import mock
 
 import numpy as np
 
+from tests.releases import described, promised
 from voile.dp.events import Neighbours, PrivacyEvent
 from voile.errors import InfeasibleError
 from voile.publish import registry
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.release.release import PrivateRecord, Publication, Release
 from voile.study import run
 from voile.table.protocol import PrivateTable, RecodedColumn, Recoding
 
@@ -39,6 +40,7 @@ class SmallGroups:
     record_key: ClassVar[str | None] = None
     ranks: ClassVar[bool] = False
     trip_budget: ClassVar[None] = None
+    shows_kept: ClassVar[bool] = False
 
     @property
     def carries(self) -> bool:
@@ -82,10 +84,10 @@ class SmallGroups:
         carried = left_out if self.suppressed == "carry" else 0
         shown = table.recode(recoding)
         return Publication(
-            Release(
+            described(
                 table=shown,
                 method={"name": "small-groups", "k": self.k},
-                guarantee=Guarantee("imaginary", {}, "Nothing is promised"),
+                guarantee=promised("imaginary", {}, "Nothing is promised"),
                 roles={"quasi_identifiers": roles.quasi_identifiers},
                 release_id=release_id,
                 publishable=randomness.publishable,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from voile.release.release import Guarantee, Release
+from tests.releases import described, promised
 from voile.table.polars_published import PolarsPublished
 
 
@@ -64,24 +64,20 @@ def test_the_kind_of_frame_is_kept():
     assert list(published.with_intervals_as_text().to_native()["x"]) == ["[1, 2]"]
 
 
-def release_of(columns: tuple[str, ...], **roles: tuple[str, ...]) -> Release:
-    """A release of one row."""
-    return Release(
-        table=PolarsPublished(pl.DataFrame({name: [1] for name in columns})),
-        method={},
-        guarantee=Guarantee("imaginary", {}, "Nothing"),
-        roles=roles,
-        release_id="0" * 32,
-        publishable=True,
-    )
-
-
 def test_roles_follow():
     """A release names the columns that it has now, each once, and is the same in all else."""
-    release = release_of(
-        ("age.low", "age.high", "w", "w.low", "w.high", "z"),
-        quasi_identifiers=("age.low", "age.high", "z"),
-        sensitive=("w", "w.low", "w.high"),
+    columns = {"age.low": [1], "age.high": [2], "w": [1], "w.low": [0], "w.high": [2], "z": [3]}
+    clusters = [{"scale": 1, "half_width": 1}]
+    release = described(
+        table=PolarsPublished(pl.DataFrame(columns)),
+        method={"decision": {"columns": {"w": {"step": 1, "clusters": clusters}}}},
+        guarantee=promised("imaginary", {}, "Nothing"),
+        roles={
+            "quasi_identifiers": ("age.low", "age.high", "z"),
+            "sensitive": ("w", "w.low", "w.high"),
+        },
+        release_id="0" * 32,
+        publishable=True,
     )
     shown = release.with_intervals_as_text()
     assert shown.roles == {"quasi_identifiers": ("age", "z"), "sensitive": ("w", "w.interval")}
@@ -98,12 +94,19 @@ ENDS = ("x.low", "x.high")
         (("x.low", "x.middle"), ("x.low",), ("x.low",)),  # one end alone is no interval
         (("x", "x.low"), ("x.low", "x"), ("x.low", "x")),
         (("x", "x.interval", *ENDS), ENDS, ENDS),  # no name is left for the text
-        (("x.interval", *ENDS), ENDS, ("x",)),  # another column has the longer name
-        (("x", *ENDS), (*ENDS, "x"), ("x.interval", "x")),
+        (("x", *ENDS), (*ENDS, "x"), (*ENDS, "x")),  # nothing says that these are ends
     ],
 )
 def test_roles_name_columns_that_are_there(columns, before, after):
     """What stays keeps its name in a role; what became a text is named as it is now."""
-    shown = release_of(columns, sensitive=before).with_intervals_as_text()
+    release = described(
+        table=PolarsPublished(pl.DataFrame({name: [1] for name in columns})),
+        method={},
+        guarantee=promised("imaginary", {}, "Nothing"),
+        roles={"sensitive": before},
+        release_id="0" * 32,
+        publishable=True,
+    )
+    shown = release.with_intervals_as_text()
     assert shown.roles == {"sensitive": after}
     assert set(after) <= set(shown.table.columns)

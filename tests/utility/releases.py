@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tests.releases import described, promised
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization
@@ -20,7 +21,7 @@ from voile.publish.m_shuffle import MShuffle
 from voile.publish.ranking.publisher import Ranking
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows
-from voile.release.release import Guarantee, Release
+from voile.release.release import Release
 from voile.schema.plan import Plan, parse_plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.opening import open_frame
@@ -154,15 +155,16 @@ def shown_by_hand(
     *,
     kind: str = "k-anonymity",
     decision: Mapping[str, Any] | None = None,
+    orders: Mapping[str, Any] | None = None,
     roles: Mapping[str, tuple[str, ...]] | None = None,
 ) -> Comparison:
     """A release whose rows are given, beside its original."""
     frame = pl.DataFrame(shown, strict=False)
     known = tuple(name for name in frame.columns if name != "group")
-    release = Release(
+    release = described(
         table=PolarsPublished(frame),
-        method={"name": "by hand", "decision": dict(decision or {})},
-        guarantee=Guarantee(kind, {"k": 2}, "as stated"),
+        method={"name": "by hand", "decision": dict(decision or {}), "orders": dict(orders or {})},
+        guarantee=promised(kind, {"k": 2}, "as stated"),
         roles=roles or {"quasi_identifiers": known},
         release_id="0" * 32,
         publishable=True,

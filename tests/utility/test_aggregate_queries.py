@@ -8,12 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.releases import promised
 from tests.utility.adult_samples import over_samples
 from tests.utility.releases import METHODS, PEOPLE, as_it_is, nothing_left, published, shown_by_hand
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows
-from voile.release.release import Guarantee
 from voile.utility.aggregate_queries import QueryError
 from voile.utility.covering import coverings
 from voile.utility.domain import Domain
@@ -146,7 +146,7 @@ def test_a_sample_of_stated_rate_is_scaled_up():
     half = {name: values[::2] for name, values in original.items()}
     plain = shown_by_hand(half, original, roles=BOTH_ROLES)
     sampled = replace(
-        plain.published.release, guarantee=Guarantee("by hand", {"beta": 0.5}, "as stated")
+        plain.published.release, guarantee=promised("by hand", {"beta": 0.5}, "as stated")
     )
     scaled = replace(plain, published=PublishedRows.of(sampled))
     assert both(scaled)[0].value == 0

@@ -13,13 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.utility.releases import METHODS, PEOPLE, as_it_is, nothing_left, published, shown_by_hand
+from voile.disclosure.noisy import Noisy
+from voile.disclosure.permuted import Permuted
+from voile.disclosure.spread import Spread
 from voile.errors import InputError, TableError
 from voile.release.reading.sightings import People
 from voile.release.reading.views import ColumnView
 from voile.schema.plan import parse_plan
 from voile.utility.covering import Covering, coverings
 from voile.utility.domain import Domain
-from voile.utility.spread import Spread
 
 EVERY = pytest.mark.parametrize("method", METHODS)
 
@@ -91,8 +93,8 @@ def test_the_entry_of_a_row_covers_its_own_value(method):
     """In every release that shows which row is whose, but where noise is added or rows permuted."""
     comparison = published(method)
     who = comparison.published.frame["id"].to_numpy()
-    for name, covering in coverings(comparison).items():
-        if comparison.published.noise(name) is not None or name in comparison.published.permuted:
+    for covering in coverings(comparison).values():
+        if isinstance(covering.stated, Noisy | Permuted):
             continue
         own = own_positions(covering)[who]
         entry, spread = covering.entry, covering.spread
@@ -105,13 +107,12 @@ def test_entries_cover_what_the_evidence_says(method):
     """Value by value and entry by entry, the covered values are those that adversaries weigh."""
     comparison = published(method)
     for name, covering in coverings(comparison).items():
-        if comparison.published.noise(name) is not None:
+        if covering.noisy:
             assert (covering.spread.covered == 1).all()
             continue
-        view = ColumnView(
+        view = ColumnView.of(
             comparison.published,
-            covering.shown,
-            covering.rows,
+            (covering.shown, covering.rows),
             covering.domain.people,
             name,
             np.arange(len(covering.values)),
@@ -127,11 +128,11 @@ def test_entries_cover_what_the_evidence_says(method):
 def test_rows_and_sizes_are_kept(method):
     """Every published row has an entry, every entry a size between 0 and 1, 0 for one value."""
     comparison = published(method)
-    for name, covering in coverings(comparison).items():
+    for covering in coverings(comparison).values():
         assert (np.bincount(covering.entry) == covering.rows).all()
         assert covering.rows.sum() == comparison.published.frame.height
         assert ((covering.size >= 0) & (covering.size <= 1)).all()
-        if comparison.published.noise(name) is None and covering.domain.hierarchy.height <= 1:
+        if not covering.noisy and covering.domain.hierarchy.height <= 1:
             assert (covering.size[covering.spread.covered > 1] > 0).all()
 
 
@@ -160,7 +161,8 @@ def test_an_interval_is_spread_over_the_line():
         np.array([[1 / 14.5, 1 / 14.5, 4.5 / 14.5, 8 / 14.5], [0, 0, 4.5 / 12.5, 8 / 12.5]])
     )
     assert covering.size.tolist() == [1.0, 0.8]
-    assert covering.represent().tolist() == [5.0, 6.0]
+    assert covering.low.tolist() == [0, 2]
+    assert covering.high.tolist() == [10, 10]
 
 
 def test_whole_numbers_share_evenly():
@@ -220,7 +222,7 @@ def test_missing_numbers_may_be_mixed_groups(shown, anything):
     covering = of(shown_by_hand({"x.low": low, "x.high": high}, original), "x")
     assert covering.size.tolist() == [float(anything), 1.0]
     assert covering.spread.covered.tolist() == [3 if anything else 1, 2]
-    assert np.isnan(covering.represent()[0]) != anything
+    assert np.isnan(covering.low[0]) != anything
 
 
 def test_without_a_plan_unknown_labels_may_stand_for_anything():
@@ -237,7 +239,8 @@ def test_periods_of_dates_count_by_the_days_of_the_table():
     covering = of(shown_by_hand({"x": ["2020-01-01/2020-01-21", "2020-04-10"]}, {"x": days}), "x")
     assert covering.size == pytest.approx([0.2, 0])
     assert covering.spread.covered.tolist() == [3, 1]
-    assert covering.represent().tolist() == pytest.approx([18262 + 10, 18262 + 100])
+    assert covering.low.tolist() == [18262, 18262 + 100]
+    assert covering.high.tolist() == [18262 + 20, 18262 + 100]
 
 
 def test_ranges_of_ordered_texts():
@@ -250,6 +253,7 @@ def test_ranges_of_ordered_texts():
         {"x": ["A", "B", "C", "D"]},
         plan,
         kind="ranking",
+        orders={"x": ["D", "C", "B", "A"]},
         roles={"ranking": ("x",)},
     )
     covering = of(comparison, "x")
@@ -269,7 +273,7 @@ def test_noise_is_the_nearest_value():
     covering = of(comparison, "x")
     assert covering.shares.toarray().argmax(axis=1).tolist() == [0, 2, 3]
     assert covering.size == pytest.approx([0.5, 0.5, 0.5])
-    assert covering.represent().tolist() == [-1.0, 3.5, 9.0]
+    assert covering.low.tolist() == covering.high.tolist() == [-1.0, 3.5, 9.0]
 
 
 def test_numbers_of_other_tables_are_the_nearest_ones():

@@ -35,7 +35,7 @@ from voile.attack.beliefs import Beliefs, Judged
 from voile.attack.knowledge import check_targets, checked_columns, nobody_known, require_sense
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling, worst_and_typical
-from voile.attack.wanted import Wanted, refusal_to_show, stem_of, with_texts
+from voile.attack.wanted import Wanted, refusal_to_show, with_texts
 from voile.errors import TableError
 from voile.randomness import Randomness
 from voile.release.reading.sightings import (
@@ -171,8 +171,8 @@ class AttributeAttack(ABC):
 
 def _sensitive_in(release: Release) -> list[str]:
     """The sensitive columns of the table that a release shows."""
-    shown = release.roles.get("sensitive", ())
-    return list(dict.fromkeys(stem_of(name, release.table.columns) for name in shown))
+    owners = map(release.disclosure.owner, release.roles.get("sensitive", ()))
+    return list(dict.fromkeys(name for name in owners if name is not None))
 
 
 def _beliefs(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:

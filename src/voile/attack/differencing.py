@@ -29,17 +29,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from voile.attack.evidence import gather
 from voile.attack.exposure import exposure
 from voile.attack.inference import infer
 from voile.attack.result import AttackResult
-from voile.errors import InputError, TableError
+from voile.disclosure.permuted import Permuted
+from voile.errors import InputError
+from voile.release.claims import KEAnonymity
 from voile.release.release import Release
-from voile.schema.numbers import ExactNumbers, decimals_of, exact_decimal, units_of
+from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 
-__all__ = ["DifferencingAttack"]
+__all__ = ["DifferencingAttack", "permutes_sensitive"]
 
 _WAITING = (
     "an adversary who reasons from which rows were held back: they wait as long as they have, "
@@ -110,17 +112,20 @@ class DifferencingAttack:
 
     def _terms(self, new: Release, name: str) -> tuple[int, Decimal]:
         """The k and e that were asked for, or else those of the release's guarantee."""
-        promised = new.guarantee.parameters
-        k = promised.get("k") if self.k is None else self.k
-        e = promised.get("e") if self.e is None else self.e
+        promised = next((c for c in new.guarantee.claims if isinstance(c, KEAnonymity)), None)
+        k = promised.k if self.k is None and promised else self.k
+        e = promised.e if self.e is None and promised else self.e
         if k is None or e is None:
             msg = f"{name}: its guarantee names no k and e; say which to hold it to, with k and e"
             raise InputError(msg)
-        try:
-            return int(k), exact_decimal(e)
-        except (ValueError, TypeError, InvalidOperation):
-            msg = f"{name}: the k or the e of its guarantee is not a number"
-            raise TableError(msg) from None
+        return k, e
+
+
+def permutes_sensitive(release: Release) -> bool:
+    """Whether a release permutes its sensitive columns within groups, which can be compared."""
+    owners = map(release.disclosure.owner, release.roles.get("sensitive", ()))
+    shown = [release.disclosure.columns[name] for name in owners if name is not None]
+    return bool(shown) and all(isinstance(one, Permuted) for one in shown)
 
 
 def _holds_rows_back(release: Release) -> bool:

@@ -14,7 +14,7 @@ from typing import Any
 
 import polars as pl
 
-from voile.attack.differencing import DifferencingAttack
+from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.knowledge import require_sense
 from voile.attack.outcome import AttackOutcome
 from voile.attack.result import AttackResult
@@ -62,7 +62,7 @@ class AgainstEarlierReleases:
 
     def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
         """Why the attack makes no sense for a release, as a clause; None where it does."""
-        if release.guarantee.kind != "ke-anonymity":
+        if not permutes_sensitive(release):
             return (
                 "it compares groups within which sensitive values are permuted, and the release "
                 "permutes none"

@@ -22,7 +22,6 @@ from voile.errors import TableError
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.alignment import Codes, common_codes, joint_codes
-from voile.table.polars_published import GROUP
 
 __all__ = ["Evidence", "Published", "Sightings", "gather"]
 
@@ -93,14 +92,12 @@ def gather(releases: Sequence[Release], names: Sequence[str]) -> Evidence:
         msg = f"{names[-1]}: has no quasi-identifier in common with {names[0]}; nobody can be known"
         raise TableError(msg)
     kept = _common(releases, [release.roles.get("keep", ()) for release in releases])
-    for release, name in zip(releases, names, strict=True):
-        for column in (GROUP, sensitive):
-            if column not in release.table.columns:
-                msg = f"{name}: has no column {column!r}, which this attack needs; name a release "
-                msg += "with groups and the same sensitive column"
-                raise TableError(msg)
-    values = [release.table.group_values(sensitive, GROUP) for release in releases]
-    members = [release.table.group_members([*known, *kept], GROUP) for release in releases]
+    numbers = [
+        _groups(release, name, sensitive) for release, name in zip(releases, names, strict=True)
+    ]
+    both = list(zip(releases, numbers, strict=True))
+    values = [release.table.group_values(sensitive, group) for release, group in both]
+    members = [release.table.group_members([*known, *kept], group) for release, group in both]
     levels, value_codes = joint_codes([seen.values for seen in values])
     tuples, tuple_codes = common_codes([frame for frame, _, _ in members])
     persons, (person,) = common_codes([tuples.select(known)])
@@ -129,6 +126,19 @@ def _sensitive(release: Release, name: str) -> str:
         msg = f"{name}: has {len(sensitive)} sensitive columns; this attack needs exactly one"
         raise TableError(msg)
     return sensitive[0]
+
+
+def _groups(release: Release, name: str, sensitive: str) -> str:
+    """The column with the numbers of groups; raises ``TableError`` where a release is no use."""
+    groups = release.disclosure.groups
+    if groups is None or sensitive not in release.table.columns:
+        lacks = "no groups" if groups is None else f"no column {sensitive!r}"
+        msg = (
+            f"{name}: has {lacks}, which this attack needs; name a release with groups and the "
+            "same sensitive column"
+        )
+        raise TableError(msg)
+    return groups.column
 
 
 def _common(releases: Sequence[Release], named: Sequence[Sequence[str]]) -> list[str]:

@@ -47,6 +47,8 @@ from voile.attack.knowledge import check_targets, checked_columns, nobody_known,
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.owners import Crowd, Owners
 from voile.attack.posterior import draw_rows, owner_posteriors, posteriors, worst_and_typical
+from voile.disclosure.noisy import Noisy
+from voile.disclosure.permuted import Permuted
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
 from voile.release.release import Release
@@ -57,8 +59,6 @@ __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]
 
 Floats = NDArray[np.float64]
 Places = NDArray[np.int64]
-
-_PERMUTING = ("ke-anonymity", "permutation-within-clusters")
 
 
 @dataclass(frozen=True)
@@ -251,8 +251,8 @@ class _Scene:
     @property
     def is_plain(self) -> bool:
         """Whether rows either fit or do not: what is known is neither noisy nor permuted."""
-        noisy = any(self.published.noise(name) is not None for name in self.columns)
-        return not noisy and self.published.permuted.isdisjoint(self.columns)
+        shown = map(self.published.shown, self.columns)
+        return not any(isinstance(one, Noisy | Permuted) for one in shown)
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,8 +336,7 @@ def _notes(scene: _Scene) -> Iterator[str]:
     nobody = int((scene.owners.person < 0).sum())
     if nobody:
         yield f"{nobody:,} of the rows belong to nobody who is known; for them every guess fails"
-    if scene.published.release.guarantee.kind in _PERMUTING:
-        permuted = scene.published.permuted
+    if permuted := scene.published.permuted:
         bare = [name for name in scene.columns if name not in permuted]
         if bare:
             yield (

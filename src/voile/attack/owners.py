@@ -6,11 +6,12 @@ Truth: a ``link``, a column that stands in the release and in the original, tell
 columns are compared that both have, and of several people who fit alike one is drawn.  Where rows
 were generalized into groups that do not overlap, or permuted, that is the law of the true owner
 given all that is published and all that is private, so that rates are those that a link would show
-on average.  Groups within which columns are permuted are made by sensitive values: where these are
-known, a permuted column that is not sensitive says nothing more of whose a row is, and where the
-permuted column is the sensitive one, a person is in each group that holds the value with the share
-of it that the group holds, which is what ``posterior.owner_posteriors`` says.  With noise it is a
-belief like the adversary's own.
+on average.  Groups within which columns are permuted are decided by some columns: where these are
+known, a permuted column that is none of them says nothing more of whose a row is, and where the
+permuted column is one of them, a person is in each group that holds the value with the share of it
+that the group holds, which is what ``posterior.owner_posteriors`` says.  With noise it is a
+belief like the adversary's own, and so where columns are left aside that cannot be weighed one by
+one, such as those of moved positions.
 
 Cost: O(d n m) for d different people, n different rows and m columns.
 """
@@ -24,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.posterior import owner_posteriors, rows_of_people
+from voile.disclosure.noisy import Noisy
 from voile.randomness import Key
 from voile.release.reading.sightings import People, PublishedRows, Sightings
 from voile.table.combinations import combine
 from voile.table.dictionary import encode
-from voile.table.polars_published import GROUP
 
 __all__ = ["Crowd", "Owners"]
 
@@ -93,14 +94,25 @@ class Owners:
                 these = np.flatnonzero(of_row == chunk.start + place)
                 reached = share[:, place] / share[-1, place]
                 number[these] = who[np.searchsorted(reached, draws[these], side="right")]
-        told = not every.notes and all(published.noise(name) is None for name in shared)
+        told = not every.notes and _all_is_weighed(published, shared)
         return cls(np.append(crowd.first, -1)[number], told)
+
+
+def _all_is_weighed(published: PublishedRows, shared: Sequence[str]) -> bool:
+    """Whether the columns that tell rows apart say all that the release says, and without noise."""
+    shown = published.disclosure.columns
+    noisy = any(isinstance(shown[name], Noisy) for name in shared)
+    return not noisy and all(one.weighed for one in shown.values())
 
 
 def _telling(published: PublishedRows, people: People) -> list[str]:
     """The columns that tell whose a row is, by a person who knows the original."""
-    shared = [name for name in people.frame.columns if name != GROUP and published.columns_of(name)]
-    sensitive = published.release.roles.get("sensitive", ())
-    if sensitive and set(sensitive) <= set(shared):
-        return [n for n in shared if n in sensitive or n not in published.permuted]
-    return shared
+    shared = [
+        name
+        for name in people.frame.columns
+        if published.columns_of(name) and published.disclosure.columns[name].weighed
+    ]
+    groups = published.disclosure.groups
+    if groups is None or not set(groups.by) <= set(shared):
+        return shared
+    return [name for name in shared if name in groups.by or name not in published.permuted]

@@ -21,9 +21,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.disclosure.evidence import Chosen, Covering
 from voile.errors import InputError, nearest
 from voile.randomness import Key, Randomness
-from voile.release.reading.matching import Chosen, Covering
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
 from voile.table.dictionary import encode
@@ -155,8 +155,7 @@ def rows_of_people(published: PublishedRows, people: People, link: str, targets:
 
 def sampling(release: Release) -> float:
     """The probability with which a row was sampled before it was published."""
-    beta = release.guarantee.parameters.get("beta", 1)
-    return float(beta) if isinstance(beta, int | float) and 0 < beta <= 1 else 1.0
+    return release.disclosure.probability
 
 
 def worst_and_typical(probability: Floats) -> tuple[int, int]:

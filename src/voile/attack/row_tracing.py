@@ -41,15 +41,15 @@ from scipy.special import betainc
 from voile.attack.knowledge import check_targets, checked_columns, require_sense
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.posterior import PAIRS, draw_targets, worst_and_typical
+from voile.disclosure.exact import Exact
+from voile.disclosure.shuffled import group_counts
 from voile.errors import InputError
 from voile.randomness import Randomness
-from voile.release.reading.permuted import group_counts
 from voile.release.reading.sightings import People, PublishedRows, known_columns, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
 from voile.table.frames import from_native
-from voile.table.polars_published import GROUP
 
 __all__ = ["RowTracingAttack"]
 
@@ -80,10 +80,10 @@ class RowTracingAttack:
 
     def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
         """Why the attack makes no sense for a release, as a clause; None where it does."""
-        permuted = PublishedRows.of(release).permuted
-        if not permuted:
+        disclosure = release.disclosure
+        if not disclosure.permuted:
             return "no column of the release is permuted, so that its rows were not taken apart"
-        if self.columns is None and not set(release.table.columns) - permuted - {GROUP}:
+        if self.columns is None and disclosure.columns.keys() <= disclosure.permuted:
             return "every column of the release is permuted, so that nothing is left to trace"
         return None
 
@@ -130,18 +130,13 @@ class RowTracingAttack:
         """The columns by which the adversary knows people."""
         asked = self.columns
         if asked is None:
-            asked = [
-                name
-                for name in people.frame.columns
-                if name not in published.permuted
-                and name != GROUP
-                and name in published.frame.columns
-            ]
+            columns = people.frame.columns
+            asked = [name for name in columns if isinstance(published.shown(name), Exact)]
         for name in asked:
             if name in published.permuted:
                 msg = f"column {name!r} is permuted, and so it is no part of a fingerprint"
                 raise InputError(msg)
-            if published.columns_of(name) not in ([], [name]):
+            if not isinstance(published.shown(name), Exact | None):
                 msg = (
                     f"column {name!r} is not published as it is; a fingerprint is compared exactly"
                 )

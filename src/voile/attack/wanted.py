@@ -9,7 +9,6 @@ Cost: one look-up a value, of t targets and v shown values; O(t v) for the compa
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,8 +16,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.disclosure.evidence import Evidence
+from voile.disclosure.interval import Interval
+from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, TableError, nearest
-from voile.release.reading.matching import Evidence
 from voile.release.reading.rows import People, PublishedRows, finite, floats_of
 from voile.release.reading.views import ColumnView
 from voile.release.release import Release
@@ -26,12 +27,11 @@ from voile.schema.plan import Plan
 from voile.table.dictionary import encode
 from voile.table.numeric import distinct_values
 
-__all__ = ["Wanted", "check_distance", "refusal_to_show", "shown_values", "stem_of", "with_texts"]
+__all__ = ["Wanted", "check_distance", "refusal_to_show", "shown_values", "with_texts"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_INTERVAL = r"^\[[^,\[\]]*, [^,\[\]]*\]$"
 _ROUNDING = 1e-12
 """Relative error of a difference of two decimals in double precision, generously."""
 
@@ -125,13 +125,13 @@ class Wanted:
     def _evidence(self) -> Evidence:
         """Which of the v values each target's own may have become."""
         frame = self.shown.to_frame()
-        once = np.ones(len(frame), dtype=np.int64)
-        view = ColumnView(self.published, frame, once, self.people, self.name, self.targets)
+        cells = frame, np.ones(len(frame), dtype=np.int64)
+        view = ColumnView.of(self.published, cells, self.people, self.name, self.targets)
         return view.evidence()
 
     @property
     def _is_generalized(self) -> bool:
-        return _is_generalized(self.published, self.name)
+        return self.published.disclosure.columns[self.name].coarse
 
     def _window(self, numbers: Floats) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The first of the v values near each number, and the first behind them."""
@@ -150,9 +150,11 @@ def refusal_to_show(release: Release, name: str, plan: Plan | None) -> str | Non
     published = PublishedRows.of(release)
     if not published.columns_of(name):
         return f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
-    if published.noise(name) is not None:
+    shown = published.shown(name)
+    if isinstance(shown, Noisy):
         return f"column {name!r} is published with noise, and no value of it is anybody's own"
-    if plan is None and _is_generalized(published, name) and not _has_ends(published, name):
+    readable = isinstance(shown, Interval) and shown.numeric
+    if plan is None and shown is not None and shown.coarse and not readable:
         return (
             f"column {name!r} was generalized, and only the plan of the original tells what its "
             "texts stand for"
@@ -174,38 +176,11 @@ def shown_values(published: PublishedRows, name: str) -> pl.Series:
     return encode(finite(published.frame[column])).values
 
 
-def stem_of(name: str, columns: Sequence[str]) -> str:
-    """The column of a table that a column of a release shows, which may be half an interval."""
-    stem, _, end = name.rpartition(".")
-    both = all(f"{stem}.{side}" in columns for side in ("low", "high"))
-    return stem if (end in {"low", "high"} and both) or end == "interval" else name
-
-
 def check_distance(distance: float | None) -> None:
     """Raise ``InputError`` unless a distance is a finite number of at least 0."""
     if distance is not None and not (math.isfinite(distance) and distance >= 0):
         msg = "within must be a number of at least 0: how far from the own value a guess is right"
         raise InputError(msg)
-
-
-def _has_ends(published: PublishedRows, name: str) -> bool:
-    """Whether what a release shows of a column are intervals, which everybody can read."""
-    shown = published.columns_of(name)
-    values = published.frame[name].drop_nulls() if shown == [name] else None
-    if values is None or values.dtype.is_numeric():
-        return True
-    return values.dtype == pl.String and values.str.contains(_INTERVAL).all()
-
-
-def _is_generalized(published: PublishedRows, name: str) -> bool:
-    """Whether a column may show less than the values themselves."""
-    levels = published.levels
-    if levels is not None:
-        return levels.get(name, 0) > 0
-    roles = published.release.roles
-    known = (*roles.get("quasi_identifiers", ()), *roles.get("ranking", ()))
-    may_be = published.release.guarantee.kind in {"k-anonymity", "ranking"}
-    return may_be and any(column in known for column in published.columns_of(name))
 
 
 def _missing_first(numbers: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from voile.attack.differencing import DifferencingAttack
+from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.outcome import AttackOutcome
 from voile.attack.registry import attack_named, attack_names, knowledge_of
 from voile.attack.result import AttackResult
@@ -196,7 +196,7 @@ def attack(**options: Any) -> None:
             raise InputError(msg)
         first = None
         if not call.attack:
-            first = _difference if new.guarantee.kind == "ke-anonymity" else _identify
+            first = _difference if permutes_sensitive(new) else _identify
         report = first(call, new, stage) if first else _Report()
         if call.attack or call.against:
             report = _with_others(report, call, new, stage)
@@ -291,7 +291,7 @@ def _with_others(
         msg = "attacks are judged by the private original; give it, with --against"
         raise InputError(msg)
     people = _People.of(call)
-    told = "differencing" if new.guarantee.kind == "ke-anonymity" else _FIRST
+    told = "differencing" if permutes_sensitive(new) else _FIRST
     names = call.attack or tuple(name for name in attack_names() if name != told)
     outcomes, skipped = list(report.outcomes), list(report.skipped)
     for name in dict.fromkeys(names):

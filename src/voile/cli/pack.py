@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
@@ -14,6 +14,8 @@ import numpy as np
 from voile.cli.packed import PICTURES, Origin, document_of, show_packed, write_packed
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, progress, say, telling_what_is_done
+from voile.disclosure.disclosure import Disclosure
+from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, TableError
 from voile.packing.drawing import require_plotting
 from voile.packing.instance import Report
@@ -89,7 +91,8 @@ class _Input:
 
     numbers: NumberColumns
     origin: Origin
-    method: Mapping[str, Any]
+    disclosure: Disclosure | None
+    """What a release says of its columns; None for a private table."""
 
 
 @click.command("pack", short_help="Pack parcels, private or published.")
@@ -274,13 +277,14 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
 
 def _read(source: Path, call: _Call) -> _Input:
     """The columns of the table or release that are asked for."""
-    method: Mapping[str, Any] = {}
+    disclosure = None
     private = not (source.is_dir() and (source / DOCUMENT).exists())
     if private:
         numbers = read_numbers(source, call.names)
     else:
         release = read_release(source)
-        numbers, method = published_numbers(release.table, call.names), release.method
+        numbers = published_numbers(release.table, call.names)
+        disclosure = release.disclosure
     missing = np.zeros(numbers.rows, np.bool_)
     for name, column in numbers.columns.items():
         missing |= column.missing
@@ -294,7 +298,7 @@ def _read(source: Path, call: _Call) -> _Input:
     kept = np.flatnonzero(~missing)
     if not len(kept):
         raise TableError("every row misses a measure; there is nothing to pack")
-    return _Input(numbers, Origin(private, numbers.rows, kept), method)
+    return _Input(numbers, Origin(private, numbers.rows, kept), disclosure)
 
 
 def _measure(given: _Input, name: str) -> Measure:
@@ -306,12 +310,13 @@ def _measure(given: _Input, name: str) -> Measure:
         found = given.numbers.columns.get(column)
         return None if found is None else found.numbers[given.origin.kept]
 
+    shown = given.disclosure.columns.get(name) if given.disclosure else None
     return Measure(
         name=name,
         value=numbers(name),
         low=numbers(f"{name}.low"),
         high=numbers(f"{name}.high"),
-        noise=Noise.of_release(given.method, name),
+        noise=Noise.of(shown) if isinstance(shown, Noisy) else None,
         rows=given.origin.kept + 1,
     )
 

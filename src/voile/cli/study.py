@@ -138,7 +138,7 @@ def _show(record: StudyRecord) -> None:
 
 def _only_trips(record: StudyRecord) -> bool:
     """Whether a release of trips has no column that attacks on people are about."""
-    columns = record.release["columns"]
+    columns = record.release.get("roles", record.release["columns"])  # of format 1
     roles = ("quasi_identifiers", "sensitive", "ranking")
     return bool(columns.get("trip")) and not any(columns.get(role) for role in roles)
 

@@ -1,7 +1,7 @@
 """The laws of true numbers given what a release shows of them.
 
-What it gives: for values that ``clustered-laplace`` published, the law of the true value of each
-row, from the value, its interval, and what the release says of its clusters.
+What it gives: for values that were published with noise in clusters, the law of the true value of
+each row, from the value, its interval, and what the release says of its clusters.
 
 A value of cluster c is moved into a drawn cluster j, its own with a certain probability and each
 other with another, by going to the nearest border of j; noise of the scale of j is added, and the
@@ -25,13 +25,13 @@ Cost: c**2 pieces at worst for each of n values, c for nearly all releases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.noisy import Cluster, Noisy
 from voile.errors import InputError
 from voile.packing.laws import Floats, Laws
 
@@ -64,30 +64,20 @@ class Noise:
     """The grid on which noise was drawn."""
 
     @classmethod
-    def of_release(cls, method: Mapping[str, Any], column: str) -> Noise | None:
-        """The noise that ``method`` of a release states for a column; None where it states none."""
-        stated = method.get("decision", {}).get("columns", {}).get(column)
-        if method.get("name") != "clustered-laplace" or not stated:
-            return None
-        clusters = stated["clusters"]
-        shares = method.get("shares", [])
-        if len(shares) != len(clusters):
-            shares = [1 / len(clusters)] * len(clusters)
-        return cls(
-            clusters=tuple(_cluster(c, float(s)) for c, s in zip(clusters, shares, strict=True)),
-            step=float(stated["step"]),
-        )
+    def of(cls, shown: Noisy) -> Noise:
+        """The noise that a release states."""
+        return cls(tuple(map(_cluster, shown.clusters)), shown.step)
 
 
-def _cluster(stated: Mapping[str, float], share: float) -> NoisyCluster:
-    has_borders = "low" in stated and "high" in stated
+def _cluster(stated: Cluster) -> NoisyCluster:
+    known = stated.low is not None and stated.high is not None
     return NoisyCluster(
-        scale=float(stated["scale"]),
-        half_width=float(stated["half_width"]),
-        share=share,
-        own=float(stated.get("own", 1.0)),
-        other=float(stated.get("other", 0.0)),
-        borders=(float(stated["low"]), float(stated["high"])) if has_borders else None,
+        scale=stated.scale,
+        half_width=stated.half_width,
+        share=stated.share,
+        own=stated.own,
+        other=stated.other,
+        borders=(stated.low, stated.high) if known else None,  # type: ignore[arg-type]
     )
 
 

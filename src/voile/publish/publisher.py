@@ -38,6 +38,13 @@ class Publisher(Protocol):
         """Whether the method asks a table for its best rows first, and for none of the others."""
 
     @property
+    def shows_kept(self) -> bool:
+        """Whether columns to keep are published row by row as they are, for rows of the table.
+
+        A rehearsal then gives rows their numbers, by which right guesses are counted.
+        """
+
+    @property
     def trip_budget(self) -> FleetTerms | None:
         """What each trip of a fleet may spend over all releases, if trips have budgets."""
 
@@ -84,6 +91,11 @@ class SingleRelease:
     @property
     def ranks(self) -> bool:
         """All rows are asked for, unless a method is about the best of them."""
+        return False
+
+    @property
+    def shows_kept(self) -> bool:
+        """Not known of a method, unless it says so."""
         return False
 
     @property

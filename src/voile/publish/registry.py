@@ -11,7 +11,7 @@ from voile.errors import PlanError, nearest
 from voile.publish.publisher import Publisher
 from voile.schema.plan import Method
 
-__all__ = ["parameter_types", "publisher_of"]
+__all__ = ["method_names", "parameter_types", "publisher_of"]
 
 _PUBLISHERS = {
     "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
@@ -22,6 +22,11 @@ _PUBLISHERS = {
     "m-shuffle": "voile.publish.m_shuffle:MShuffle",
     "geo-indistinguishability": "voile.publish.geo_indistinguishability:GeoIndistinguishability",
 }
+
+
+def method_names() -> tuple[str, ...]:
+    """The names of all methods."""
+    return tuple(_PUBLISHERS)
 
 
 def publisher_of(method: Method | None) -> Publisher:

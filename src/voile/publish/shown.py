@@ -1,12 +1,18 @@
-"""What a release shows of the columns that a plan publishes: the roles of its own columns."""
+"""What a release shows of the columns of a plan: their roles, and how they are shown."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
+from voile.disclosure.disclosure import Shown
+from voile.disclosure.exact import Exact
+from voile.disclosure.generalized import Generalized
+from voile.disclosure.interval import Interval
 from voile.schema.roles import Roles
+from voile.table.protocol import RecodedColumn
 
-__all__ = ["shown_roles"]
+__all__ = ["exactly", "recoded", "shown_roles"]
 
 _PRIVATE = ("identifiers",)
 
@@ -23,3 +29,40 @@ def shown_roles(roles: Roles, columns: Sequence[str]) -> Mapping[str, tuple[str,
         for role, names in roles.by_role.items()
         if role not in _PRIVATE
     }
+
+
+def exactly(names: Iterable[str]) -> dict[str, Shown]:
+    """Columns that are published as they are."""
+    return {name: Exact() for name in names}
+
+
+def recoded(
+    columns: Iterable[RecodedColumn],
+    levels: Mapping[str, int] | None,
+    spans: Mapping[str, Literal["period", "range"]] | None = None,
+) -> dict[str, Shown]:
+    """Columns that the engine recodes, at one level each, or (None) with groups that differ.
+
+    ``spans`` are the columns of texts with two ends, where groups differ.
+    """
+    return {
+        column.column: _recoded(
+            column,
+            "differs" if levels is None else levels[column.column],
+            spans.get(column.column) if spans and levels is None else None,
+        )
+        for column in columns
+    }
+
+
+def _recoded(
+    column: RecodedColumn,
+    level: int | Literal["differs"],
+    span: Literal["period", "range"] | None,
+) -> Shown:
+    values = column.values
+    if values is None or (values.texts is None and values.low is None):
+        return Exact()
+    if values.texts is None:
+        return Interval(level=level)
+    return Generalized(level=level) if span is None else Interval(level=level, ends=span)

@@ -19,12 +19,12 @@ Cost: one scan of the release by the engine, then O(d log d) for d (group, value
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from voile.disclosure.exact import Exact
 from voile.errors import QueryError
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
@@ -32,11 +32,9 @@ from voile.query.parsing import Aggregate, Columns, parse_aggregate, parse_predi
 from voile.query.terms import quoted_name
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
-from voile.table.polars_published import GROUP
 
 __all__ = ["Answer", "answer"]
 
-_GUARANTEE = "ke-anonymity"
 _MORE_PLACES = 6  # decimal places of averages and estimates, beyond those of the values
 _FLOAT_EXACT = 2**53
 
@@ -88,47 +86,48 @@ def answer(release: Release, aggregate: str, where: str | None = None) -> Answer
     COUNT(*), or COUNT(column) of any published column, which counts its values that are not
     missing.  ``where`` is a predicate of SQL over the other published columns.
 
-    Raises ``QueryError`` where the release has another guarantee, or the query cannot be read or
-    cannot be answered from the release.
+    Raises ``QueryError`` where the release shows its columns otherwise, or the query cannot be
+    read or cannot be answered from the release.
     """
-    columns = _columns(release)
+    columns, group = _columns(release)
     asked = parse_aggregate(aggregate, columns)
     predicate = parse_predicate(where, columns) if where is not None else None
-    values = release.table.group_values(columns.sensitive, GROUP)
-    groups = matched_groups(values, _count_matching(release, asked, predicate, columns))
+    values = release.table.group_values(columns.sensitive, group)
+    condition = _condition(asked, predicate, columns)
+    groups = matched_groups(values, release.table.count_matching(condition, group))
     matching = groups.matching_rows
     lower, upper, estimate = _bounds(asked.function, groups, values.values.scale)
     return Answer(asked.function, asked.column, where, matching, lower, upper, estimate)
 
 
-def _columns(release: Release) -> Columns:
-    """The columns of a release that queries can be answered from; raises ``QueryError``."""
-    kind = release.guarantee.kind
-    if kind != _GUARANTEE:
+def _columns(release: Release) -> tuple[Columns, str]:
+    """The columns of a release that queries can be answered from, and that of its groups.
+
+    Raises ``QueryError`` where nothing follows for aggregates.
+    """
+    sensitive = tuple(release.roles.get("sensitive", ()))
+    disclosure = release.disclosure
+    shown = [one for name, one in disclosure.columns.items() if name not in sensitive]
+    bounded = disclosure.permuted and disclosure.permuted <= set(sensitive)
+    if not (bounded and disclosure.groups and all(isinstance(one, Exact) for one in shown)):
         msg = (
-            f"bounds of queries follow from the guarantee {_GUARANTEE!r}, and this release has "
-            f"{kind!r}; publish with that method to answer queries with guaranteed bounds"
+            "bounds of queries follow where sensitive values alone are permuted within groups and "
+            "all other columns are published as they are, and this release is not of that kind; "
+            "publish with (k,e)-anonymity to answer queries with guaranteed bounds"
         )
         raise QueryError(msg)
-    sensitive = tuple(release.roles.get("sensitive", ()))
     if len(sensitive) != 1:
         msg = f"queries need one sensitive column; this release has {len(sensitive)}"
         raise QueryError(msg)
-    for name in (GROUP, *sensitive):
-        if name not in release.table.columns:
-            msg = f"the data of the release lacks the column {name!r}; was it changed?"
-            raise QueryError(msg)
-    return Columns(release.table.kinds(), sensitive[0])
+    return Columns(release.table.kinds(), sensitive[0]), disclosure.groups.column
 
 
-def _count_matching(
-    release: Release, asked: Aggregate, predicate: str | None, columns: Columns
-) -> Mapping[int, int]:
-    """Rows of each group for which the predicate holds and that the aggregate counts."""
+def _condition(asked: Aggregate, predicate: str | None, columns: Columns) -> str:
+    """What holds of the rows for which the predicate holds and that the aggregate counts."""
     conditions = [predicate] if predicate else []
     if asked.column not in (None, columns.sensitive):  # sensitive values are never missing
         conditions.append(f"({quoted_name(asked.column or '')} IS NOT NULL)")
-    return release.table.count_matching(" AND ".join(conditions) or "TRUE", GROUP)
+    return " AND ".join(conditions) or "TRUE"
 
 
 def _bounds(

@@ -11,16 +11,19 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from voile.disclosure.disclosure import Disclosure
 from voile.durable import sync, write_text
 from voile.errors import InputError, TableError
+from voile.release.format_1 import disclosure_of, guarantee_document
 from voile.release.release import Guarantee, Release, SeriesPlace
 from voile.table.opening import open_published
-from voile.table.protocol import Format
+from voile.table.protocol import Format, PublishedTable
+from voile.values.value import read
 
 __all__ = [
     "appearing_folder",
@@ -33,6 +36,8 @@ __all__ = [
 DOCUMENT = "release.json"
 HIDDEN = ".voile-"
 """How the name of an unfinished folder begins."""
+FORMAT = 2
+"""Of ``release.json``; the first had no number."""
 
 
 def check_new_folder(path: str | Path) -> Path:
@@ -89,13 +94,15 @@ def read_release(path: str | Path) -> Release:
 def document_of(release: Release) -> dict[str, Any]:
     """What ``release.json`` says of a release."""
     document: dict[str, Any] = {
+        "format": FORMAT,
         "voile": release.voile,
         "method": dict(release.method),
         "guarantee": release.guarantee.document(),
         "rows": release.rows,
         "publishable": release.publishable,
         "release_id": release.release_id,
-        "columns": {role: list(names) for role, names in release.roles.items()},
+        **release.disclosure.document(),
+        "roles": {role: list(names) for role, names in release.roles.items()},
         "types": dict(release.table.kinds()),
     }
     if release.series:
@@ -104,19 +111,60 @@ def document_of(release: Release) -> dict[str, Any]:
 
 
 def _release(document: Mapping[str, Any], folder: Path) -> Release:
+    """A release from its document, of this format or of the first."""
     series = document.get("series")
+    texts = [name for name, kind in document["types"].items() if kind == "text"]
+    table = open_published(folder, texts)
+    disclosure, roles = _shown(document, folder, table)
+    _require_columns(disclosure, table, folder)
     return Release(
-        table=open_published(
-            folder, [name for name, kind in document["types"].items() if kind == "text"]
-        ),
+        table=table,
         method=document["method"],
-        guarantee=Guarantee.of_document(document["guarantee"]),
-        roles={role: tuple(names) for role, names in document["columns"].items()},
+        disclosure=disclosure,
+        guarantee=Guarantee.of_document(_promised(document), f"{folder / DOCUMENT}: guarantee"),
+        roles={role: tuple(names) for role, names in roles.items()},
         release_id=document["release_id"],
         publishable=document["publishable"],
         series=SeriesPlace(series["name"], series["version"]) if series else None,
         voile=document["voile"],
     )
+
+
+def _shown(
+    document: Mapping[str, Any], folder: Path, table: PublishedTable
+) -> tuple[Disclosure, Mapping[str, Sequence[str]]]:
+    """How the columns are shown, and which roles they have; raises ``TableError``."""
+    number = document.get("format", 1)
+    if number == 1:
+        return disclosure_of(document, table), document["columns"]
+    if number != FORMAT:
+        msg = (
+            f"{folder / DOCUMENT}: this is format {number!r}, and this version of Voile reads "
+            f"formats 1 and {FORMAT}; read it with the version that wrote it, or a later one"
+        )
+        raise TableError(msg)
+    stated = {name: document[name] for name in Disclosure.model_fields if name in document}
+    where = str(folder / DOCUMENT)
+    return read(Disclosure, stated, where, TableError, public=True), document["roles"]
+
+
+def _promised(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    return document["guarantee"] if "format" in document else guarantee_document(document)
+
+
+def _require_columns(disclosure: Disclosure, table: PublishedTable, folder: Path) -> None:
+    """Raise ``TableError`` where the data of a folder are not those that its document is about."""
+    stated, shown = disclosure.published, table.columns
+    for name in stated:
+        if name not in shown:
+            msg = f"{folder}: the data have no column {name!r}, though {DOCUMENT} says how it is "
+            msg += "shown; one of them was changed"
+            raise TableError(msg)
+    for name in shown:
+        if name not in stated:
+            msg = f"{folder}: {DOCUMENT} does not say how column {name!r} is shown; one of the two "
+            msg += "was changed"
+            raise TableError(msg)
 
 
 @contextmanager

@@ -20,8 +20,8 @@ import numpy as np
 
 from voile.models.dependence import PairCounts
 from voile.models.permutation import log_arrangements
-from voile.release.release import Release
-from voile.table.polars_published import GROUP
+from voile.release.claims import PermutationWithinClusters
+from voile.release.published import Published
 
 __all__ = ["permutation_breaches"]
 
@@ -29,32 +29,30 @@ _ROUNDING = 1e-9
 """Relative; sums of as many logarithms in another order differ by less."""
 
 
-def permutation_breaches(release: Release) -> Iterator[str]:
-    """What a permuted release claims and does not have; nothing where it is sound.
-
-    Raises ``KeyError``, ``TypeError`` or ``ValueError`` where it does not say what it claims.
-    """
-    parameters = release.guarantee.parameters
-    permuted = list(parameters["permuted"])
-    numbers = release.table.count_matching("TRUE", GROUP)
-    sizes = [entry["rows"] for entry in release.method["decision"]["clusters"]]
-    if sorted(numbers) != list(range(1, int(parameters["clusters"]) + 1)):
-        yield f"its clusters are not numbered from 1 to {parameters['clusters']}"
-    elif [numbers[cluster] for cluster in sorted(numbers)] != sizes:
+def permutation_breaches(release: Published, claim: PermutationWithinClusters) -> Iterator[str]:
+    """What a permuted release claims and does not have; nothing where it is sound."""
+    permuted, groups = claim.permuted, release.disclosure.groups
+    if set(permuted) != release.disclosure.permuted or groups is None:
+        yield "it does not show the columns that it permutes as permuted"
+        return
+    numbers = release.table.count_matching("TRUE", groups.column)
+    sizes = tuple(numbers[cluster] for cluster in sorted(numbers))
+    if sorted(numbers) != list(range(1, claim.clusters + 1)):
+        yield f"its clusters are not numbered from 1 to {claim.clusters}"
+    elif claim.sizes is not None and sizes != claim.sizes:
         yield "its clusters are not of the sizes that it states"
     sensitive = list(release.roles.get("sensitive", ()))
-    apart = len(release.table.group_sizes([*sensitive, GROUP]))
+    apart = len(release.table.group_sizes([*sensitive, groups.column]))
     if not sensitive or apart != len(release.table.group_sizes(sensitive)):
         yield "some combination of sensitive values stands in several clusters"
-    strange = [name for name in permuted if name not in release.roles["quasi_identifiers"]]
-    if strange or not permuted:
+    if not set(permuted) <= set(release.roles.get("quasi_identifiers", ())):
         yield "what it permutes are not quasi-identifiers that it publishes"
         return
-    arrangements = sum(_log_arrangements(release, name) for name in permuted)
-    if not isclose(arrangements, parameters["log_arrangements"], rel_tol=_ROUNDING):
+    arrangements = sum(_log_arrangements(release, groups.column, name) for name in permuted)
+    if not isclose(arrangements, claim.log_arrangements, rel_tol=_ROUNDING):
         yield "its permuted columns have another number of arrangements than it states"
 
 
-def _log_arrangements(release: Release, name: str) -> float:
-    cells = release.table.cells([GROUP], name)
+def _log_arrangements(release: Published, group: str, name: str) -> float:
+    cells = release.table.cells([group], name)
     return log_arrangements(PairCounts(np.asarray(cells.group), cells.value, cells.rows))

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from voile.disclosure.disclosure import Disclosure
 from voile.dp.events import PrivacyEvent
+from voile.release.claims import Claim, claim_of
 from voile.release.history import History
 from voile.release.trips import TripCosts
 from voile.table.protocol import Format, PublishedTable
@@ -25,31 +27,40 @@ __all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"
 class Guarantee:
     """What is promised about everybody in a release, and what the promise assumes."""
 
-    kind: str
-    """The model, such as "ke-anonymity"."""
-    parameters: Mapping[str, Any]
-    """Numbers and names of the model, such as k and e."""
+    claims: tuple[Claim, ...]
+    """What is promised, at least one thing; the first is what the release is called by."""
     statement: str
-    """The promise in one precise sentence."""
+    """All of it in one precise sentence."""
     assumes: tuple[str, ...] = ()
     """What must be true for the promise to hold."""
 
+    @property
+    def kind(self) -> str:
+        """The name of the first claim, for people; programs dispatch on the types of claims."""
+        return self.claims[0].kind
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """Numbers and names of the first claim as ``release.json`` has them, such as k and e."""
+        return {n: value for n, value in self.claims[0].document().items() if n != "kind"}
+
     def document(self) -> dict[str, Any]:
         """The guarantee as it stands in ``release.json``."""
+        first, *further = (claim.document() for claim in self.claims)
         return {
-            "kind": self.kind,
-            **self.parameters,
+            **first,
+            **({"further": further} if further else {}),
             "statement": self.statement,
             "assumes": list(self.assumes),
         }
 
     @classmethod
-    def of_document(cls, document: Mapping[str, Any]) -> Guarantee:
-        """The guarantee that ``release.json`` states."""
-        own = {"kind", "statement", "assumes"}
+    def of_document(cls, document: Mapping[str, Any], where: str = "the guarantee") -> Guarantee:
+        """The guarantee that ``release.json`` states; raises ``TableError`` for what cannot be."""
+        own = {"statement", "assumes", "further"}
+        first = {name: value for name, value in document.items() if name not in own}
         return cls(
-            kind=document["kind"],
-            parameters={name: value for name, value in document.items() if name not in own},
+            claims=tuple(claim_of(one, where) for one in (first, *document.get("further", ()))),
             statement=document["statement"],
             assumes=tuple(document["assumes"]),
         )
@@ -68,13 +79,19 @@ class SeriesPlace:
 class Release:
     """Published rows, how they were made, and what they promise.
 
+    Raises ``ValueError`` unless the disclosure speaks of exactly the columns that the table has.
+
     ``release.table`` holds the rows, ``release.to_native()`` gives them as the kind of data frame
     that went in, ``release.write(folder)`` publishes them.
     """
 
     table: PublishedTable
     method: Mapping[str, Any]
-    """Name and parameters of the method, and under "decision" what the data show of it anyway."""
+    """Name and parameters of the method, and under "decision" what the data show of it anyway.
+
+    For people: programs dispatch on ``disclosure`` and on the claims of ``guarantee``."""
+    disclosure: Disclosure
+    """How each column is shown, and what the numbers of groups are of."""
     guarantee: Guarantee
     roles: Mapping[str, tuple[str, ...]]
     """Published columns by role."""
@@ -85,6 +102,16 @@ class Release:
     series: SeriesPlace | None = None
     voile: str = VERSION
     """Version of Voile that made the release."""
+
+    def __post_init__(self) -> None:
+        stated, shown = set(self.disclosure.published), set(self.table.columns)
+        if stated != shown:
+            unsaid = ", ".join(map(repr, sorted(shown - stated)))
+            absent = ", ".join(map(repr, sorted(stated - shown)))
+            said = [f"nothing says how {unsaid} came about"] * bool(unsaid)
+            said += [f"it lacks {absent}, though its disclosure speaks of it"] * bool(absent)
+            msg = f"the rows of a release and its disclosure do not match: {'; '.join(said)}"
+            raise ValueError(msg)
 
     @property
     def rows(self) -> int:
@@ -101,13 +128,29 @@ class Release:
         Columns ``NAME.low`` and ``NAME.high`` become ``NAME``, or ``NAME.interval`` where ``NAME``
         is published too.  For readers: models and queries need the two numbers.
         """
-        table = self.table.with_intervals_as_text()
-        columns = self.table.columns, table.columns
+        shown = self.disclosure.with_intervals_as_text()
         roles = {
-            role: tuple(dict.fromkeys(_with_interval(name, *columns) for name in names))
+            role: tuple(dict.fromkeys(_renamed(name, self.disclosure, shown) for name in names))
             for role, names in self.roles.items()
         }
-        return replace(self, table=table, roles=roles)
+        before = self.disclosure
+        intervals = [n for n in before.columns if before.columns_of(n) != shown.columns_of(n)]
+        table = self.table.with_intervals_as_text(intervals)
+        return replace(self, table=table, disclosure=shown, roles=roles)
+
+    def without(self, name: str) -> Release:
+        """The release without a column of the table, which some reader is not to see."""
+        gone = self.disclosure.columns_of(name)
+        roles = {
+            role: tuple(column for column in columns if column not in gone)
+            for role, columns in self.roles.items()
+        }
+        return replace(
+            self,
+            table=self.table.without(gone),
+            disclosure=self.disclosure.without([name]),
+            roles=roles,
+        )
 
     def write(self, folder: str | Path, file_format: Format = "parquet") -> Path:
         """Write the release to a new folder, whole or not at all; see ``write_release``."""
@@ -116,12 +159,11 @@ class Release:
         return write_release(self, folder, file_format)
 
 
-def _with_interval(name: str, before: tuple[str, ...], after: tuple[str, ...]) -> str:
-    """The column that shows what ``name`` showed before intervals became texts."""
-    stem, _, end = name.rpartition(".")
-    if name in after or end not in {"low", "high"}:
-        return name
-    return f"{stem}.interval" if stem in before else stem
+def _renamed(column: str, before: Disclosure, after: Disclosure) -> str:
+    """The published column that shows what one showed before its intervals became texts."""
+    name = before.owner(column)
+    shown = after.columns_of(name) if name is not None else ()
+    return column if column in shown or not shown else shown[-1]
 
 
 @dataclass(frozen=True)

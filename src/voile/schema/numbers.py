@@ -22,6 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.values.exact import exact_decimal, json_number
+
 __all__ = [
     "ExactNumbers",
     "decimals_of",
@@ -76,11 +78,6 @@ class ExactNumbers:
         return _of_decimals([Decimal(number) for number in numbers])
 
 
-def exact_decimal(number: Decimal | float | str) -> Decimal:
-    """The decimal that a reader sees: for a float, the shortest one that reads back as it."""
-    return Decimal(repr(number)) if isinstance(number, float) else Decimal(number)
-
-
 def units_of(number: Decimal, scale: int) -> int:
     """``number`` in units of 10**-scale; raises ``ValueError`` where it has more decimals."""
     # Arithmetic of ``Decimal`` rounds to the context's 28 digits; that of integers does not.
@@ -112,11 +109,6 @@ def decimals_of(number: Decimal) -> int:
         return 0
     trailing = len(digits) - len("".join(map(str, digits)).rstrip("0"))
     return max(0, -exponent - trailing) if any(digits) else 0
-
-
-def json_number(number: Decimal) -> int | float:
-    """A decimal as JSON writes it: exact where it is whole, else the nearest double."""
-    return int(number) if number == number.to_integral_value() else float(number)
 
 
 def plain_text(number: Decimal) -> str:

@@ -29,7 +29,9 @@ __all__ = [
     "record_of_document",
 ]
 
-RECORD_FORMAT = "voile-study-record-1"
+RECORD_FORMAT = "voile-study-record-2"
+_READ = (RECORD_FORMAT, "voile-study-record-1")
+"""The first has roles under ``columns`` of the release, as releases of format 1 have."""
 COMPARISON_FORMAT = "voile-comparison-1"
 
 Document = Mapping[str, Any]
@@ -45,7 +47,7 @@ def record_of_document(document: Document) -> StudyRecord:
 
     Figures that an attack or a measure lacks are missing in the record, too (``rates``).
     """
-    if document.get("format") != RECORD_FORMAT:
+    if document.get("format") not in _READ:
         msg = f"this is no record of the format {RECORD_FORMAT}"
         raise ValueError(msg)
     values = {field.name: document[field.name] for field in fields(StudyRecord)}

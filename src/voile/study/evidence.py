@@ -21,6 +21,7 @@ from typing import Any
 
 from voile.attack.outcome import AttackOutcome
 from voile.attack.protocol import Attack
+from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
 from voile.study.instruments import Instruments
@@ -32,8 +33,6 @@ from voile.utility.protocol import Comparison, Measure
 __all__ = ["Evidence", "Terms", "gather"]
 
 _NO_REHEARSAL = "no rehearsal could be made"
-_NOISE = ("differential-privacy", "indistinguishability-within-clusters")
-"""Kinds of guarantees whose releases hold noise."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +142,8 @@ class _Test:
     def _counted(self, attack: Attack) -> AttackOutcome:
         """An attack whose success is counted on the rehearsal, unless it is on the release."""
         # With noise in its rows a release never tells whose they are: do not ask it in vain.
-        if self.staged.release.guarantee.kind not in _NOISE:
+        shown = self.staged.release.disclosure.columns.values()
+        if not any(isinstance(one, Noisy) for one in shown):
             outcome = self._run(attack, self.staged)
             if outcome.checked:
                 return outcome

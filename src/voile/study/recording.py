@@ -9,6 +9,7 @@ from decimal import Decimal
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from voile.disclosure.disclosure import Disclosure
 from voile.release.folder import document_of
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
@@ -20,7 +21,16 @@ from voile.version import VERSION
 __all__ = ["Subject", "put_on_record", "versions"]
 
 _LIBRARIES = ("polars", "numpy", "scipy", "numba", "scikit-learn")
-_RELEASE = ("method", "guarantee", "rows", "publishable", "release_id", "columns")
+_RELEASE = (
+    "format",
+    "method",
+    "guarantee",
+    "rows",
+    "publishable",
+    "release_id",
+    *Disclosure.model_fields,
+    "roles",
+)
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def versions() -> dict[str, str]:
 
 def _release(publication: Publication) -> dict[str, Any]:
     document = document_of(publication.release)
-    return {key: json_value(document[key]) for key in _RELEASE}
+    return {key: json_value(document[key]) for key in _RELEASE if key in document}
 
 
 def _private(publication: Publication, more: Sequence[str]) -> dict[str, Any]:

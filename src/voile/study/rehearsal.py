@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows
 from voile.release.release import Release
@@ -28,9 +29,6 @@ from voile.table.holdout import hold_out
 from voile.utility.protocol import Comparison
 
 __all__ = ["Rows", "Staged", "can_link", "hold_rows_out", "rehearse"]
-
-_SHOWS_KEPT_COLUMNS = ("ke-anonymity", "generalization", "clustered-laplace", "m-shuffle")
-"""Methods whose releases show the columns to ``keep`` row by row, as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,12 +63,7 @@ class Staged:
         """The same for all measures, which keep what they work out for it."""
         published, plan, original = PublishedRows.of(self.release), self.plan, self.original
         if self.link is not None:
-            roles = {
-                role: tuple(name for name in names if name != self.link)
-                for role, names in self.release.roles.items()
-            }
-            release = replace(self.release, roles=roles)
-            published = PublishedRows(release, published.frame.drop(self.link))
+            published = PublishedRows.of(self.release.without(self.link))
             plan = _keeping(plan, (name for name in plan.roles.keep if name != self.link))
             original = original.drop(self.link)
         return published, People(original, plan)
@@ -86,7 +79,7 @@ def hold_rows_out(frame: Any, share: float, randomness: Randomness) -> Rows:
 
 def can_link(plan: Plan) -> bool:
     """Whether a rehearsal of the plan can carry the numbers of its rows."""
-    return plan.method is not None and plan.method.name in _SHOWS_KEPT_COLUMNS
+    return plan.method is not None and publisher_of(plan.method).shows_kept
 
 
 def rehearse(rows: Rows, plan: Plan, randomness: Randomness) -> Staged:

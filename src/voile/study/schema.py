@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from voile.release.folder import FORMAT as RELEASE_FORMAT
 from voile.study.documents import COMPARISON_FORMAT, RECORD_FORMAT
 from voile.study.record import PRIVATE
 
@@ -102,16 +103,26 @@ def _release() -> Schema:
         "properties": {"kind": _TEXT, "statement": _TEXT, "assumes": _list(_TEXT)},
         "required": ["kind", "statement", "assumes"],
     }
-    return _object(
-        {
-            "method": {"type": "object", "required": ["name"]},
-            "guarantee": guarantee,
-            "rows": _COUNT,
-            "publishable": {"type": "boolean"},
-            "release_id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
-            "columns": _map_of(_list(_TEXT)),
-        }
-    )
+    required = {
+        "format": {"const": RELEASE_FORMAT},
+        "method": {"type": "object", "required": ["name"]},
+        "guarantee": guarantee,
+        "rows": _COUNT,
+        "publishable": {"type": "boolean"},
+        "release_id": {"type": "string", "pattern": "^[0-9a-f]{32}$"},
+        "columns": {
+            **_map_of({"type": "object", "required": ["kind"]}),
+            "description": "how each column of the table is shown",
+        },
+        "roles": _map_of(_list(_TEXT)),
+    }
+    groups = {
+        "type": "object",
+        "description": "what the numbers of groups are of, if there are any",
+    }
+    sampled = {**_SHARE, "description": "the probability with which rows were drawn, if they were"}
+    stated = _object(required)
+    return {**stated, "properties": {**required, "groups": groups, "sampled": sampled}}
 
 
 def _publication() -> Schema:

@@ -101,7 +101,8 @@ class PointStore:
         try:
             document = json.loads(self._file(digest).read_text(encoding="utf-8"))
             record = document["record"] and record_of_document(document["record"])
-            return point_of_document(document, record)
+            point = point_of_document(document, record)
+            return None if point.status == "done" and not record else point
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return None
 

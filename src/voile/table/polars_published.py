@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -121,16 +121,22 @@ class PolarsPublished:
             raise QueryError(msg) from None
         return dict(zip(counted[group].to_list(), counted["rows"].to_list(), strict=True))
 
-    def with_intervals_as_text(self) -> PolarsPublished:
+    def with_intervals_as_text(self, names: Collection[str] | None = None) -> PolarsPublished:
         """The rows with each interval in one column of texts ``[low, high]``; see the protocol."""
         shown = {name: pl.col(name) for name in self.columns}
         for name in self.columns:
             stem = name.removesuffix(".low")
             text = stem if stem not in shown else f"{stem}.interval"
+            if names is not None and stem not in names:
+                continue
             if stem != name and f"{stem}.high" in shown and text not in shown:
                 shown[name] = _interval_text(stem).alias(text)
                 del shown[f"{stem}.high"]
         return PolarsPublished(self._frame.select(shown.values()), self._to_native)
+
+    def without(self, columns: Sequence[str]) -> PolarsPublished:
+        """The rows without some columns."""
+        return PolarsPublished(self._frame.drop(columns), self._to_native)
 
     def write(self, folder: Path, file_format: Format) -> Path:
         """Write the rows to ``data.csv`` or ``data.parquet`` in a folder, durably.

@@ -8,7 +8,7 @@ can read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -431,12 +431,16 @@ class PublishedTable(Protocol):
     def count_matching(self, predicate: str, group: str) -> Mapping[int, int]:
         """Rows of each group for which a predicate in Polars SQL holds."""
 
-    def with_intervals_as_text(self) -> PublishedTable:
+    def with_intervals_as_text(self, names: Collection[str] | None = None) -> PublishedTable:
         """The rows with each interval in one column of texts ``[low, high]``.
 
         Columns ``NAME.low`` and ``NAME.high`` become ``NAME``, or ``NAME.interval`` where there is
-        a column ``NAME`` as well; an open end is left empty.
+        a column ``NAME`` as well; an open end is left empty.  ``names`` are the columns of the
+        table that are shown so; None: all that look like it.
         """
+
+    def without(self, columns: Sequence[str]) -> PublishedTable:
+        """The rows without some columns."""
 
     def write(self, folder: Path, file_format: Format) -> Path:
         """Write the rows to ``data.csv`` or ``data.parquet`` in a folder; returns the file."""

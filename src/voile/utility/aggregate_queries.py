@@ -44,6 +44,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.spread import Spread
 from voile.errors import InputError
 from voile.utility.covering import Covering, coverings
 from voile.utility.expectation import expectations
@@ -51,7 +52,6 @@ from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
 from voile.utility.random_queries import Predicates, Query, random_queries
 from voile.utility.roles import columns_in_role
-from voile.utility.spread import Spread
 
 __all__ = ["QueryError"]
 
@@ -256,8 +256,7 @@ def _anything(spread: Spread) -> Spread:
 
 def _sampling_rate(comparison: Comparison) -> float:
     """The probability with which a row was sampled, where the release states it."""
-    beta = comparison.published.release.guarantee.parameters.get("beta", 1)
-    return float(beta) if isinstance(beta, int | float) and 0 < beta <= 1 else 1.0
+    return comparison.published.disclosure.probability
 
 
 def _part(aggregate: str, known: int) -> str:

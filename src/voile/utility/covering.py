@@ -46,17 +46,17 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.disclosure.covering import Covered
+from voile.disclosure.disclosure import Shown
+from voile.disclosure.noisy import Noisy
+from voile.disclosure.spread import Spread
 from voile.errors import InputError, nearest
-from voile.release.reading.matching import Evidence, Labels
-from voile.release.reading.noise import NoiseLaws, NoisyEvidence
 from voile.release.reading.rows import People, PublishedRows, texts_of
-from voile.release.reading.views import ColumnView
+from voile.release.reading.views import ShownCells
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
 from voile.utility.domain import Domain
-from voile.utility.entries import Entries, Shown, entries_of
 from voile.utility.protocol import Comparison
-from voile.utility.spread import Spread
 
 __all__ = ["Covering", "coverings", "published_columns"]
 
@@ -77,7 +77,9 @@ class Covering:
     """The entries as they are published, e rows of one to three columns."""
     notes: tuple[str, ...]
     """What could not be told."""
-    _entries: Entries
+    stated: Shown
+    """How the release shows the column."""
+    _entries: Covered
 
     @property
     def column(self) -> str:
@@ -133,6 +135,11 @@ class Covering:
         """Shape (d,): where the values lie on the line, as in ``low``."""
         return self.domain.points
 
+    @property
+    def noisy(self) -> bool:
+        """Whether entries are values with noise, which lie anywhere on the line."""
+        return isinstance(self.stated, Noisy)
+
     @cached_property
     def labels(self) -> tuple[str | None, ...]:
         """How each entry reads: ``[low, high]`` for two columns, the value for one with noise."""
@@ -141,18 +148,6 @@ class Covering:
         ends = (texts_of(series) for series in self.shown.get_columns()[:2])
         pairs = zip(*ends, strict=True)
         return tuple(None if low is None else f"[{low}, {high}]" for low, high in pairs)
-
-    def represent(self) -> NDArray[Any]:
-        """One value for each entry, shape (e,), as a user would take it for what it stands for.
-
-        Midpoints of numbers, dates and times (floats, NaN where missing; see ``low``), and what is
-        published (texts or None, dtype object) for others.
-        """
-        if (ends := self._entries.ends) is not None:
-            return (ends[0] + ends[1]) / 2
-        found = np.empty(len(self.rows), dtype=object)
-        found[:] = self.labels
-        return found
 
 
 def published_columns(comparison: Comparison) -> tuple[str, ...]:
@@ -195,32 +190,6 @@ def _covering(published: PublishedRows, original: People, name: str) -> Covering
     domain = Domain.of(original, name)
     shown, (entry,) = common_codes([published.frame.select(used)])
     rows = np.bincount(entry, minlength=shown.height)
-    view = ColumnView(published, shown, rows, domain.people, name, np.arange(len(domain)))
-    evidence = view.evidence()
-    entries = entries_of(
-        domain,
-        Shown(
-            evidence=evidence,
-            rows=rows,
-            texts=texts_of(shown[name]) if name in used else None,
-            level=_stated_level(published, name, evidence),
-            half_width=_half_width(published, name, evidence),
-        ),
-    )
-    return Covering(domain, entry, rows, shown, tuple(view.notes()), entries)
-
-
-def _stated_level(published: PublishedRows, name: str, evidence: Evidence) -> int | None:
-    """The level to which a column was generalized; None where groups differ in detail."""
-    if published.levels is not None:
-        return published.levels.get(name, 0)
-    return 0 if isinstance(evidence, Labels) and len(evidence.known) == 1 else None
-
-
-def _half_width(published: PublishedRows, name: str, evidence: Evidence) -> Floats | None:
-    """How far the interval around each value with noise reaches; None where there is no noise."""
-    if not isinstance(evidence, NoisyEvidence):
-        return None
-    laws = NoiseLaws.of_document(name, published.noise(name))
-    widest: Floats = np.where(evidence.fits, laws.half_width, 0.0).max(axis=1)
-    return widest
+    stated, cells = published.disclosure.columns[name], ShownCells(name, shown, rows)
+    notes = tuple(stated.notes(domain.known, cells))
+    return Covering(domain, entry, rows, shown, notes, stated, stated.covered(domain, cells))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError, nearest
 from voile.release.reading.rows import People, finite
+from voile.release.reading.views import KnownValues
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan
 from voile.table.dictionary import DictionaryColumn, encode
@@ -146,6 +147,11 @@ class Domain:
         if self.hierarchy is None:
             return np.arange(len(self))
         return np.lexsort(self.hierarchy.codes)  # the last key, the highest level, leads
+
+    @cached_property
+    def known(self) -> KnownValues:
+        """The values as somebody knows them who knows the plan."""
+        return KnownValues(self.people, self.name, np.arange(len(self)))
 
     def nearest(self, numbers: Floats) -> Places:
         """The place of the value that is nearest to each number; numbers without any give -1."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.utility.spread import Spread
+from voile.disclosure.spread import Spread
 
 __all__ = ["expectations"]
 

@@ -31,6 +31,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.noisy import Noisy
 from voile.models.information_loss import (
     average_class_size,
     certainty_penalties,
@@ -39,6 +40,7 @@ from voile.models.information_loss import (
     non_uniform_entropy,
     precision,
 )
+from voile.release.claims import GroupClaim, SampledGeneralization
 from voile.table.combinations import combine
 from voile.utility.covering import Covering, coverings
 from voile.utility.measurement import Measurement
@@ -118,7 +120,7 @@ class NormalizedCertaintyPenalty:
 
         columns = _columns(comparison)
         parts = _by_column(comparison, columns, of_column)
-        noisy = [name for name in columns if comparison.published.noise(name) is not None]
+        noisy = [name for name in columns if isinstance(comparison.published.shown(name), Noisy)]
         return [
             Measurement(
                 measure=self.name,
@@ -209,13 +211,14 @@ class AverageClassSize:
         """Groups must share what they show, and have been asked to be of k rows."""
         if (reason := _not_generalized(comparison) or _noisy(comparison)) is not None:
             return reason
-        if not isinstance(comparison.published.release.guarantee.parameters.get("k"), int):
+        if _least_rows(comparison) is None:
             return "its guarantee asks for no least number of rows, k, in a group"
         return None if comparison.published.frame.height else "it has no rows"
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean size of a group over k."""
-        k = int(comparison.published.release.guarantee.parameters["k"])
+        k = _least_rows(comparison)
+        assert k is not None, "was refused"
         original = _original_groups(comparison)
         return [
             Measurement(
@@ -261,6 +264,13 @@ def _columns(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(name for names in found for name in names))
 
 
+def _least_rows(comparison: Comparison) -> int | None:
+    """How many rows a group was to have at least; None where nothing was asked."""
+    claims = comparison.published.release.guarantee.claims
+    asked = [one.k for one in claims if isinstance(one, GroupClaim | SampledGeneralization)]
+    return max(asked, default=None)
+
+
 def _not_generalized(comparison: Comparison) -> str | None:
     if not _columns(comparison):
         return "it has no quasi-identifiers"
@@ -270,7 +280,8 @@ def _not_generalized(comparison: Comparison) -> str | None:
 
 
 def _noisy(comparison: Comparison) -> str | None:
-    noisy = any(comparison.published.noise(name) is not None for name in _columns(comparison))
+    shown = map(comparison.published.shown, _columns(comparison))
+    noisy = any(isinstance(one, Noisy) for one in shown)
     return "values with noise stand for no set of values" if noisy else None
 
 

@@ -90,7 +90,7 @@ def distributions(comparison: Comparison) -> tuple[ColumnDistribution, ...]:
     }
     found = []
     for name, covering in coverings(comparison).items():
-        bins, after = _readable(covering, noisy=comparison.published.noise(name) is not None)
+        bins, after = _readable(covering)
         found.append(
             ColumnDistribution(
                 column=name,
@@ -105,9 +105,9 @@ def distributions(comparison: Comparison) -> tuple[ColumnDistribution, ...]:
     return tuple(found)
 
 
-def _readable(covering: Covering, *, noisy: bool) -> tuple[Bins, Floats]:
+def _readable(covering: Covering) -> tuple[Bins, Floats]:
     """Bins of a chart, and published rows in each: those with noise where they lie on the line."""
-    value = covering.low if noisy and len(covering.rows) else None
+    value = covering.low if covering.noisy and len(covering.rows) else None
     if value is None or np.isnan(value).any():
         bins = readable_bins(covering.domain)
         return bins, bins.counts(covering.spread.spread(covering.rows))
@@ -141,7 +141,7 @@ class MarginalDivergence:
         }
         measured = [_divergence("marginal", kind, marginals) for kind in _KINDS]
         lines = {
-            name: _Line.of(covering, noisy=comparison.published.noise(name) is not None)
+            name: _Line.of(covering)
             for name, covering in found.items()
             if covering.points is not None
         }
@@ -309,13 +309,13 @@ class _Line:
     """Where all rows stand for the whole domain."""
 
     @classmethod
-    def of(cls, covering: Covering, *, noisy: bool) -> _Line:
+    def of(cls, covering: Covering) -> _Line:
         """Of the values that are not missing; those with noise are where they lie on the line."""
         domain = covering.domain
         assert domain.points is not None
         before = domain.points, domain.rows.astype(np.float64)
         after = domain.points, covering.spread.spread(covering.rows)
-        if noisy and covering.low is not None:
+        if covering.noisy and covering.low is not None:
             after = covering.low, covering.rows.astype(np.float64)
         return cls(_moved(before, after), _moved(before, (domain.points, domain.weight)))
 

@@ -13,11 +13,6 @@ def columns_in_role(comparison: Comparison, role: str) -> tuple[str, ...]:
 
     ``role`` is one of those of ``Release.roles``, such as "quasi_identifiers".
     """
-    published = comparison.published
-    owner = {
-        column: name
-        for name in published_columns(comparison)
-        for column in published.columns_of(name)
-    }
-    shown = published.release.roles.get(role, ())
-    return tuple(dict.fromkeys(owner[column] for column in shown if column in owner))
+    published, known = comparison.published, published_columns(comparison)
+    owners = map(published.disclosure.owner, published.release.roles.get(role, ()))
+    return tuple(dict.fromkeys(name for name in owners if name in known))

@@ -95,7 +95,7 @@ class TableDivergence:
         if not columns:
             return "the release shows no column of the original"
         for name, covering in columns.items():
-            if comparison.published.noise(name) is not None:
+            if covering.noisy:
                 return f"column {name!r} is published with noise, so that rows do not repeat"
             if int(covering.spread.covered.max()) > 1:
                 return f"column {name!r} is generalized, so that rows show no single values"

@@ -21,6 +21,8 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
+from voile.disclosure.moved import Moved, Remaining
+from voile.disclosure.numbered import Numbered
 from voile.errors import InputError
 from voile.geodesy import Floats, separation
 from voile.release.reading.tracks import paired_reports
@@ -51,7 +53,8 @@ class TripErrors:
         release = comparison.published.release
         if "trip" not in release.roles or _columns(comparison) is None:
             return "the release does not show trips"
-        if release.method.get("trips") == "numbered":
+        (trip,) = release.roles["trip"]
+        if isinstance(comparison.published.shown(trip), Numbered):
             return "its trips are numbered anew, so that their reports cannot be told apart"
         return None
 
@@ -116,10 +119,15 @@ def _destination(reports: pl.DataFrame, release: Release) -> tuple[Floats, Float
     """Where each report's trip is bound for; None where nobody says."""
     if "to_latitude" in reports.columns:
         return _place(reports, "to")
-    common = release.method.get("destination")
+    stated = (
+        shown.destination
+        for shown in release.disclosure.columns.values()
+        if isinstance(shown, Moved | Remaining)
+    )
+    common = next(stated, None)
     if common is None:
         return None
-    return np.full(len(reports), float(common[0])), np.full(len(reports), float(common[1]))
+    return np.full(len(reports), common[0]), np.full(len(reports), common[1])
 
 
 def _measurement(

@@ -109,7 +109,7 @@ def test_numbers_and_categories_cluster_together():
     assert release.guarantee.parameters["clusters"] == 5
     shown = release.to_native()
     assert shown.group_by("group").agg(pl.col("sex").n_unique())["sex"].to_list() == [1] * 5
-    assert not list(permutation_breaches(release))
+    assert not list(permutation_breaches(release, *release.guarantee.claims))
     assert published(table).release.guarantee.parameters["clusters"] == 2
 
 
@@ -257,19 +257,17 @@ def test_both_roles_are_needed(role):
 def test_a_release_that_claims_too_much_is_found():
     """Sizes, clusters, permuted columns and arrangements are measured again in the rows."""
     release = published(opened(staff(), ["salary"]), clusters=4).release
-    assert not list(permutation_breaches(release))
-    stated = release.guarantee.parameters
+    (claim,) = release.guarantee.claims
+    assert not list(permutation_breaches(release, claim))
     for false, message in (
         ({"clusters": 5}, "not numbered from 1 to 5"),
-        ({"permuted": ["salary"]}, "not quasi-identifiers"),
-        ({"permuted": []}, "not quasi-identifiers"),
-        ({"log_arrangements": stated["log_arrangements"] + 1}, "another number of arrangements"),
+        ({"permuted": ("salary",)}, "as permuted"),
+        ({"permuted": ()}, "as permuted"),
+        ({"log_arrangements": claim.log_arrangements + 1}, "another number of arrangements"),
     ):
-        guarantee = replace(release.guarantee, parameters={**stated, **false})
-        (breach,) = permutation_breaches(replace(release, guarantee=guarantee))
+        (breach,) = permutation_breaches(release, claim.model_copy(update=false))
         assert message in breach
-    decision = {"clusters": [{"rows": 75}] * 4}
-    (breach,) = permutation_breaches(replace(release, method={"decision": decision}))
+    (breach,) = permutation_breaches(release, claim.model_copy(update={"sizes": (75,) * 4}))
     assert "not of the sizes" in breach
 
 
@@ -282,9 +280,9 @@ def test_a_sensitive_value_in_two_clusters_is_found():
         salary=pl.concat([first[1:], rows["salary"][1:-1], first[:1]]).rename("salary")
     )
     table = type(release.table)(swapped)
-    assert any(
-        "several clusters" in said for said in permutation_breaches(replace(release, table=table))
-    )
+    (claim,) = release.guarantee.claims
+    broken = permutation_breaches(replace(release, table=table), claim)
+    assert any("several clusters" in said for said in broken)
 
 
 def test_divergence_and_chance_follow_clusters_and_columns(shared_data):

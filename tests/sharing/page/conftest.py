@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from tests.sharing import patience
+from tests import waiting
 from tests.sharing.page.delivery import NUMBER, Delivery
 from tests.sharing.page.stub import Stub
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
 
-PATIENCE = 1000 * patience.PATIENCE
+PATIENCE = 1000 * waiting.PATIENCE
 """Milliseconds, for Playwright."""
 _NO_FAULTS = ("Failed to load resource", "Service Worker registration blocked by Playwright")
 

@@ -20,7 +20,7 @@ Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,6 +32,8 @@ from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted,
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.selection import counted, selected
 from voile.attack.trajectory.speeds import fastest_of
+from voile.disclosure import moved as stating
+from voile.disclosure.moved import Moved
 from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise, PlanarLaplace
 from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
@@ -125,15 +127,13 @@ def follow_trips(
     the map, or where its noise was chosen by another map.
     """
     limits = limits or Limits()
-    if release.method.get("mechanism") == "remaining-distance" or "latitude" not in release.roles:
-        msg = "the release shows no positions, so that no truck can be followed on a map"
-        raise InputError(msg)
+    moved = _positions(release)
     named = named or TrajectoryColumns()
     randomness = randomness or Randomness.secure()
     followed = limits.trips, limits.reports
     chosen = selected(release, original, named, roads, followed, randomness)
-    noise = noise_of(release.method, roads)
-    zones = _zones(noise, release.method.get("destination"))
+    noise = noise_of(moved, roads)
+    zones = _zones(noise, moved.destination)
     seen = [_sighted(trip, roads, zones) for trip in chosen.trips]
     judge, adversary = _judge_and_adversary(roads, seen, limits.fastest)
     found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
@@ -159,46 +159,54 @@ def follow_trips(
     return tuple(replace(outcome, notes=notes) for outcome in outcomes)
 
 
-def noise_of(method: Mapping[str, Any], roads: RoadNetwork | None = None) -> LocationNoise:
-    """The noise that a method's parameters describe, as everybody can read them in a release.
+def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
+    """The noise that a release states of its positions, as everybody can read it.
 
     Raises ``InputError`` where radii were chosen by the roads of a map, and this is another one.
     """
-    factor = float(method["decision"].get("epsilon_factor", 1.0))
-    levels = method.get("levels", [method.get("epsilon")])
-    centre = method.get("centre")
-    radii, grid = method.get("radii", [1.0]), None
-    if "roads" in method:
-        found = _radii_of(method, roads)
+    stated = moved.zones
+    radii, grid = stated.radii, None
+    if stated.map is not None:
+        found = _radii_of(stated.map, roads)
         radii, grid = found.radii, found.grid
     zones = Zones(
-        levels=[float(level) * factor for level in levels],
+        levels=[level * stated.factor for level in stated.levels],
         radii=radii,
-        level_limits=method.get("level_limits", ()),
-        radius_limits=method.get("radius_limits", ()),
-        centre=None if centre is None else (centre[0], centre[1]),
-        by=method.get("zones_by", "published"),
+        level_limits=stated.level_limits,
+        radius_limits=stated.radius_limits,
+        centre=stated.centre,
+        by=stated.by,
         grid=grid,
     )
-    match method["mechanism"]:
-        case "correlated-gaussian":
-            return CorrelatedGaussian(zones, float(method["tau"]))
-        case "angle-selection":
-            deviation = float(method["decision"]["deviation"])
-            return AngleSelection(zones, deviation, method.get("start", "uniform"))
-    return PlanarLaplace(zones)
+    match moved.law:
+        case stating.CorrelatedGaussian(tau=tau):
+            return CorrelatedGaussian(zones, tau)
+        case stating.TurningLaplace(deviation=deviation, start=start):
+            return AngleSelection(zones, deviation, start)
+        case stating.PlanarLaplace():
+            return PlanarLaplace(zones)
 
 
-def _radii_of(method: Mapping[str, Any], roads: RoadNetwork | None) -> RoadRadii:
+def _radii_of(stated: stating.RoadMap, roads: RoadNetwork | None) -> RoadRadii:
     """The radii that a release chose by the roads of a map, found anew."""
-    if roads is None or roads.digest != method["decision"]["map"]["digest"]:
+    if roads is None or roads.digest != stated.digest:
         msg = (
-            f"the release chose its noise by the roads of the map {method['roads']}, and this is "
+            f"the release chose its noise by the roads of the map {stated.name}, and this is "
             "another map, or another version of it: the noise cannot be known without that one"
         )
         raise InputError(msg)
-    least, most = method["radius_bounds"]
-    return radii_of_roads(roads, int(method["roads_within"]), (float(least), float(most)))
+    return radii_of_roads(roads, stated.within, stated.bounds)
+
+
+def _positions(release: Release) -> Moved:
+    """How a release moved its positions; raises ``InputError`` where it shows none."""
+    for role in ("latitude", "longitude"):
+        for column in release.roles.get(role, ()):
+            shown = release.disclosure.columns.get(release.disclosure.owner(column) or "")
+            if isinstance(shown, Moved):
+                return shown
+    msg = "the release shows no positions, so that no truck can be followed on a map"
+    raise InputError(msg)
 
 
 def _followed(

@@ -5,13 +5,16 @@ Pure functions on small arrays; see the package's docstring for the method.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.noisy import Cluster, Noisy
 from voile.dp.categorical import Categorical
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
@@ -71,7 +74,7 @@ class NoisyColumn:
             if epsilon
         )
 
-    def document(self) -> dict[str, object]:
+    def document(self) -> dict[str, Any]:
         """What a release tells of the noise.
 
         For each cluster the scale and the half-width, which its intervals show anyway; with public
@@ -88,6 +91,21 @@ class NoisyColumn:
             )
         ]
         return {"step": float(self.grid.step), "clusters": clusters}
+
+    def shown(self, shares: Sequence[Decimal], bounds: tuple[Decimal, Decimal] | None) -> Noisy:
+        """What a release states of the column: ``document``, public shares and public bounds.
+
+        Where fewer clusters are used than were asked for, rows are equally likely in each.
+        """
+        found = self.document()
+        count = len(found["clusters"])
+        shared = shares if len(shares) == count else [Decimal(1) / count] * count
+        clusters = tuple(
+            Cluster(share=float(share), **stated)
+            for share, stated in zip(shared, found["clusters"], strict=True)
+        )
+        clamp = bounds and (float(bounds[0]), float(bounds[1]))
+        return Noisy(step=found["step"], clusters=clusters, clamp=clamp)
 
     def _borders_of(self, cluster: int) -> dict[str, float]:
         own, other = self.split.weights(len(self.clusters))

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
 from typing import Any, Literal
 
+from voile.disclosure.disclosure import Disclosure
 from voile.dp.exact import uniform_words
 from voile.errors import PlanError
 from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column, price_of
 from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
 from voile.publish.clustered_laplace.statement import formal_guarantee, guarantee_within_clusters
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
-from voile.publish.shown import shown_roles
+from voile.publish.shown import exactly, shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
@@ -84,6 +85,11 @@ class ClusteredLaplace(SingleRelease):
         """Whether rows that are left out join the next pool of the data set."""
         return self.suppressed == "carry"
 
+    @property
+    def shows_kept(self) -> bool:
+        """Columns to keep stay as they are."""
+        return True
+
     def prepare(
         self,
         table: PrivateTable,
@@ -119,6 +125,7 @@ class ClusteredLaplace(SingleRelease):
         release = Release(
             table=shown,
             method=self._method(decided),
+            disclosure=self._disclosure(table, decided),
             guarantee=self._promise(decided),
             roles=shown_roles(table.plan.roles, shown.columns),
             release_id=price.release_id,
@@ -175,6 +182,15 @@ class ClusteredLaplace(SingleRelease):
             "bounds": self.bounds,
             "decision": {"columns": {noisy.column: noisy.document() for noisy in decided}},
         }
+
+    def _disclosure(self, table: PrivateTable, decided: Sequence[NoisyColumn]) -> Disclosure:
+        """The perturbed columns with their noise, and all others as they are."""
+        shares = [Decimal(share) for share in self.shares]
+        noisy = {
+            column.column: column.shown(shares, _declared(table, column.column))
+            for column in decided
+        }
+        return Disclosure(columns=exactly(table.plan.roles.published) | noisy)
 
     def _notices(self, decided: Sequence[NoisyColumn]) -> Iterator[str]:
         if self.bounds == "data":

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from voile.publish.clustered_laplace.decision import NoisyColumn
+from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.release import Guarantee
-from voile.schema.numbers import json_number, plain_text
+from voile.schema.numbers import plain_text
 
 __all__ = ["formal_guarantee", "guarantee_within_clusters"]
 
@@ -26,19 +27,19 @@ def formal_guarantee(epsilon: Decimal, columns: Sequence[NoisyColumn]) -> Guaran
         "by any others within the public bounds changes the probability of every possible release "
         f"by a factor of at most e^{budget}"
     )
-    parameters = {
-        "epsilon": json_number(epsilon),
-        "neighbours": "replace",
-        "budget": {
-            column.column: {event.mechanism: json_number(event.epsilon) for event in column.events}
+    claim = DifferentialPrivacy(
+        epsilon=epsilon,
+        neighbours="replace",
+        budget={
+            column.column: {event.mechanism: event.epsilon for event in column.events}
             for column in columns
         },
-    }
+    )
     assumes = (
         *_COMMON,
         "the bounds in the plan are public facts; values outside them count as the nearest bound",
     )
-    return Guarantee("differential-privacy", parameters, statement, assumes)
+    return Guarantee((claim,), statement, assumes)
 
 
 def guarantee_within_clusters(epsilon: Decimal, columns: Sequence[NoisyColumn]) -> Guarantee:
@@ -50,9 +51,9 @@ def guarantee_within_clusters(epsilon: Decimal, columns: Sequence[NoisyColumn]) 
         "is in which, come from the data without protection, so one row can change the noise of "
         "many"
     )
-    parameters = {"epsilon": json_number(epsilon), "within": "clusters"}
+    claim = IndistinguishabilityWithinClusters(epsilon=epsilon, within="clusters")
     assumes = (*_COMMON, "the range of each cluster, and who is in it, are known to everybody")
-    return Guarantee("indistinguishability-within-clusters", parameters, statement, assumes)
+    return Guarantee((claim,), statement, assumes)
 
 
 def _named(columns: Sequence[NoisyColumn]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any
 
+from voile.disclosure.disclosure import Disclosure, Groups
 from voile.dp.sampling import smallest_k
 from voile.errors import InfeasibleError, PlanError
 from voile.models.k_anonymity import KAnonymity
@@ -28,7 +29,7 @@ from voile.publish.dp_generalization.statement import (
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
-from voile.publish.shown import shown_roles
+from voile.publish.shown import recoded, shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
@@ -36,6 +37,7 @@ from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number_between
 from voile.schema.numbers import json_number
 from voile.schema.plan import one_of
+from voile.table.polars_published import GROUP
 from voile.table.protocol import CombinationCounts, PrivateTable, Recoding
 
 __all__ = ["DPGeneralization"]
@@ -150,6 +152,11 @@ class DPGeneralization(SingleRelease):
         release = Release(
             table=shown,
             method=self._method(found),
+            disclosure=Disclosure(
+                columns=recoded(found.solution.columns, found.solution.levels),
+                groups=Groups(column=GROUP, made="alike", by=table.plan.roles.published),
+                sampled=self._beta,
+            ),
             guarantee=guarantee(self.k, self._beta, found.split, self.choice, found.node.nodes),
             roles=shown_roles(table.plan.roles, shown.columns),
             release_id=price.release_id,

@@ -7,8 +7,9 @@ from decimal import Decimal
 from voile.dp.events import PrivacyEvent
 from voile.publish.dp_generalization.budget import SplitBudget
 from voile.publish.dp_generalization.decision import Choice
+from voile.release.claims import SampledGeneralization
 from voile.release.release import Guarantee
-from voile.schema.numbers import json_number, plain_text
+from voile.schema.numbers import plain_text
 
 __all__ = ["events_of", "guarantee", "nothing_published", "total_delta"]
 
@@ -55,16 +56,15 @@ def guarantee(k: int, beta: Decimal, split: SplitBudget, choice: Choice, nodes: 
             f" (the source claims delta = {split.delta:.3g}; its proof lets the node be chosen "
             f"without the sample, and a sum over {nodes:,} nodes is what holds)"
         )
-    parameters = {
-        "k": k,
-        "epsilon": json_number(split.epsilon),
-        "delta": float(delta),
-        "beta": json_number(beta),
-        "epsilon_choice": json_number(split.choice),
-        "neighbours": "add-remove",
-    }
-    kind = "differential-privacy-under-sampling"
-    return Guarantee(kind, parameters, f"{promise}: {how}", _ASSUMES)
+    claim = SampledGeneralization(
+        k=k,
+        epsilon=split.epsilon,
+        delta=delta,
+        beta=beta,
+        epsilon_choice=split.choice,
+        neighbours="add-remove",
+    )
+    return Guarantee((claim,), f"{promise}: {how}", _ASSUMES)
 
 
 def nothing_published(k: int, split: SplitBudget, choice: Choice, nodes: int) -> str:

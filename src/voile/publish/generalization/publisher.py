@@ -37,11 +37,13 @@ from typing import Any, Literal
 
 import numpy as np
 
+from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import PlanError
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.objective import ObjectiveName
 from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.regions import is_ordered
 from voile.publish.generalization.statement import (
     guarantee,
     infeasible,
@@ -50,7 +52,7 @@ from voile.publish.generalization.statement import (
 )
 from voile.publish.generalization.terms import Closeness, Diversity
 from voile.publish.publisher import SingleRelease, refuse_ranking
-from voile.publish.shown import shown_roles
+from voile.publish.shown import exactly, recoded, shown_roles
 from voile.randomness import Randomness
 from voile.release.check import check_against_counts
 from voile.release.history import History
@@ -59,6 +61,7 @@ from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan, one_of
+from voile.table.polars_published import GROUP
 from voile.table.protocol import CombinationCounts, PrivateTable, Recoding
 
 __all__ = ["Algorithm", "Generalization"]
@@ -106,6 +109,11 @@ class Generalization(SingleRelease):
         object.__setattr__(self, "t", Closeness.of(self.t))
         self._refuse_idle_parameters()
 
+    @property
+    def shows_kept(self) -> bool:
+        """Columns to keep stay as they are."""
+        return True
+
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""
         from voile.publish.generalization.grouping import get_ready  # noqa: PLC0415
@@ -143,7 +151,10 @@ class Generalization(SingleRelease):
         release = Release(
             table=shown,
             method=self._method(solution),
-            guarantee=guarantee(self.k, self._diversity, self._closeness, problem.criteria),
+            disclosure=_disclosure(table, problem, solution),
+            guarantee=guarantee(
+                self.k, self._diversity, self._closeness, problem.criteria, self._limit
+            ),
             roles=shown_roles(roles, shown.columns),
             release_id=randomness.token("release"),
             publishable=randomness.publishable,
@@ -279,6 +290,20 @@ class Generalization(SingleRelease):
                 f"in {groups:,} group{'s' * (groups != 1)}, {self.objective} {solution.loss:.6g}"
             ),
         )
+
+
+def _disclosure(table: PrivateTable, problem: Problem, solution: Solution) -> Disclosure:
+    """Quasi-identifiers as the groups show them, and all other columns as they are."""
+    roles = table.plan.roles
+    spans: dict[str, Literal["period", "range"]] = {
+        hierarchy.column: "period"
+        for hierarchy, values in zip(problem.hierarchies, problem.counts.values, strict=False)
+        if is_ordered(hierarchy, values)
+    }
+    return Disclosure(
+        columns=exactly(roles.published) | recoded(solution.columns, solution.levels, spans),
+        groups=Groups(column=GROUP, made="alike", by=roles.quasi_identifiers),
+    )
 
 
 def _groups(solution: Solution) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from voile.errors import InfeasibleError
 from voile.models.criteria import Criterion
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.terms import Closeness, Diversity
+from voile.release.claims import KAnonymity
 from voile.release.release import Guarantee
 
 if TYPE_CHECKING:
@@ -39,8 +40,12 @@ def guarantee(
     diversity: Diversity | None,
     closeness: Closeness | None,
     criteria: Sequence[Criterion],
+    limit: Decimal,
 ) -> Guarantee:
-    """What a release promises; ``criteria`` are those of its sensitive columns."""
+    """What a release promises; ``criteria`` are those of its sensitive columns.
+
+    ``limit`` is the largest share of the rows that may be left out.
+    """
     statement = (
         f"{k}-anonymous: every published row shares its published quasi-identifiers with at least "
         f"{k - 1} others, so that nobody who knows them can tell which of {k} or more rows is a "
@@ -52,16 +57,15 @@ def guarantee(
         statement += (
             f"; within each group the values of {' and of '.join(columns)} {' and '.join(promises)}"
         )
-    parameters: dict[str, Any] = {"k": k}
-    for criterion in criteria:
-        for name, value in criterion.document().items():
-            if isinstance(value, dict):
-                # One entry for all columns, which share its numbers.
-                shared = {key: number for key, number in value.items() if key != "column"}
-                entry = parameters.setdefault(name, {**shared, "columns": []})
-                entry["columns"].append(criterion.column)
+    names = list(dict.fromkeys(c.column for c in criteria if c.column))
+    claim = KAnonymity(
+        k=k,
+        l=diversity.claim(names) if diversity else None,
+        t=closeness.claim(names) if closeness else None,
+        suppression_limit=limit or None,
+    )
     assumes = _ASSUMES if promises else (*_ASSUMES, _SENSITIVE)
-    return Guarantee("k-anonymity", parameters, statement, assumes)
+    return Guarantee((claim,), statement, assumes)
 
 
 def too_few_rows(k: int, rows: int) -> InfeasibleError:

@@ -6,7 +6,7 @@ table ``{ value, distance }``.  They hold for every sensitive column by itself.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
@@ -15,8 +15,10 @@ from voile.errors import PlanError
 from voile.models.criteria import Criterion
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
+from voile.release import claims
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.keys import known_keys
+from voile.schema.numbers import exact_decimal
 from voile.schema.plan import ColumnPlan, Plan, one_of
 
 __all__ = ["Closeness", "Diversity", "Kind"]
@@ -65,6 +67,15 @@ class Diversity:
             case "recursive":
                 assert self.c is not None
                 return RecursiveDiversity(self.value, self.c, column)  # type: ignore[arg-type]
+
+    def claim(self, columns: Sequence[str]) -> claims.Diversity:
+        """The same as a release claims it of these columns."""
+        return claims.Diversity(
+            value=exact_decimal(self.value),
+            kind=self.kind,
+            c=None if self.c is None else exact_decimal(self.c),
+            columns=tuple(columns),
+        )
 
     @property
     def words(self) -> str:
@@ -125,6 +136,12 @@ class Closeness:
                     raise PlanError(msg)
                 hierarchy = declared.bind_hierarchy(column, values)
                 return HierarchicalCloseness(self.value, column, hierarchy)
+
+    def claim(self, columns: Sequence[str]) -> claims.Closeness:
+        """The same as a release claims it of these columns."""
+        return claims.Closeness(
+            value=exact_decimal(self.value), kind=self.distance, columns=tuple(columns)
+        )
 
     @property
     def words(self) -> str:

@@ -18,6 +18,7 @@ from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn, drawn_with
 from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
+from voile.publish.geo_indistinguishability.showing import Showing, road_map
 from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
 from voile.publish.geo_indistinguishability.terms import (
     Mechanism,
@@ -168,6 +169,7 @@ class GeoIndistinguishability(SingleRelease):
         release = Release(
             table=shown,
             method=self._method(),
+            disclosure=self._showing.disclosure(table.plan),
             guarantee=guarantee(self._promise, costliest),
             roles=_roles(table, shown.columns),
             release_id=release_id,
@@ -294,6 +296,19 @@ class GeoIndistinguishability(SingleRelease):
         if self.mechanism != "remaining-distance":
             decision["decimals"] = DECIMALS
         return {"name": _NAME, **given, "decision": decision}
+
+    @property
+    def _showing(self) -> Showing:
+        found, within = self._mapped, self.roads_within or _ROADS_WITHIN
+        by_roads = road_map(str(self.roads), found, within, self._radius_bounds) if found else None
+        return Showing(
+            drawn=self._drawn,
+            zones=self._zones,
+            map=by_roads,
+            destination=self._relocation.destination,
+            remaining=self.mechanism == "remaining-distance",
+            numbered=self.trips == "numbered",
+        )
 
     def _private(
         self, table: PrivateTable, moved: Relocated, costliest: Costliest

@@ -20,6 +20,7 @@ from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones
 from voile.publish.geo_indistinguishability.decision import DECIMALS, FARTHEST_LATITUDE
 from voile.publish.geo_indistinguishability.terms import Mechanism
+from voile.release import claims
 from voile.release.release import Guarantee
 
 __all__ = ["Costliest", "Promise", "guarantee"]
@@ -85,16 +86,15 @@ def guarantee(promise: Promise, costliest: Costliest) -> Guarantee:
             "is that of the true position, as in the source, and the amount of noise shows on "
             "which side of a zone's border the truck is, which no epsilon bounds"
         )
-        kind = "geo-indistinguishability-within-zones"
-        return Guarantee(kind, {**parameters, "trajectory": False}, statement, _assumes(promise))
-    trip = {"reports": costliest.reports, "epsilon": costliest.stated}
+        unbounded = claims.WithinZones(**parameters, trajectory=False)
+        return Guarantee((unbounded,), statement, _assumes(promise))
     statement = f"{_report(promise)}. {_trip(promise, costliest)}{_worth(costliest)}"
-    parameters = {
+    claim = claims.GeoIndistinguishability(
         **parameters,
-        "trajectory": promise.mechanism != "angle-selection",
-        "costliest_trip": trip,
-    }
-    return Guarantee("geo-indistinguishability", parameters, statement, _assumes(promise))
+        trajectory=promise.mechanism != "angle-selection",
+        costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
+    )
+    return Guarantee((claim,), statement, _assumes(promise))
 
 
 def _parameters(promise: Promise) -> dict[str, Any]:
@@ -104,10 +104,9 @@ def _parameters(promise: Promise) -> dict[str, Any]:
         stated["epsilon"] = _plain(zones.epsilons()[0, 0])
     else:
         stated["epsilon"] = _plain(zones.epsilons().max())
-        stated["zones"] = {
-            "epsilons": [[_plain(epsilon) for epsilon in row] for row in zones.epsilons()],
-            "by": zones.by,
-        }
+        stated["zones"] = claims.ZoneEpsilons(
+            epsilons=tuple(tuple(map(_plain, row)) for row in zones.epsilons()), by=zones.by
+        )
     stated["distance"] = promise.distance
     return {**stated, **_of_mechanism(promise)}
 

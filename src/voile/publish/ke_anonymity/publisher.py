@@ -36,6 +36,8 @@ from typing import Any
 
 import numpy as np
 
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.permuted import Permuted
 from voile.errors import PlanError, RefusedError
 from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
 from voile.publish.ke_anonymity.full_cover import Adversary
@@ -45,6 +47,7 @@ from voile.publish.ke_anonymity.statement import (
     infeasible_single,
 )
 from voile.publish.publisher import refuse_ranking
+from voile.publish.shown import exactly
 from voile.randomness import Randomness
 from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
@@ -59,6 +62,7 @@ from voile.schema.numbers import (
     unscaled,
 )
 from voile.schema.plan import one_of
+from voile.table.polars_published import GROUP
 from voile.table.protocol import KnownRows, PrivateTable, RowMatch, ValueCounts
 
 __all__ = ["KEAnonymity"]
@@ -114,6 +118,11 @@ class KEAnonymity:
     def ranks(self) -> bool:
         """All rows are asked for."""
         return False
+
+    @property
+    def shows_kept(self) -> bool:
+        """Columns to keep stay as they are."""
+        return True
 
     @property
     def trip_budget(self) -> None:
@@ -176,6 +185,7 @@ class KEAnonymity:
         release = Release(
             table=released,
             method=self._method(len(blocks)),
+            disclosure=_disclosure(table, column),
             guarantee=guarantee(column, terms, self.series, number - 1),
             roles=_published_roles(table),
             release_id=release_id,
@@ -278,6 +288,12 @@ class KEAnonymity:
             notices=tuple(notices),
             summary=f"in {groups}, sum of ranges {objective}",
         )
+
+
+def _disclosure(table: PrivateTable, sensitive: str) -> Disclosure:
+    """All columns as they are, but the sensitive one, which is permuted within blocks."""
+    columns = exactly(table.plan.roles.published) | {sensitive: Permuted()}
+    return Disclosure(columns=columns, groups=Groups(column=GROUP, made="blocks", by=(sensitive,)))
 
 
 def _now() -> str:

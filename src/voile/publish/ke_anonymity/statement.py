@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from voile.errors import InfeasibleError
 from voile.publish.ke_anonymity.decision import Terms
 from voile.publish.ke_anonymity.static import largest_feasible
+from voile.release.claims import KEAnonymity
 from voile.release.release import Guarantee
-from voile.schema.numbers import ExactNumbers, json_number, unscaled
+from voile.schema.numbers import ExactNumbers, unscaled
 
 __all__ = ["guarantee", "infeasible_next", "infeasible_single"]
 
@@ -41,9 +40,6 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
         "at random, so nobody's value can be narrowed down further than to their group"
     )
     assumes: tuple[str, ...] = _ASSUMPTIONS
-    parameters: dict[str, Any] = {"k": terms.k, "e": json_number(terms.e)}
-    if series:
-        parameters["adversary"] = terms.adversary
     if series and earlier:
         releases = "release" if earlier == 1 else f"{earlier} releases"
         statement += (
@@ -51,7 +47,8 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
             f"{_SINGLED_OUT[terms.adversary]}"
         )
         assumes += (_HELD[terms.adversary],)
-    return Guarantee("ke-anonymity", parameters, statement, assumes)
+    claim = KEAnonymity(k=terms.k, e=terms.e, adversary=terms.adversary if series else None)
+    return Guarantee((claim,), statement, assumes)
 
 
 def infeasible_single(column: str, values: ExactNumbers, terms: Terms) -> InfeasibleError:

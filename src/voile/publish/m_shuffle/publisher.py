@@ -9,6 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.permuted import Permuted
 from voile.errors import InfeasibleError, PlanError, nearest
 from voile.models.exactness import whole_parameter
 from voile.models.hypergeometric import chance_information
@@ -31,13 +33,14 @@ from voile.publish.m_shuffle.terms import (
     checked_rule,
 )
 from voile.publish.publisher import SingleRelease, refuse_ranking
-from voile.publish.shown import shown_roles
+from voile.publish.shown import exactly, shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.numbers import json_number
 from voile.schema.plan import one_of
+from voile.table.polars_published import GROUP
 from voile.table.protocol import CombinationCounts, GroupCounts, PrivateTable, Shuffle
 
 __all__ = ["MShuffle", "Scale"]
@@ -100,6 +103,11 @@ class MShuffle(SingleRelease):
                 object.__setattr__(self, name, exact)
         check_limits({field.name: getattr(self, field.name) for field in fields(self)})
 
+    @property
+    def shows_kept(self) -> bool:
+        """Columns to keep stay as they are."""
+        return True
+
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
         from voile.publish.m_shuffle.measured import measured_columns  # noqa: PLC0415 - compiled
@@ -150,7 +158,17 @@ class MShuffle(SingleRelease):
         release = Release(
             table=shown,
             method={**self._parameters(), "decision": decision},
-            guarantee=guarantee(roles, choice, permuted, chosen=self._chosen),
+            disclosure=Disclosure(
+                columns=exactly(roles.published) | dict.fromkeys(choice.permuted, Permuted()),
+                groups=Groups(column=GROUP, made="clusters", by=roles.sensitive),
+            ),
+            guarantee=guarantee(
+                roles,
+                choice,
+                permuted,
+                [cluster["rows"] for cluster in decision["clusters"]],
+                chosen=self._chosen,
+            ),
             roles=shown_roles(roles, shown.columns),
             release_id=randomness.token("release"),
             publishable=randomness.publishable,

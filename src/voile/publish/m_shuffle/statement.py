@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from voile.publish.m_shuffle.columns import ClusteredColumn
 from voile.publish.m_shuffle.decision import Choice
+from voile.release.claims import PermutationWithinClusters
 from voile.release.release import Guarantee
 from voile.schema.roles import Roles
 
@@ -25,18 +26,27 @@ _CHOSEN = (
 
 
 def guarantee(
-    roles: Roles, choice: Choice, permuted: Sequence[ClusteredColumn], *, chosen: bool
+    roles: Roles,
+    choice: Choice,
+    permuted: Sequence[ClusteredColumn],
+    sizes: Sequence[int],
+    *,
+    chosen: bool,
 ) -> Guarantee:
-    """What the release promises; ``chosen`` where the numbers of clusters and columns were."""
+    """What the release promises; ``chosen`` where the numbers of clusters and columns were.
+
+    ``sizes`` are the rows of each cluster.
+    """
     arrangements = sum(column.log_arrangements for column in permuted)
-    parameters = {
-        "clusters": choice.division.clusters,
-        "permuted": list(choice.permuted),
-        "log_arrangements": arrangements,
-    }
+    claim = PermutationWithinClusters(
+        clusters=choice.division.clusters,
+        permuted=choice.permuted,
+        log_arrangements=arrangements,
+        sizes=tuple(sizes),
+    )
     statement = f"{_permuted(roles, choice, arrangements)}. {_what_remains(roles, choice)}"
     assumes = (*_ASSUMES, _CHOSEN) if chosen else _ASSUMES
-    return Guarantee("permutation-within-clusters", parameters, statement, assumes)
+    return Guarantee((claim,), statement, assumes)
 
 
 def _permuted(roles: Roles, choice: Choice, arrangements: float) -> str:

@@ -33,8 +33,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError, PlanError, TableError
 from voile.models.criteria import Criterion
+from voile.publish.generalization.regions import is_ordered
 from voile.publish.generalization.terms import Diversity
 from voile.publish.publisher import SingleRelease
 from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
@@ -45,15 +47,22 @@ from voile.publish.ranking.scoring import Scoring
 from voile.publish.ranking.searches import search
 from voile.publish.ranking.statement import Promise, nothing_found
 from voile.publish.ranking.terms import SearchTerms
-from voile.publish.shown import shown_roles
+from voile.publish.shown import exactly, recoded, shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number, number_between, table_of
 from voile.schema.numbers import json_number
-from voile.schema.plan import Plan, one_of
-from voile.table.protocol import PrivateTable, Recoding, TopRows
+from voile.schema.plan import ColumnPlan, Plan, one_of
+from voile.table.polars_published import GROUP
+from voile.table.protocol import (
+    CombinationCounts,
+    PrivateTable,
+    RecodedColumn,
+    Recoding,
+    TopRows,
+)
 
 __all__ = ["Ranking"]
 
@@ -173,9 +182,9 @@ class Ranking(SingleRelease):
         ranked = rank(top, terms, search(self.search), criteria, randomness.key(_NAME))
         if not ranked.kept:
             raise self._nothing(ranked, terms)
-        recoded = shown_columns(ranked, counts, plan)
-        shown = best.table.recode(Recoding(counts, ranked.group, recoded))
-        groups = measure(shown, recoded, ranked, top, plan, terms)
+        columns_shown = shown_columns(ranked, counts, plan)
+        shown = best.table.recode(Recoding(counts, ranked.group, columns_shown))
+        groups = measure(shown, columns_shown, ranked, top, plan, terms)
         decision = {
             "groups": [_document(group, scoring.expression.shift) for group in groups],
             "recall": round(float(ranked.recall), 6),
@@ -192,6 +201,7 @@ class Ranking(SingleRelease):
         release = Release(
             table=shown,
             method={**self._method(scoring, plan), "decision": decision},
+            disclosure=_disclosure(plan, counts, columns_shown),
             guarantee=promise.guarantee(),
             roles=shown_roles(plan.roles, shown.columns),
             release_id=randomness.token("release"),
@@ -322,6 +332,25 @@ class Ranking(SingleRelease):
                 "each box comes with a least score: whoever knows a row's score and attributes "
                 "can tell whether it is published"
             )
+
+
+def _disclosure(
+    plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedColumn]
+) -> Disclosure:
+    """What is ranked by and quasi-identifiers as the groups show them, and the rest as it is."""
+    spans: dict[str, Literal["period", "range"]] = {}
+    values = dict(zip(counts.columns, counts.values, strict=True))
+    for name in (column.column for column in shown):
+        declared = plan.columns.get(name, ColumnPlan())
+        if name in plan.roles.ranking and declared.order is not None:
+            spans[name] = "range"
+        elif is_ordered(declared.bind_hierarchy(name, values[name]), values[name]):
+            spans[name] = "period"
+    by = (*plan.roles.quasi_identifiers, *plan.roles.ranking)
+    return Disclosure(
+        columns=exactly(plan.roles.published) | recoded(shown, None, spans),
+        groups=Groups(column=GROUP, made="alike", by=by),
+    )
 
 
 def _named(criteria: Sequence[Criterion]) -> Iterator[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from voile.errors import InfeasibleError
 from voile.models.criteria import Criterion
@@ -12,6 +11,7 @@ from voile.publish.generalization.terms import Diversity
 from voile.publish.ranking.groups import Groups
 from voile.publish.ranking.remnant import Ties
 from voile.publish.ranking.terms import SearchTerms
+from voile.release.claims import Ranking
 from voile.release.release import Guarantee
 
 __all__ = ["Promise", "nothing_found"]
@@ -70,22 +70,17 @@ class Promise:
             assumes.append(_SENSITIVE)
         if self.thresholded:
             assumes.append(_THRESHOLD)
-        return Guarantee("ranking", self._parameters(), statement, tuple(assumes))
+        return Guarantee((self._claim(),), statement, tuple(assumes))
 
-    def _parameters(self) -> dict[str, Any]:
-        parameters: dict[str, Any] = {
-            "k": self.terms.k,
-            "precision": float(self.terms.precision),
-            "top": self.top,
-            "ties": self.ties,
-        }
-        if self.criteria:
-            (*_, stated) = (criterion.document()["l"] for criterion in self.criteria)
-            assert isinstance(stated, dict)
-            shared = {name: value for name, value in stated.items() if name != "column"}
-            columns = [criterion.column for criterion in self.criteria]
-            parameters["l"] = {**shared, "columns": columns}
-        return parameters
+    def _claim(self) -> Ranking:
+        columns = [criterion.column for criterion in self.criteria if criterion.column]
+        return Ranking(
+            k=self.terms.k,
+            precision=float(self.terms.precision),
+            top=self.top,
+            ties=self.ties,
+            l=self.diversity.claim(columns) if self.diversity else None,
+        )
 
 
 def nothing_found(found: Groups, terms: SearchTerms, search: str) -> InfeasibleError:

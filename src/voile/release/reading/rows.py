@@ -9,19 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from voile.disclosure.disclosure import Disclosure, Shown
 from voile.errors import InputError, TableError, nearest
 from voile.release.release import Release
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.dictionary import encode
 from voile.table.frames import from_native
 from voile.table.numeric import distinct_values
-from voile.table.polars_published import GROUP
 from voile.table.value_types import with_missing
 
 __all__ = ["People", "PublishedRows", "Texts", "finite", "floats_of", "known_columns", "texts_of"]
@@ -44,10 +43,18 @@ class PublishedRows:
         frame, _ = from_native(release.to_native())
         return cls(release, frame)
 
+    @property
+    def disclosure(self) -> Disclosure:
+        """How each column is shown."""
+        return self.release.disclosure
+
+    def shown(self, name: str) -> Shown | None:
+        """How a column of the table is shown; None where the release does not speak of it."""
+        return self.disclosure.columns.get(name)
+
     def columns_of(self, name: str) -> list[str]:
         """The published columns that show something of a column of the table."""
-        shown = (name, f"{name}.low", f"{name}.high", f"{name}.interval")
-        return [column for column in shown if column in self.frame.columns]
+        return list(self.disclosure.columns_of(name))
 
     @property
     def permuted(self) -> frozenset[str]:
@@ -55,39 +62,23 @@ class PublishedRows:
 
         The value that a row shows in such a column is that of some row of its group.
         """
-        if self.release.guarantee.kind == "ke-anonymity":
-            return frozenset(self.release.roles.get("sensitive", ()))
-        return frozenset(self._decision.get("permuted", ()))
+        return self.disclosure.permuted
+
+    @property
+    def group_column(self) -> str:
+        """The published column with the numbers of groups; raises ``TableError`` without one."""
+        if self.disclosure.groups is None:
+            msg = "the release does not number its groups, and the question is about groups"
+            raise TableError(msg)
+        return self.disclosure.groups.column
 
     def groups(self) -> tuple[Codes, int]:
         """The group of each row, from 0, shape (n,), and how many groups there are.
 
         Raises ``TableError`` where the release does not number its groups.
         """
-        if GROUP not in self.frame.columns:
-            msg = (
-                f"the release has no column {GROUP!r}, which numbers the groups within which its "
-                "values were permuted; it was changed"
-            )
-            raise TableError(msg)
-        column = encode(self.frame[GROUP])
+        column = encode(self.frame[self.group_column])
         return column.codes.astype(np.int64), len(column.values)
-
-    @property
-    def levels(self) -> dict[str, int] | None:
-        """The level to which each column was generalized; None where groups differ."""
-        found = self._decision.get("levels")
-        return dict(found) if isinstance(found, dict) else None
-
-    def noise(self, name: str) -> Any:
-        """What the release says of the noise in a column; None if it says nothing."""
-        columns = None if self.permuted else self._decision.get("columns")
-        return columns.get(name) if isinstance(columns, dict) else None
-
-    @property
-    def _decision(self) -> dict[str, Any]:
-        found = self.release.method.get("decision")
-        return found if isinstance(found, dict) else {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,14 +124,19 @@ def known_columns(
     if names is None:
         roles = published.release.roles
         shown = (*roles.get("quasi_identifiers", ()), *roles.get("ranking", ()))
-        originals = dict.fromkeys(_original(name, people.frame.columns) for name in shown)
-        names = [name for name in originals if name != link]
+        owners = dict.fromkeys(published.disclosure.owner(column) for column in shown)
+        names = [name for name in owners if name is not None and name != link]
     if not names:
         msg = "no column is known to the adversary: the release has no quasi-identifier; name some"
         raise InputError(msg)
     for name in names:
         if not published.columns_of(name):
             msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
+            raise InputError(msg)
+        if not published.disclosure.columns[name].weighed:
+            msg = (
+                f"nobody is known by column {name!r}: the release moves or renumbers what it holds"
+            )
             raise InputError(msg)
         if name not in people.frame.columns:
             msg = (
@@ -156,12 +152,6 @@ def texts_of(values: pl.Series) -> Texts:
     column = encode(finite(values))
     texts = distinct_values(column.values).texts
     return [texts[code] for code in column.codes.tolist()]
-
-
-def _original(name: str, columns: Sequence[str]) -> str:
-    """The column of the table that a published column shows something of."""
-    stem, _, end = name.rpartition(".")
-    return stem if name not in columns and end in {"low", "high", "interval"} else name
 
 
 def finite(values: pl.Series) -> pl.Series:

@@ -19,8 +19,8 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy import sparse
 
-from voile.release.reading.matching import Evidence, Labels
-from voile.release.reading.permuted import Permuted, group_counts
+from voile.disclosure.evidence import Evidence, Labels
+from voile.disclosure.shuffled import Permuted, group_counts
 from voile.release.reading.rows import (
     People,
     PublishedRows,
@@ -31,11 +31,19 @@ from voile.release.reading.rows import (
 from voile.release.reading.views import ColumnView
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
-from voile.table.dictionary import encode
+from voile.table.combinations import combine
+from voile.table.dictionary import code_type, encode
 from voile.table.numeric import distinct_values
-from voile.table.polars_published import GROUP
 
-__all__ = ["People", "PublishedRows", "Sightings", "known_columns", "shares_of", "texts_of"]
+__all__ = [
+    "People",
+    "PublishedRows",
+    "Sightings",
+    "exact_labels_as_one",
+    "known_columns",
+    "shares_of",
+    "texts_of",
+]
 
 Codes = NDArray[np.int64]
 
@@ -70,13 +78,14 @@ class Sightings:
         staying = [name for name in columns if name not in published.permuted]
         used = dict.fromkeys(c for name in staying for c in published.columns_of(name))
         if by_group or len(staying) < len(columns):
-            published.groups()  # raises where there are none
-            used[GROUP] = None
+            used[published.group_column] = None
         distinct, (place,) = common_codes([published.frame.select(list(used))])
         rows = np.bincount(place, minlength=distinct.height)
-        views = [ColumnView(published, distinct, rows, people, name, targets) for name in columns]
+        cells = distinct, rows
+        views = [ColumnView.of(published, cells, people, name, targets) for name in columns]
         evidence = [
-            view.evidence() if view.name in staying else _permuted(view, place) for view in views
+            view.evidence() if view.name in staying else _permuted(published, view, place)
+            for view in views
         ]
         notes = tuple(note for view in views for note in view.notes())
         return cls(_folded(evidence), rows, place, notes)
@@ -117,17 +126,16 @@ def shares_of(
     return distinct_values(values.values), sparse.csr_array(normal)
 
 
-def _permuted(view: ColumnView, place: Codes) -> Permuted:
+def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> Permuted:
     """The evidence in a column that was permuted within groups; ``place`` as in ``Sightings``."""
-    published, people = view.published, view.people
+    known = view.known
     groups, count = published.groups()
     distinct, (value,) = common_codes([published.frame.select(published.columns_of(view.name))])
-    rows = np.bincount(value, minlength=distinct.height)
-    known = pl.Series(texts_of(people.column(view.name).gather(view.targets)), dtype=pl.String)
-    codes = encode(known).codes.astype(np.int64)
+    cells = distinct, np.bincount(value, minlength=distinct.height)
+    codes = encode(pl.Series(known.texts, dtype=pl.String)).codes.astype(np.int64)
     _, first = np.unique(codes, return_index=True)
-    each = ColumnView(published, distinct, rows, people, view.name, view.targets[first])
-    group = np.empty(len(view.rows), dtype=np.int64)
+    each = ColumnView.of(published, cells, known.people, view.name, known.targets[first])
+    group = np.empty(len(view.cells.rows), dtype=np.int64)
     group[place] = groups
     counts = group_counts((value, distinct.height), (groups, count))
     return Permuted.of(codes, group, each.evidence(), counts)
@@ -139,4 +147,19 @@ def _folded(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     if len(exact) < 2:
         return tuple(evidence)
     others = [seen for seen in evidence if not any(seen is one for one in exact)]
-    return (Labels.joined(exact), *others)
+    return (exact_labels_as_one(exact), *others)
+
+
+def exact_labels_as_one(labels: Sequence[Labels]) -> Labels:
+    """Exact labels of several columns as those of one: a row fits if it does in each column.
+
+    So any number of columns costs as much as one, for every pair.
+    """
+    targets = labels[0].known.shape[1]
+    columns = [np.concatenate((label.known[0], label.shown)) for label in labels]
+    sizes = [int(column.max(initial=0)) + 1 for column in columns]
+    coded = [
+        (column.astype(code_type(size)), size) for column, size in zip(columns, sizes, strict=True)
+    ]
+    place = combine(coded).place.astype(np.int32)
+    return Labels(place[np.newaxis, :targets], place[targets:], labels[0].anything)

@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 __all__ = ["Spread"]
 
@@ -52,6 +51,8 @@ class Spread:
     @cached_property
     def matrix(self) -> Any:
         """The laws as a sparse matrix, shape (e, d); each row adds up to 1."""
+        from scipy.sparse import csr_array  # noqa: PLC0415 - few ask for it
+
         ends = np.cumsum(self.covered)
         run = np.arange(int(ends[-1]) if len(ends) else 0)
         run += np.repeat(self.start - ends + self.covered, self.covered)

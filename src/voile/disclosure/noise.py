@@ -36,17 +36,17 @@ release.  Division by m, which changes nothing where values are not clamped and 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.evidence import Chosen
+from voile.disclosure.noise_loops import weigh
+from voile.disclosure.noisy import Noisy
 from voile.errors import TableError
-from voile.release.reading.matching import Chosen
-from voile.release.reading.noise_loops import weigh
 
 __all__ = ["NoiseLaws", "NoisyEvidence", "Readings"]
 
@@ -69,23 +69,15 @@ class NoiseLaws:
     """With borders: the probability with which a row of the cluster stays in it, shape (c,)."""
 
     @classmethod
-    def of_document(cls, column: str, document: Any) -> Self:
-        """Read the part of ``release.json`` that is about a column; raises ``TableError``."""
-        try:
-            clusters: Sequence[Mapping[str, Any]] = document["clusters"]
-            step = float(document["step"])
-            scale, half_width = (_numbers(clusters, name) for name in ("scale", "half_width"))
-            borders = own = None
-            if all("low" in cluster and "high" in cluster for cluster in clusters):
-                borders = _numbers(clusters, "low"), _numbers(clusters, "high")
-                own = np.array([float(cluster.get("own", 1)) for cluster in clusters])
-            stated = np.concatenate([scale, half_width, *(borders or ())])
-            if step > 0 and len(scale) and np.isfinite(stated).all() and (scale >= 0).all():
-                return cls(step, np.maximum(scale, _LEAST_SCALE * step), half_width, borders, own)
-        except (KeyError, TypeError, ValueError):
-            pass
-        msg = f"the release does not say which noise is in column {column!r}; it was changed"
-        raise TableError(msg)
+    def of(cls, stated: Noisy) -> Self:
+        """The clusters that a release states."""
+        scale, half_width = (_numbers(stated, name) for name in ("scale", "half_width"))
+        borders = own = None
+        if all(c.low is not None and c.high is not None for c in stated.clusters):
+            borders = _numbers(stated, "low"), _numbers(stated, "high")
+            own = _numbers(stated, "own")
+        least = _LEAST_SCALE * stated.step
+        return cls(stated.step, np.maximum(scale, least), half_width, borders, own)
 
     def __len__(self) -> int:
         return len(self.scale)
@@ -199,6 +191,8 @@ class NoisyEvidence:
     """Between which values are published, on the grid; infinite where no bounds show."""
     fits: NDArray[np.bool_]
     """Shape (n, c): the clusters that a row may have been published in."""
+    widths: Floats
+    """Shape (c,): half-widths of the intervals."""
     _population: _Population
 
     @classmethod
@@ -226,8 +220,15 @@ class NoisyEvidence:
             scale=laws.scale,
             bounds=bounds,
             fits=fits,
+            widths=laws.half_width,
             _population=_Population.of(laws, bounds, _published_in(fits, readings.rows)),
         )
+
+    @property
+    def half_width(self) -> Floats:
+        """Shape (n,): how far the interval around each value reaches at most."""
+        widest: Floats = np.where(self.fits, self.widths, 0.0).max(axis=1)
+        return widest
 
     def log_weights(self, targets: Chosen) -> Floats:
         """Logarithm of f / m of each published row for some of the targets, shape (targets, n)."""
@@ -286,8 +287,8 @@ class NoisyEvidence:
         return np.where(at_bound, 0.5, 0.5 / self.scale[cluster])
 
 
-def _numbers(clusters: Sequence[Mapping[str, Any]], name: str) -> Floats:
-    return np.array([float(cluster[name]) for cluster in clusters])
+def _numbers(stated: Noisy, name: str) -> Floats:
+    return np.array([float(getattr(cluster, name)) for cluster in stated.clusters])
 
 
 def _on_grid(numbers: Floats, step: float) -> Floats:

@@ -1,6 +1,6 @@
-"""What the entries of a release stand for in the values of a column, by how they are published.
+"""What cells stand for among the values of a column, by how the column is shown.
 
-``covering`` says what is assumed.  Cost: O((d + e) log d) for d values and e entries.
+``voile.utility.covering`` says what is assumed.  Cost: O((d + e) log d) for d values and e cells.
 """
 
 from __future__ import annotations
@@ -11,17 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.evidence import Evidence, Intervals, Labels
+from voile.disclosure.known import Cells, Domain, Floats, Places
+from voile.disclosure.noise import NoisyEvidence
+from voile.disclosure.spread import Spread
 from voile.errors import TableError
-from voile.release.reading.matching import Evidence, Intervals, Labels
-from voile.release.reading.noise import NoisyEvidence
 from voile.schema.hierarchy.levels import EVERYTHING
-from voile.utility.domain import Domain
-from voile.utility.spread import Spread
 
-__all__ = ["Entries", "Shown", "entries_of"]
+__all__ = ["Covered", "intervals_covered", "labels_covered", "noisy_covered"]
 
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
 Texts = Sequence[str | None]
 
 _LEAF = 1 + 1e-9
@@ -29,24 +27,8 @@ _LEAF = 1 + 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
-    """The e distinct entries of a column."""
-
-    evidence: Evidence
-    """What they say of each value of the domain."""
-    rows: Places
-    """Shape (e,): published rows that show each."""
-    texts: Texts | None
-    """How each reads; None where the release has no column of the name."""
-    level: int | None
-    """The level to which the column was generalized; None where groups differ."""
-    half_width: Floats | None = None
-    """Of values with noise, shape (e,): how far the intervals around them reach."""
-
-
-@dataclass(frozen=True, eq=False)
-class Entries:
-    """What e entries stand for."""
+class Covered:
+    """What e cells stand for."""
 
     spread: Spread
     size: Floats
@@ -58,29 +40,20 @@ class Entries:
     """Shape (e,): the level of the hierarchy that shows each; None where some are of no level."""
 
 
-def entries_of(domain: Domain, shown: Shown) -> Entries:
-    """What entries stand for; raises ``TableError`` where nothing explains one."""
-    evidence = shown.evidence
-    if isinstance(evidence, NoisyEvidence):
-        return _noisy(domain, evidence, shown)
-    if isinstance(evidence, Intervals):
-        return _intervals(domain, evidence, shown)
-    assert isinstance(evidence, Labels)
-    return _labels(domain, evidence, shown)
-
-
-def _noisy(domain: Domain, evidence: NoisyEvidence, shown: Shown) -> Entries:
+def noisy_covered(domain: Domain, cells: Cells, evidence: NoisyEvidence) -> Covered:
     """Each noisy number stands for the value nearest to it, and is as wide as its interval."""
-    assert shown.half_width is not None
     value = evidence.value
     runs = _Runs.of_places(domain.nearest(value))
-    runs.become(runs.empty, *_hidden(domain, shown, runs.empty))
+    runs.become(runs.empty, *_hidden(domain, cells, runs.empty, 0))
     spread = Spread(np.arange(len(domain)), runs.start, runs.stop, domain.weight)
-    low, high = (np.clip(value + way * shown.half_width, *evidence.bounds) for way in (-1, 1))
-    return Entries(spread, _width(domain, low, high), (value, value), None)
+    low, high = (np.clip(value + way * evidence.half_width, *evidence.bounds) for way in (-1, 1))
+    return Covered(spread, _width(domain, low, high), (value, value), None)
 
 
-def _intervals(domain: Domain, evidence: Intervals, shown: Shown) -> Entries:
+def intervals_covered(
+    domain: Domain, cells: Cells, evidence: Intervals, level: int | None
+) -> Covered:
+    """Each interval stands for the values that lie in it; ``level`` is None where groups differ."""
     known = evidence.known
     order = np.lexsort((known, ~np.isnan(known)))  # missing first
     ascending, first = known[order], int(np.isnan(known).sum())
@@ -89,7 +62,7 @@ def _intervals(domain: Domain, evidence: Intervals, shown: Shown) -> Entries:
         np.searchsorted(ascending[first:], evidence.high, side="right") + first,
     )
     missing = np.isnan(evidence.low) & np.isnan(evidence.high)
-    runs.become(missing, *_hidden(domain, shown, missing))
+    runs.become(missing, *_hidden(domain, cells, missing, level))
     gap = runs.empty
     if gap.any() and domain.values.numbers is not None:
         centre = (evidence.low[gap] + evidence.high[gap]) / 2
@@ -106,21 +79,23 @@ def _intervals(domain: Domain, evidence: Intervals, shown: Shown) -> Entries:
     else:
         size = _width(domain, *ends)
     size = np.where(missing, _size_of_hidden(spread), size)
-    level = None if shown.level is None else np.full(len(spread), shown.level)
-    return Entries(spread, size, ends, level)
+    levels = None if level is None else np.full(len(spread), level)
+    return Covered(spread, size, ends, levels)
 
 
-def _labels(domain: Domain, evidence: Labels, shown: Shown) -> Entries:
-    assert shown.texts is not None
-    reading = _Reading.of(domain, shown.texts, shown.level)
+def labels_covered(domain: Domain, cells: Cells, evidence: Evidence, level: int | None) -> Covered:
+    """Each text stands for the values that became it; ``level`` is None where groups differ."""
+    assert isinstance(evidence, Labels)
+    texts = cells.texts(cells.name)
+    reading = _Reading.of(domain, texts, level)
     runs = reading.runs()
-    null = np.array([text is None for text in shown.texts], dtype=np.bool_)
+    null = np.array([text is None for text in texts], dtype=np.bool_)
     unclear = evidence.anything & ~null & ~reading.numbers
     runs.become(unclear, 0, len(domain))
-    mixed = null & (runs.empty | (shown.level is None and domain.points is not None))
-    runs.become(mixed, *_hidden(domain, shown, mixed))
+    mixed = null & (runs.empty | (level is None and domain.points is not None))
+    runs.become(mixed, *_hidden(domain, cells, mixed, level))
     if runs.empty.any():  # groups may differ in detail though no guarantee says so
-        reading = _Reading.of(domain, shown.texts, None)
+        reading = _Reading.of(domain, texts, None)
         further = reading.runs()
         reading.explain(further)
         gap = runs.empty
@@ -133,7 +108,7 @@ def _labels(domain: Domain, evidence: Labels, shown: Shown) -> Entries:
         size = _width(domain, *ends)  # dates as in periods
     hidden = mixed | unclear
     size = np.where(hidden, _size_of_hidden(spread), size)
-    return Entries(spread, size, ends, reading.levels_of_entries(hidden))
+    return Covered(spread, size, ends, reading.levels_of_entries(hidden))
 
 
 @dataclass(frozen=True, eq=False)
@@ -251,14 +226,16 @@ def _number(text: str | None) -> float | None:
         return None
 
 
-def _hidden(domain: Domain, shown: Shown, missing: NDArray[np.bool_]) -> tuple[int, int]:
-    """The run of entries that show a missing value: that one, or anything; see ``covering``."""
+def _hidden(
+    domain: Domain, cells: Cells, missing: NDArray[np.bool_], level: int | None
+) -> tuple[int, int]:
+    """The run of cells that show a missing value: that one, or anything; see ``covering``."""
     if not domain.values.missing:
         return 0, len(domain)
     mixes = (
         domain.points is not None
-        and shown.level is None
-        and int(shown.rows[missing].sum()) > int(domain.rows[0])
+        and level is None
+        and int(cells.rows[missing].sum()) > int(domain.rows[0])
     )
     return 0, len(domain) if mixes else 1
 

@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from voile.release.reading.matching import Chosen, Evidence
+from voile.disclosure.evidence import Chosen, Evidence
 
 __all__ = ["Permuted", "group_counts"]
 

@@ -21,9 +21,6 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.table.combinations import combine
-from voile.table.dictionary import code_type
-
 __all__ = ["Chosen", "Covering", "Evidence", "Intervals", "Labels"]
 
 Floats = NDArray[np.float64]
@@ -139,19 +136,3 @@ class Labels(Covering):
     def is_exact(self) -> bool:
         """Whether a target fits the rows that show one text, and no other."""
         return len(self.known) == 1 and not self.anything.any()
-
-    @classmethod
-    def joined(cls, labels: Sequence[Self]) -> Self:
-        """Exact labels of several columns as those of one: a row fits if it does in each column.
-
-        So any number of columns costs as much as one, for every pair.
-        """
-        targets = labels[0].known.shape[1]
-        columns = [np.concatenate((label.known[0], label.shown)) for label in labels]
-        sizes = [int(column.max(initial=0)) + 1 for column in columns]
-        coded = [
-            (column.astype(code_type(size)), size)
-            for column, size in zip(columns, sizes, strict=True)
-        ]
-        place = combine(coded).place.astype(np.int32)
-        return cls(place[np.newaxis, :targets], place[targets:], labels[0].anything)

@@ -1,0 +1,36 @@
+"""A column that is shown as it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.shown import ShownColumn
+
+if TYPE_CHECKING:
+    from voile.disclosure.covering import Covered
+    from voile.disclosure.evidence import Evidence
+
+__all__ = ["AsItReads", "Exact"]
+
+
+class AsItReads(ShownColumn):
+    """What kinds share whose cells read like values of the table."""
+
+    def evidence(self, known: Known, cells: Cells) -> Evidence:
+        """A cell fits a value that reads the same."""
+        from voile.disclosure.evidence import Labels  # noqa: PLC0415 - of readers, not publishers
+
+        return Labels.of([known.texts], cells.texts(cells.name))
+
+    def covered(self, domain: Domain, cells: Cells) -> Covered:
+        """A cell stands for the value that it reads like; a number for the nearest one."""
+        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
+
+        return labels_covered(domain, cells, self.evidence(domain.known, cells), level=0)
+
+
+class Exact(AsItReads):
+    """Each row shows its own value."""
+
+    kind: Literal["exact"] = "exact"

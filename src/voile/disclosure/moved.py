@@ -1,0 +1,157 @@
+"""Positions that were moved in the plane, or a noisy distance in their place.
+
+The noise of a report has an epsilon per metre: the level of its zone over the radius of its zone,
+times a factor by which it was lowered for the grid of degrees on which positions are shown.  Zones
+are those of ``voile.dp.planar.zones``; where radii follow from the roads of a map, the map is named
+by its digest.  An adversary who follows trips reads the law from here
+(``voile.attack.trajectory``); one coordinate by itself is compared as it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from voile.disclosure.exact import AsItReads
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.values.value import Value
+
+__all__ = [
+    "CorrelatedGaussian",
+    "Law",
+    "Moved",
+    "PlanarLaplace",
+    "PlanarZones",
+    "Remaining",
+    "RoadMap",
+    "TurningLaplace",
+]
+
+Positive = Annotated[float, Field(gt=0)]
+Degrees = tuple[float, float]
+"""Latitude and longitude."""
+
+
+class RoadMap(Value):
+    """A public map whose roads say the radii."""
+
+    name: str
+    """Of its file."""
+    digest: str
+    """Of its roads: who has the same map finds the same radii."""
+    within: Annotated[int, Field(ge=1)]
+    """How many roads lie within a radius."""
+    bounds: tuple[Positive, Positive]
+    """The smallest and the largest radius, in metres."""
+    cell_metres: Positive
+    """Side of a cell of the grid of radii."""
+    cells: tuple[int, int]
+    """Rows and columns of the grid."""
+
+
+class PlanarZones(Value):
+    """How much noise where: levels by distance to the receiver, radii by place."""
+
+    levels: Annotated[tuple[Positive, ...], Field(min_length=1)]
+    """From near the receiver to far away, as promised; epsilon is level / radius."""
+    radii: Annotated[tuple[Positive, ...], Field(min_length=1)] = (1.0,)
+    """In metres; from near the centre to far away, or those of the map, ascending."""
+    level_limits: tuple[Positive, ...] = ()
+    """Metres from the receiver at which the next level begins."""
+    radius_limits: tuple[Positive, ...] = ()
+    """Metres from the centre at which the next radius begins."""
+    centre: Degrees | None = None
+    """From where radii are measured."""
+    by: Literal["published", "true"] = "published"
+    """Whose zone counts: that of the last published position, or that of the true one."""
+    map: RoadMap | None = None
+    """The map that says the radii; None where none does."""
+    factor: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """Epsilons that noise was drawn with, over those of the levels."""
+
+
+class PlanarLaplace(Value):
+    """Planar Laplace noise, drawn afresh for every report."""
+
+    kind: Literal["planar-laplace"] = "planar-laplace"
+
+
+class TurningLaplace(Value):
+    """Planar Laplace radii in directions that hardly turn from one report to the next."""
+
+    kind: Literal["angle-selection"] = "angle-selection"
+    deviation: Positive
+    """Of a turn, in radians."""
+    start: Literal["uniform", "zero"] = "uniform"
+    """The first direction: uniform, or turned from north."""
+
+
+class CorrelatedGaussian(Value):
+    """Gaussian noise that remembers: first-order autoregressive."""
+
+    kind: Literal["correlated-gaussian"] = "correlated-gaussian"
+    tau: Positive
+    """Seconds in which the correlation falls to 1 / e."""
+
+
+Law = Annotated[PlanarLaplace | TurningLaplace | CorrelatedGaussian, Field(discriminator="kind")]
+"""The law of planar noise."""
+
+
+class Moved(AsItReads):
+    """A coordinate of a position with planar noise; both state the same law."""
+
+    kind: Literal["moved"] = "moved"
+    coordinate: Literal["latitude", "longitude"]
+    law: Law
+    zones: PlanarZones
+    decimals: Annotated[int, Field(ge=0)]
+    """Of the grid of degrees on which positions are shown."""
+    destination: Degrees | None = None
+    """The place that all trips are bound for; None where the release names none."""
+
+    @property
+    def weighed(self) -> bool:
+        """One coordinate by itself tells little; who follows trips uses both."""
+        return False
+
+    @property
+    def promises(self) -> bool:
+        """That positions lie on the grid, and on the earth."""
+        return True
+
+    def breaches(self, column: str, values: DistinctValues) -> Iterator[str]:
+        """Values with more decimals, or larger, than a coordinate may have."""
+        numbers, limit = values.numbers, 90 if self.coordinate == "latitude" else 180
+        if numbers is None or numbers.scale > self.decimals:
+            yield f"column {column!r} does not lie on the grid that it states"
+        elif abs(numbers.units).max() > limit * 10**numbers.scale:
+            yield f"column {column!r} shows what cannot be a {self.coordinate}"
+
+
+class Remaining(AsItReads):
+    """The distance that remains to the destination in metres, with noise, not below 0."""
+
+    kind: Literal["remaining"] = "remaining"
+    zones: PlanarZones
+    destination: Degrees | None = None
+    """The place that all trips are bound for; None where the release names none."""
+
+    @property
+    def weighed(self) -> bool:
+        """The table has no such column."""
+        return False
+
+    @property
+    def promises(self) -> bool:
+        """That distances are whole metres."""
+        return True
+
+    def breaches(self, column: str, values: DistinctValues) -> Iterator[str]:
+        """Values that are no whole metres of at least 0."""
+        if values.numbers is None or values.numbers.scale > 0:
+            yield f"column {column!r} does not lie on the grid that it states"
+        elif values.numbers.units.min() < 0:
+            yield f"column {column!r} shows distances below 0"

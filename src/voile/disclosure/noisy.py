@@ -1,0 +1,94 @@
+"""A column of numbers with noise, each beside an interval around it.
+
+A value is moved into the range of a cluster, its own or with a stated probability another, gets
+noise of the cluster's scale, and is clamped; the interval around it has the cluster's half-width.
+``noise`` says what that tells of a value that somebody knows.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import Field
+
+from voile.disclosure.known import Cells, Domain, Floats, Known
+from voile.disclosure.shown import ShownColumn
+from voile.values.value import Value
+
+if TYPE_CHECKING:
+    from voile.disclosure.covering import Covered
+    from voile.disclosure.noise import NoisyEvidence
+
+__all__ = ["Cluster", "Noisy"]
+
+Chance = Annotated[float, Field(ge=0, le=1)]
+
+
+class Cluster(Value):
+    """The noise of one cluster, and where its values lie; numbers in units of the column."""
+
+    scale: Annotated[float, Field(ge=0)]
+    """Of the noise."""
+    half_width: float
+    """Of the interval around a published value."""
+    share: Chance
+    """Of the rows that were meant to lie in it, before anything is seen."""
+    low: float | None = None
+    """Its least value; None where the release does not say."""
+    high: float | None = None
+    """Its largest value; None where the release does not say."""
+    own: Chance = 1.0
+    """The probability that a row of the cluster gets its noise there."""
+    other: Chance = 0.0
+    """The probability that a row of each other cluster gets its noise there."""
+
+
+class Noisy(ShownColumn):
+    """Each row shows its value with noise, and an interval around that."""
+
+    kind: Literal["noisy"] = "noisy"
+    family: Literal["laplace"] = "laplace"
+    """The law of the noise, on the grid."""
+    step: Annotated[float, Field(gt=0)]
+    """Published values are multiples of it."""
+    clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
+    """Ascending by value."""
+    clamp: tuple[float, float] | None = None
+    """The least and the largest value that may be published; None where there are none."""
+    ends: Literal["columns", "text"] = "columns"
+    """How the intervals are shown."""
+
+    def published(self, name: str) -> tuple[str, ...]:
+        """The value, and its interval in two columns or in one of texts."""
+        if self.ends == "columns":
+            return name, f"{name}.low", f"{name}.high"
+        return name, f"{name}.interval"
+
+    def with_intervals_as_text(self) -> Noisy:
+        """The same with each interval in one column of texts."""
+        return self.model_copy(update={"ends": "text"})
+
+    def evidence(self, known: Known, cells: Cells) -> NoisyEvidence:
+        """How well each noisy value fits each known one."""
+        from voile.disclosure.noise import NoiseLaws, NoisyEvidence, Readings  # noqa: PLC0415
+
+        readings = Readings(cells.numbers(cells.name), *self._around(cells), cells.rows)
+        declared = self.clamp
+        if known.bounds is not None:
+            declared = float(known.bounds[0]), float(known.bounds[1])
+        return NoisyEvidence.of(cells.name, known.numbers, readings, NoiseLaws.of(self), declared)
+
+    def covered(self, domain: Domain, cells: Cells) -> Covered:
+        """Each value stands for the nearest one, and is as wide as its interval."""
+        from voile.disclosure.covering import noisy_covered  # noqa: PLC0415 - of readers
+
+        return noisy_covered(domain, cells, self.evidence(domain.known, cells))
+
+    def _around(self, cells: Cells) -> tuple[Floats, Floats]:
+        from voile.disclosure.interval import ends_of_texts  # noqa: PLC0415 - of readers
+
+        _, *shown = self.published(cells.name)
+        if self.ends == "text":
+            return ends_of_texts(shown[0], cells.texts(shown[0]))
+        low, high = map(cells.numbers, shown)
+        return low, high

@@ -1,0 +1,312 @@
+"""What releases promise: typed claims, each of which knows how it is measured on an output.
+
+    ke-anonymity                           everything, by counting pairs of group and value
+    k-anonymity                            k and l in full; t where all rows are published
+    ranking                                the same, of groups that share ranking attributes too;
+                                           precision counts rows that are not published
+    differential-privacy                   nothing: it is priced from the events that happened
+    differential-privacy-under-sampling    that all published columns are shared by k rows
+    indistinguishability-within-clusters   nothing
+    permutation-within-clusters            clusters, and the number of arrangements
+    geo-indistinguishability               that nothing but a single report is promised where angles
+                                           were selected or zones are those of true positions
+    ... -within-zones                      the same
+
+A claim whose numbers cannot be true cannot be made.  Another package's claim is a subclass of
+``Claim``; read back from a release it is ``Stated``, which nobody here can measure.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args
+
+from pydantic import Field
+
+from voile.dp.events import Neighbours
+from voile.errors import TableError
+from voile.release.published import Published
+from voile.values.value import Exact, Value, read
+
+__all__ = [
+    "Claim",
+    "Closeness",
+    "Costliest",
+    "DifferentialPrivacy",
+    "Diversity",
+    "GeoIndistinguishability",
+    "GroupClaim",
+    "IndistinguishabilityWithinClusters",
+    "KAnonymity",
+    "KEAnonymity",
+    "PermutationWithinClusters",
+    "PlanarClaim",
+    "PrivacyClaim",
+    "Ranking",
+    "SampledGeneralization",
+    "Stated",
+    "WithinZones",
+    "ZoneEpsilons",
+    "claim_kinds",
+    "claim_of",
+]
+
+Least = Annotated[int, Field(ge=1)]
+Budget = Annotated[Exact, Field(gt=0)]
+Chance = Annotated[Exact, Field(ge=0, le=1)]
+
+
+class Claim(Value):
+    """A promise about everybody in a release."""
+
+    kind: str
+    """The model, such as "ke-anonymity"."""
+
+    @abstractmethod
+    def breaches(self, published: Published) -> Iterator[str]:
+        """What an output shows that the claim does not hold, in sentences; nothing where it may."""
+
+
+class KEAnonymity(Claim):
+    """At least ``k`` distinct sensitive values in each group, and a range of at least ``e``."""
+
+    kind: Literal["ke-anonymity"] = "ke-anonymity"
+    k: Least
+    e: Annotated[Exact, Field(ge=0)]
+    adversary: Literal["union", "pairwise"] | None = None
+    """Of a series: who compares its releases."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Groups that fall short."""
+        from voile.release.group_checks import ke_breaches  # noqa: PLC0415 - publishers need none
+
+        return ke_breaches(published, self.k, self.e)
+
+
+class Diversity(Value):
+    """How diverse sensitive columns are within a group; see ``models.l_diversity``."""
+
+    value: Exact
+    kind: Literal["distinct", "entropy", "recursive"]
+    c: Exact | None = None
+    """Of the recursive kind."""
+    columns: tuple[str, ...]
+
+
+class Closeness(Value):
+    """How close sensitive columns within a group are to all rows; see ``models.t_closeness``."""
+
+    value: Chance
+    kind: Literal["equal", "ordered", "hierarchical"]
+    columns: tuple[str, ...]
+
+
+class GroupClaim(Claim):
+    """Rows share what they show with at least ``k`` - 1 others."""
+
+    shared: ClassVar[tuple[str, ...]] = ("quasi_identifiers",)
+    """Roles of the columns in which the rows of a group agree."""
+    k: Least
+    l: Diversity | None = None  # noqa: E741 - the name that all know
+    t: Closeness | None = None
+    suppression_limit: Chance | None = None
+    """Largest share of the rows that may have been left out; None: none was."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Groups that break k, l or t; t only where all rows are published."""
+        from voile.release.group_checks import group_breaches  # noqa: PLC0415 - publishers need none
+
+        return group_breaches(published, self)
+
+
+class KAnonymity(GroupClaim):
+    """Rows share their quasi-identifiers."""
+
+    kind: Literal["k-anonymity"] = "k-anonymity"
+
+
+class Ranking(GroupClaim):
+    """Rows share quasi-identifiers and ranking attributes, and boxes hold enough of the best."""
+
+    kind: Literal["ranking"] = "ranking"
+    shared: ClassVar[tuple[str, ...]] = ("quasi_identifiers", "ranking")
+    precision: Annotated[float, Field(gt=0, le=1)]
+    top: Least
+    ties: Literal["top", "none"]
+
+
+class PrivacyClaim(Claim):
+    """Neighbouring tables give every release with nearly the same probability."""
+
+    epsilon: Budget
+    delta: Chance | None = None
+    neighbours: Neighbours
+    budget: Mapping[str, Mapping[str, Exact]] | None = None
+    """What each mechanism spends on each column."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """No output shows any."""
+        del published
+        return iter(())
+
+
+class DifferentialPrivacy(PrivacyClaim):
+    """By noise alone."""
+
+    kind: Literal["differential-privacy"] = "differential-privacy"
+
+
+class SampledGeneralization(PrivacyClaim):
+    """By sampling rows, which share all they show with at least ``k`` - 1 others."""
+
+    kind: Literal["differential-privacy-under-sampling"] = "differential-privacy-under-sampling"
+    k: Least
+    delta: Chance
+    beta: Annotated[Exact, Field(gt=0, lt=1)]
+    """The probability with which a row was sampled."""
+    epsilon_choice: Annotated[Exact, Field(ge=0)] | None = None
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Groups of fewer rows."""
+        from voile.release.group_checks import size_breaches  # noqa: PLC0415 - publishers need none
+
+        groups = published.disclosure.groups
+        columns = [c for c in published.table.columns if groups is None or c != groups.column]
+        return size_breaches(published, columns, self.k)
+
+
+class IndistinguishabilityWithinClusters(Claim):
+    """Values of one cluster are hard to tell apart, for those who know the clusters."""
+
+    kind: Literal["indistinguishability-within-clusters"] = "indistinguishability-within-clusters"
+    epsilon: Budget
+    within: Literal["clusters"]
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """No output shows any."""
+        del published
+        return iter(())
+
+
+class PermutationWithinClusters(Claim):
+    """Each distinct arrangement of the permuted columns within clusters is equally likely."""
+
+    kind: Literal["permutation-within-clusters"] = "permutation-within-clusters"
+    clusters: Least
+    permuted: Annotated[tuple[str, ...], Field(min_length=1)]
+    log_arrangements: float
+    """Natural logarithm of the number of arrangements."""
+    sizes: tuple[Least, ...] | None = None
+    """Rows of each cluster, in the order of their numbers; None: not stated."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Clusters or arrangements that are others than it says."""
+        from voile.release.permutation import permutation_breaches  # noqa: PLC0415 - as above
+
+        return permutation_breaches(published, self)
+
+
+class ZoneEpsilons(Value):
+    """The epsilons of several zones."""
+
+    epsilons: tuple[tuple[float, ...], ...]
+    """By level and radius, per metre."""
+    by: Literal["published", "true"]
+    """Whose zone counts: that of the last published position, or that of the true one."""
+
+
+class Costliest(Value):
+    """The published trip that cost most."""
+
+    reports: Least
+    epsilon: Annotated[float, Field(ge=0)]
+
+
+class PlanarClaim(Claim):
+    """Places near each other are hard to tell apart."""
+
+    mechanism: str
+    """In words; the law stands in the disclosure of the positions."""
+    per: Literal["metre"]
+    epsilon: Annotated[float, Field(gt=0)]
+    """The largest of all zones."""
+    zones: ZoneEpsilons | None = None
+    """Where there are several."""
+    distance: Annotated[float, Field(gt=0)]
+    """Metres between trajectories of which the cost of a trip speaks."""
+    tau: float | None = None
+    delta: float | None = None
+    differences: Literal["any", "shifted"] | None = None
+    mu_per_metre: float | None = None
+    deviation: float | None = None
+    kappa: float | None = None
+    trajectory: bool
+    """Whether trajectories are protected, and not only single reports."""
+    costliest_trip: Costliest | None = None
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
+        from voile.release.moved import moved_breaches  # noqa: PLC0415 - as above
+
+        return moved_breaches(published, self)
+
+
+class GeoIndistinguishability(PlanarClaim):
+    """Wherever they are."""
+
+    kind: Literal["geo-indistinguishability"] = "geo-indistinguishability"
+
+
+class WithinZones(PlanarClaim):
+    """Within one zone alone, and no promise at the borders of zones."""
+
+    kind: Literal["geo-indistinguishability-within-zones"] = "geo-indistinguishability-within-zones"
+
+
+class Stated(Claim):
+    """A claim in words that nobody here can measure."""
+
+    parameters: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """The claim as it was read."""
+        return {"kind": self.kind, **self.parameters}
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Nothing is waved through."""
+        del published
+        yield f"there is no check for guarantees of kind {self.kind!r}"
+
+
+_Known = Annotated[
+    Union[  # noqa: UP007 - read with one more member a line
+        KEAnonymity,
+        KAnonymity,
+        Ranking,
+        DifferentialPrivacy,
+        SampledGeneralization,
+        IndistinguishabilityWithinClusters,
+        PermutationWithinClusters,
+        GeoIndistinguishability,
+        WithinZones,
+    ],
+    Field(discriminator="kind"),
+]
+_KINDS = {member.model_fields["kind"].default for member in get_args(get_args(_Known)[0])}
+
+
+def claim_kinds() -> tuple[str, ...]:
+    """The kinds of claims that this version can measure."""
+    return tuple(sorted(_KINDS))
+
+
+def claim_of(document: Mapping[str, Any], where: str) -> Claim:
+    """The claim that a release states; raises ``TableError`` where it cannot be one."""
+    kind = document["kind"]
+    if kind not in _KINDS:
+        return Stated(
+            kind=kind, parameters={name: document[name] for name in document if name != "kind"}
+        )
+    claim: Claim = read(_Known, document, where, TableError, public=True)
+    return claim

@@ -1,0 +1,151 @@
+"""Claims on groups of rows, measured on what is published with code of no publisher.
+
+Cost: a count of the published groups, and of the distinct pairs of group and sensitive value where
+a claim speaks of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+
+import numpy as np
+
+from voile.models.criteria import Criterion, Groups, SensitiveCells
+from voile.models.k_anonymity import KAnonymity
+from voile.models.ke_anonymity import block_statistics, violations
+from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from voile.models.t_closeness import EqualCloseness, OrderedCloseness
+from voile.release.claims import Diversity, GroupClaim
+from voile.release.published import Published
+from voile.schema.numbers import ExactNumbers, decimals_of, units_of
+from voile.table.protocol import CombinationCounts, PublishedTable
+
+__all__ = [
+    "broken_criteria",
+    "common_unit",
+    "criteria_against_counts",
+    "group_breaches",
+    "ke_breaches",
+    "size_breaches",
+]
+
+
+def ke_breaches(published: Published, k: int, e: Decimal) -> Iterator[str]:
+    """Groups of fewer than k distinct values or of a range below e."""
+    groups = published.disclosure.groups
+    if groups is None:
+        yield "the release does not number its groups"
+        return
+    pairs = published.table.group_values(published.roles["sensitive"][0], groups.column)
+    values, range_units = common_unit(pairs.values, e)
+    statistics = block_statistics(pairs.group, values.units, pairs.rows)
+    if broken := len(violations(statistics, k, range_units)):
+        yield f"{broken} groups of the release are not ({k}, {e})-valid"
+
+
+def group_breaches(published: Published, claim: GroupClaim) -> Iterator[str]:
+    """Criteria that some group breaks."""
+    columns = _shared_columns(published, claim.shared)
+    if not columns:
+        yield "the release shows no quasi-identifiers, so that nothing tells its groups"
+        return
+    criteria: list[Criterion] = [KAnonymity(claim.k)]
+    if claim.l is not None:
+        criteria += [_diversity(claim.l, name) for name in claim.l.columns]
+    if claim.t is not None and not claim.suppression_limit:
+        closeness = _CLOSENESS.get(claim.t.kind)
+        criteria += [closeness(claim.t.value, n) for n in claim.t.columns if closeness]
+    sensitive = {
+        name: _cells(published.table, columns, name)
+        for name in dict.fromkeys(c.column for c in criteria if c.column)
+    }
+    yield from broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
+
+
+def size_breaches(published: Published, columns: Sequence[str], k: int) -> Iterator[str]:
+    """Groups of fewer than k rows that share these columns."""
+    yield from broken_criteria([KAnonymity(k)], Groups(published.table.group_sizes(columns)))
+
+
+def criteria_against_counts(
+    published: Published,
+    shared: Sequence[str],
+    criteria: Sequence[Criterion],
+    counts: CombinationCounts,
+) -> Iterator[str]:
+    """Criteria that some group breaks, measured against private counts of the whole table."""
+    columns = _shared_columns(published, shared)
+    sensitive = {}
+    for name in dict.fromkeys(c.column for c in criteria if c.column):
+        cells = _cells_as_counted(published.table, columns, name, counts)
+        if isinstance(cells, str):
+            yield cells
+            return
+        sensitive[name] = cells
+    yield from broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
+
+
+def broken_criteria(criteria: Sequence[Criterion], groups: Groups) -> Iterator[str]:
+    """A sentence for each criterion that some group breaks."""
+    for criterion in criteria:
+        if broken := int((~criterion.holds(groups)).sum()):
+            yield f"{broken} groups of the release break {dict(criterion.document())}"
+
+
+def common_unit(values: ExactNumbers, e: Decimal) -> tuple[ExactNumbers, int]:
+    """Values and a range in one unit."""
+    scale = max(values.scale, decimals_of(e))
+    return values.rescaled(scale), units_of(e, scale)
+
+
+_CLOSENESS: Mapping[str, Callable[[Decimal, str], Criterion]] = {
+    "equal": EqualCloseness,
+    "ordered": OrderedCloseness,
+}
+"""A release does not hold the hierarchy of a sensitive column, so no other distance is seen."""
+
+
+def _diversity(stated: Diversity, column: str) -> Criterion:
+    match stated.kind:
+        case "distinct":
+            return DistinctDiversity(int(stated.value), column)
+        case "entropy":
+            return EntropyDiversity(stated.value, column)
+        case "recursive":
+            return RecursiveDiversity(int(stated.value), stated.c or Decimal(0), column)
+
+
+def _shared_columns(published: Published, roles: Sequence[str]) -> list[str]:
+    """The columns in which the rows of a group must agree."""
+    columns = [column for role in roles for column in published.roles.get(role, ())]
+    groups = published.disclosure.groups
+    return [*columns, groups.column] if columns and groups else columns
+
+
+def _cells(table: PublishedTable, columns: Sequence[str], name: str) -> SensitiveCells:
+    """How often each value of a column stands in each group, measured against all rows shown."""
+    cells = table.cells(columns, name)
+    return SensitiveCells(cells.group, cells.value, cells.rows, cells.total)
+
+
+def _cells_as_counted(
+    table: PublishedTable, columns: Sequence[str], name: str, counts: CombinationCounts
+) -> SensitiveCells | str:
+    """The same, with values named as in private counts and measured against all counted rows.
+
+    A sentence where the release shows values that were not counted.
+    """
+    cells = table.cells(columns, name)
+    column = counts.columns.index(name)
+    texts = counts.values[column].texts
+    places = {text: place for place, text in enumerate(texts)}
+    unknown = sum(text not in places for text in cells.values.texts)
+    if unknown:
+        return f"column {name!r} of the release shows {unknown} values that the table does not hold"
+    place = np.array([places[text] for text in cells.values.texts], dtype=np.int64)
+    value = place[cells.value]
+    order = np.lexsort((value, cells.group))
+    total = np.zeros(len(texts), dtype=np.int64)
+    np.add.at(total, counts.codes[:, column], counts.rows)
+    return SensitiveCells(cells.group[order], value[order], cells.rows[order], total)

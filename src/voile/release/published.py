@@ -1,0 +1,27 @@
+"""What a claim may look at: the rows of a release, and what it says of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from voile.disclosure.disclosure import Disclosure
+from voile.table.protocol import PublishedTable
+
+__all__ = ["Published"]
+
+
+class Published(Protocol):
+    """A release as everybody sees it."""
+
+    @property
+    def table(self) -> PublishedTable:
+        """Its rows."""
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """How each column is shown."""
+
+    @property
+    def roles(self) -> Mapping[str, tuple[str, ...]]:
+        """Published columns by role."""

@@ -1,0 +1,1 @@
+"""What crosses a boundary, declared once: its limits, its errors, its JSON and its schema."""

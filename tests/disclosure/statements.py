@@ -1,0 +1,111 @@
+"""Any disclosure that a method could state."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from hypothesis import strategies as st
+
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.exact import Exact
+from voile.disclosure.generalized import Generalized
+from voile.disclosure.interval import Interval
+from voile.disclosure.moved import (
+    CorrelatedGaussian,
+    Moved,
+    PlanarLaplace,
+    PlanarZones,
+    Remaining,
+    RoadMap,
+    TurningLaplace,
+)
+from voile.disclosure.noisy import Cluster, Noisy
+from voile.disclosure.numbered import Numbered
+from voile.disclosure.permuted import Permuted
+from voile.disclosure.withheld import Withheld
+
+__all__ = ["DISCLOSURES", "SHOWN"]
+
+NUMBERS = st.floats(-1e9, 1e9)
+POSITIVE = st.floats(1e-6, 1e9)
+CHANCES = st.floats(0, 1)
+LEVELS = st.integers(0, 9) | st.just("differs")
+DEGREES = st.none() | st.tuples(st.floats(-90, 90), st.floats(-180, 180))
+
+
+def several(values):
+    """One value or more, as a tuple."""
+    return st.lists(values, min_size=1, max_size=3).map(tuple)
+
+
+MAPS = st.builds(
+    RoadMap,
+    name=st.text(),
+    digest=st.text(),
+    within=st.integers(1, 99),
+    bounds=st.tuples(POSITIVE, POSITIVE),
+    cell_metres=POSITIVE,
+    cells=st.tuples(st.integers(1, 99), st.integers(1, 99)),
+)
+ZONES = st.builds(
+    PlanarZones,
+    levels=several(POSITIVE),
+    radii=several(POSITIVE),
+    centre=DEGREES,
+    by=st.sampled_from(["published", "true"]),
+    map=st.none() | MAPS,
+    factor=st.floats(0.1, 1),
+)
+LAWS = (
+    st.builds(PlanarLaplace)
+    | st.builds(TurningLaplace, deviation=POSITIVE, start=st.sampled_from(["uniform", "zero"]))
+    | st.builds(CorrelatedGaussian, tau=POSITIVE)
+)
+CLUSTERS = st.builds(
+    Cluster,
+    scale=POSITIVE,
+    half_width=POSITIVE,
+    share=CHANCES,
+    low=st.none() | NUMBERS,
+    high=st.none() | NUMBERS,
+    own=CHANCES,
+    other=CHANCES,
+)
+SHOWN = (
+    st.builds(Exact)
+    | st.builds(Permuted)
+    | st.builds(Numbered)
+    | st.builds(Withheld)
+    | st.builds(Generalized, level=LEVELS)
+    | st.builds(
+        Interval, level=LEVELS, ends=st.sampled_from(["columns", "text", "period", "range"])
+    )
+    | st.builds(
+        Noisy,
+        step=POSITIVE,
+        clusters=several(CLUSTERS),
+        clamp=st.none() | st.tuples(NUMBERS, NUMBERS),
+        ends=st.sampled_from(["columns", "text"]),
+    )
+    | st.builds(
+        Moved,
+        coordinate=st.sampled_from(["latitude", "longitude"]),
+        law=LAWS,
+        zones=ZONES,
+        decimals=st.integers(0, 9),
+        destination=DEGREES,
+    )
+    | st.builds(Remaining, zones=ZONES, destination=DEGREES)
+)
+GROUPS = st.builds(
+    Groups,
+    column=st.just("group"),
+    made=st.sampled_from(["alike", "clusters", "blocks"]),
+    by=several(st.sampled_from("abc")),
+)
+DISCLOSURES = st.builds(
+    Disclosure,
+    columns=st.dictionaries(st.sampled_from("abc"), SHOWN, max_size=3),
+    groups=GROUPS,
+    sampled=st.none() | st.decimals("0.01", "0.99", places=2).map(Decimal),
+)

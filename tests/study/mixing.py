@@ -1,0 +1,92 @@
+"""A method of somebody else: it permutes columns within groups of equal sensitive values.
+
+That is what M-Shuffle does with categories; nothing in it but its own statement tells so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from unittest import mock
+
+import numpy as np
+
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.exact import Exact
+from voile.disclosure.permuted import Permuted
+from voile.publish import registry
+from voile.publish.publisher import SingleRelease
+from voile.randomness import Randomness
+from voile.release.claims import Claim
+from voile.release.history import History
+from voile.release.payment import Pay, unaccounted
+from voile.release.published import Published
+from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.table.protocol import PrivateTable, Shuffle
+
+
+class Mixed(Claim):
+    """A claim of its own, which says how it is checked."""
+
+    kind: str = "mixed"
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Nothing but that something is permuted."""
+        if not published.disclosure.permuted:
+            yield "nothing is mixed"
+
+
+@dataclass(frozen=True)
+class Mixing(SingleRelease):
+    """Permute these columns."""
+
+    columns: tuple[str, ...] = ()
+
+    @property
+    def shows_kept(self) -> bool:
+        """Columns to keep stay as they are."""
+        return True
+
+    def prepare(
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
+    ) -> Publication:
+        """Make a release."""
+        roles = table.plan.roles
+        counts = table.count_combinations(roles.sensitive)
+        each = np.arange(len(counts.rows))
+        shown = table.shuffle(Shuffle(counts, each, tuple(self.columns)), randomness)
+        columns = {
+            name: Permuted() if name in self.columns else Exact() for name in roles.published
+        }
+        release = Release(
+            table=shown,
+            method={"name": "mixing"},
+            disclosure=Disclosure(
+                columns=columns,
+                groups=Groups(column="group", made="clusters", by=roles.sensitive),
+            ),
+            guarantee=Guarantee((Mixed(),), "columns are mixed"),
+            roles={
+                "quasi_identifiers": roles.quasi_identifiers,
+                "sensitive": roles.sensitive,
+                "keep": roles.keep,
+            },
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        private = PrivateRecord(
+            table.rows, shown.rows, suppressed=0, held=0, objective="0", decision={}
+        )
+        return Publication(release, private)
+
+
+@contextmanager
+def known_to_the_corridor() -> Iterator[None]:
+    """Let plans name the method "mixing"."""
+    with mock.patch.dict(registry._PUBLISHERS, {"mixing": f"{__name__}:Mixing"}):
+        yield
