@@ -10,6 +10,7 @@ from benchmarks.data import NotHereError
 from benchmarks.record import environment, print_measurement, save
 
 NAMES = (
+    "kernel_speed",
     "static_speed",
     "incremental_speed",
     "naive_baseline",

@@ -12,7 +12,7 @@ from benchmarks.data import shared_file
 from voile.models.criteria import Criterion
 from voile.publish.generalization.problem import Problem
 from voile.schema.plan import ColumnPlan, Method, Plan, parse_plan
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 __all__ = ["COLUMNS", "adult", "adult_file", "hierarchy_file", "plan_for", "problem_of"]
 

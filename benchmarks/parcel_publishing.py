@@ -29,7 +29,7 @@ from voile.packing.posterior import Noise
 from voile.release.release import Publication, Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 __all__ = ["Packed", "Parcels", "Published", "Publisher", "Way", "pack", "publish"]
 

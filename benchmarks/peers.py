@@ -29,7 +29,7 @@ from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.t_closeness import EqualCloseness
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 __all__ = ["run"]
 
@@ -177,16 +177,16 @@ def _generalize(sensitive: Sequence[str], algorithm: str, frame: pl.DataFrame) -
 
 
 def _k(frame: pl.DataFrame) -> dict[str, Any]:
-    return {"k": int(PolarsPublished(frame).group_sizes(KNOWN).min())}
+    return {"k": int(published_rows(frame).group_sizes(KNOWN).min())}
 
 
 def _l(frame: pl.DataFrame) -> dict[str, Any]:
-    cells = PolarsPublished(frame).cells(KNOWN, SENSITIVE)
+    cells = published_rows(frame).cells(KNOWN, SENSITIVE)
     return {"l": int(np.bincount(cells.group).min())}
 
 
 def _t(frame: pl.DataFrame) -> dict[str, Any]:
-    table = PolarsPublished(frame)
+    table = published_rows(frame)
     cells = table.cells(KNOWN, SENSITIVE)
     sensitive = SensitiveCells(cells.group, cells.value, cells.rows, cells.total)
     groups = Groups(table.group_sizes(KNOWN), {SENSITIVE: sensitive})

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from voile.publish.ke_anonymity.decision import Decision, Terms, decide
 from voile.release.history import Blocks, RowMarks, Version
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import ValueCounts
+from voile.table.summaries import ValueCounts
 
 __all__ = ["Released", "releases"]
 

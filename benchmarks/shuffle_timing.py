@@ -10,7 +10,7 @@ import voile
 from benchmarks.shuffle_curves import CLUSTERS, COLUMNS, adult, plan_of
 from benchmarks.timing import in_turn
 from voile.errors import InfeasibleError
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 __all__ = ["Timed", "choosing", "given"]
 

@@ -10,7 +10,7 @@ from voile.errors import TableError
 from voile.release.claims import Stated
 from voile.release.format_1 import disclosure_of
 from voile.release.release import Guarantee, Release
-from voile.table.protocol import PublishedTable
+from voile.table.published import PublishedTable
 
 __all__ = ["described", "promised", "restating"]
 

@@ -10,7 +10,7 @@ import polars as pl
 from hypothesis import strategies as st
 
 from tests.releases import described, promised
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 __all__ = ["Small", "chance_of_best", "release_of", "small_tables"]
 
@@ -20,7 +20,7 @@ def release_of(columns, *, known, sensitive=("ill",), permuted=(), levels=None, 
     frame = pl.DataFrame(columns)
     levels = levels or dict.fromkeys([*known, *sensitive], 0)
     return described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "by hand", "decision": {"levels": levels, "permuted": list(permuted)}},
         guarantee=promised("by hand", guarantee, "as stated"),
         roles={"quasi_identifiers": tuple(known), "sensitive": tuple(sensitive)},

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tests.releases import described, promised
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def make_release():
         frame = pl.DataFrame(columns)
         known = tuple(n for n in frame.columns if n not in {"group", "salary", *keep})
         return described(
-            table=PolarsPublished(frame),
+            table=published_rows(frame),
             method={"name": "ke-anonymity", "k": k, "e": e},
             guarantee=promised("ke-anonymity", {"k": k, "e": e}, "as stated"),
             roles={"quasi_identifiers": known, "sensitive": ("salary",), "keep": tuple(keep)},

@@ -13,7 +13,7 @@ from voile.disclosure.disclosure import Disclosure
 from voile.disclosure.exact import Exact
 from voile.errors import InputError, TableError
 from voile.publish.ke_anonymity.static import optimal_blocks
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 EVERYBODY = DifferencingAttack(k=1000, most=None)
 
@@ -238,7 +238,7 @@ def test_missing_quasi_identifiers_are_a_value(make_release):
 def without_groups(release):
     """The same rows as if nothing were permuted, and without the numbers of groups."""
     columns = {**release.disclosure.columns, "salary": Exact()}
-    table = PolarsPublished(release.table.frame.drop("group"))
+    table = published_rows(release.table.to_native().drop("group"))
     return replace(release, table=table, disclosure=Disclosure(columns=columns))
 
 

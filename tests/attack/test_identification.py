@@ -26,7 +26,7 @@ from voile.randomness import Randomness
 from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.prefixes import Prefixes
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 SHARES = [0.05, 0.3, 0.3, 0.3, 0.05]
 
@@ -36,7 +36,7 @@ def release_of(columns, *, decision=None, kind="differential-privacy", known=(),
     frame = pl.DataFrame(columns)
     shown = [c for c in frame.columns if c in known or c.rpartition(".")[0] in known]
     return described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "by hand", "decision": decision or {}},
         guarantee=promised(kind, parameters, "as stated"),
         roles={"quasi_identifiers": tuple(shown), "keep": ("id",)},

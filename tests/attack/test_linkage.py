@@ -25,8 +25,7 @@ from voile.publish.ke_anonymity import KEAnonymity
 from voile.publish.m_shuffle import MShuffle
 from voile.randomness import Randomness
 from voile.schema.plan import parse_plan
-from voile.table.opening import open_frame, open_table
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import open_frame, open_table, published_rows
 
 ATTACKS = (ProsecutorAttack, JournalistAttack, MarketerAttack)
 
@@ -154,7 +153,7 @@ def test_groups_that_overlap_are_counted_with_a_link_only():
     """A row in [1, 3], one in [3, 5]: for the 3 both fit, and nothing tells which is his."""
     columns = {"age.low": [1, 3, 3], "age.high": [3, 5, 5], "id": [0, 1, 2]}
     linked = described(
-        table=PolarsPublished(pl.DataFrame(columns)),
+        table=published_rows(pl.DataFrame(columns)),
         method={"name": "by hand"},
         guarantee=promised("ranking", {}, "as stated"),
         roles={"ranking": ("age.low", "age.high")},
@@ -166,9 +165,9 @@ def test_groups_that_overlap_are_counted_with_a_link_only():
     assert found.checked
     assert found.success.value == pytest.approx((1 / 3 + 1 / 3 + 1 / 2) / 3)
     assert found.notes == ("2 of the targets fit rows of several groups, which overlap",)
-    blind = linked.table.frame.drop("id")
+    blind = linked.table.to_native().drop("id")
     found = ProsecutorAttack().run(
-        described(PolarsPublished(blind), linked.method, linked.guarantee, linked.roles),
+        described(published_rows(blind), linked.method, linked.guarantee, linked.roles),
         people.drop("id"),
         randomness=Randomness.seeded(1),
     )
@@ -325,7 +324,7 @@ def test_every_method_can_be_attacked(attack, method):
 def test_targets_are_drawn_by_what_rows_show():
     """A seed and the rows decide, not the order of rows or of people."""
     release, plan = small_release("m-shuffle"), small_plan("m-shuffle")
-    turned = replace(release, table=PolarsPublished(release.to_native().reverse()))
+    turned = replace(release, table=published_rows(release.to_native().reverse()))
     for attack in ATTACKS:
         one, other = (
             attack(targets=30).run(which, people, plan, Randomness.seeded(4))

@@ -26,7 +26,7 @@ from tests.releases import described, promised
 from voile.attack.registry import attack_named, attack_names
 from voile.randomness import Randomness
 from voile.release.release import Release
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 ROWS = 120
 PLACE = np.arange(ROWS)
@@ -145,7 +145,7 @@ def permuted(group):
     )
     frame = shown.with_columns(group=pl.Series(np.sort(group) + 1), id=pl.Series(np.sort(PLACE)))
     release = described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "m-shuffle", "decision": {"permuted": ["age", "town"]}},
         guarantee=promised("permutation-within-clusters", {}, "as stated"),
         roles={"quasi_identifiers": ("age", "town"), "sensitive": ("ill",), "keep": ("id",)},
@@ -170,7 +170,7 @@ def in_blocks(rows, blocks):
     place = PLACE[:rows]
     frame = pl.DataFrame({"group": blocks(place) + 1, "age": 20 + place, "pay": place})
     return described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "ke-anonymity"},
         guarantee=promised("ke-anonymity", {"k": 2, "e": 1}, "as stated"),
         roles={"quasi_identifiers": ("age",), "sensitive": ("pay",), "keep": ()},

@@ -30,7 +30,7 @@ from voile.randomness import Randomness
 from voile.release import folder as release_folder
 from voile.schema.plan import parse_plan
 from voile.study import run
-from voile.table.polars_published import PolarsPublished
+from voile.table.published import PublishedTable
 from voile.table.shuffling import permute_within_runs
 
 PLAN = """
@@ -73,9 +73,9 @@ def dying(before: Callable[..., object]) -> Callable[..., None]:
     return call
 
 
-def half_written(self: PolarsPublished, folder: Path, file_format: str) -> None:
+def half_written(self: PublishedTable, folder: Path, file_format: str) -> None:
     """The writing of rows that ends in their middle."""
-    path = WRITE(self, folder, file_format)
+    path = folder / WRITE(self, folder, file_format)[0]
     os.truncate(path, path.stat().st_size // 2)
     die()
 
@@ -92,12 +92,12 @@ def at_flush(number: int) -> Callable[[Path], None]:
     return flush
 
 
-WRITE = PolarsPublished.write
+WRITE = PublishedTable.write
 Points = dict[str, tuple[object, str, Callable[..., object]]]
 WRITING: Points = {
-    "before the write": (PolarsPublished, "write", die),
-    "during the write": (PolarsPublished, "write", half_written),
-    "before the document": (PolarsPublished, "write", dying(PolarsPublished.write)),
+    "before the write": (PublishedTable, "write", die),
+    "during the write": (PublishedTable, "write", half_written),
+    "before the document": (PublishedTable, "write", dying(PublishedTable.write)),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
 }

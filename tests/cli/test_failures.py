@@ -15,13 +15,13 @@ from numba import njit
 from voile.ledger import records
 from voile.release import folder as release_folder
 from voile.study import run as corridor
-from voile.table.polars_published import PolarsPublished
+from voile.table.published import PublishedTable
 
 STEPS = [
     (corridor, "open_table"),
     (corridor, "check_release"),
     (records, "append"),
-    (PolarsPublished, "write"),
+    (PublishedTable, "write"),
     (release_folder, "sync"),
 ]
 """Where things may go wrong, from reading to the last flush."""
@@ -51,7 +51,7 @@ def test_failures_of_the_disk(desk, order, monkeypatch, broken):
             case "mkdtemp":
                 patch.setattr(release_folder.tempfile, "mkdtemp", failing(errno.ENOSPC))
             case "write":
-                patch.setattr(PolarsPublished, "write", failing(errno.ENOSPC))
+                patch.setattr(PublishedTable, "write", failing(errno.ENOSPC))
             case "document":
                 patch.setattr(release_folder, "DOCUMENT", "no/release.json")
             case "flush":
@@ -247,14 +247,14 @@ def test_faults(desk, order, monkeypatch, step, kind):
 
 def test_broken_guarantee(desk, order, monkeypatch):
     """A release that has not what it claims is a fault, and reaches neither ledger nor disk."""
-    publish = PolarsPublished.group_values
+    publish = PublishedTable.group_values
 
     def too_narrow(self, *arguments):
         pairs = publish(self, *arguments)
         pairs.group[:] = range(len(pairs.group))
         return pairs
 
-    monkeypatch.setattr(PolarsPublished, "group_values", too_narrow)
+    monkeypatch.setattr(PublishedTable, "group_values", too_narrow)
     message = desk.fails(1, *order("out"))
     assert "GuaranteeBrokenError" in message
 

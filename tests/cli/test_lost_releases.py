@@ -15,7 +15,7 @@ from voile.errors import LedgerError
 from voile.ledger import Ledger
 from voile.release import folder as release_folder
 from voile.study.books import Books
-from voile.table.polars_published import PolarsPublished
+from voile.table.published import PublishedTable
 
 FIRST = [(f"p{i}", 20 + i, "York", 100 * i) for i in range(1, 9)]
 MORE = [*FIRST, ("p9", 40, "Bath", 350), ("p10", 41, "Bath", 5000)]
@@ -53,7 +53,7 @@ class Pay:
     def lose(self, rows, out, monkeypatch):
         """A publisher that is killed after the commit and before its folder appears."""
         with monkeypatch.context() as patched:
-            patched.setattr(PolarsPublished, "write", _stop)
+            patched.setattr(PublishedTable, "write", _stop)
             patched.setattr(Books, "take_back", lambda *_: [])
             assert self.desk.run(*self.order(rows, out)).status == 130
         assert not (self.desk / out).exists()

@@ -19,7 +19,7 @@ from voile.disclosure.noisy import Cluster, Noisy
 from voile.disclosure.permuted import Permuted
 from voile.errors import TableError
 from voile.release.release import Release
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 from voile.values.value import read
 
 NOISY = Noisy(step=1, clusters=(Cluster(scale=2, half_width=3, share=1),))
@@ -86,7 +86,7 @@ def test_contradictions_cannot_be_stated():
 def released(columns, **shown):
     """A release of some columns of which some are stated."""
     return Release(
-        table=PolarsPublished(pl.DataFrame({name: [1] for name in columns})),
+        table=published_rows(pl.DataFrame({name: [1] for name in columns})),
         method={"name": "by hand"},
         disclosure=Disclosure(columns=shown),
         guarantee=promised("imaginary", {}),

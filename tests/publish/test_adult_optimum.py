@@ -19,7 +19,7 @@ from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.rolling import Tables
 from voile.schema.plan import parse_plan
 from voile.table.opening import open_table
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 COLUMNS = (
     "sex",

@@ -15,14 +15,14 @@ from tests.releases import described, promised
 from voile.disclosure.generalized import Generalized
 from voile.errors import QueryError
 from voile.query import Answer, answer
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 
 def release_of(frame, sensitive="capital-loss", kind="ke-anonymity"):
     """A release whose rows are those of a frame with the column ``group``."""
     others = tuple(name for name in frame.columns if name not in (sensitive, "group"))
     return described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": kind},
         guarantee=promised(kind, {}, "a promise"),
         roles={"quasi_identifiers": others, "sensitive": (sensitive,), "keep": ()},

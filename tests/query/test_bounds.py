@@ -18,7 +18,7 @@ from voile.query.bounds import (
     matched_groups,
 )
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import GroupedValues
+from voile.table.summaries import GroupedValues
 
 HUGE = 10**30
 

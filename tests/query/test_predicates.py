@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.query.parsing import Columns, parse_predicate
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 from voile.table.value_types import kind_of_type
 
 INTEGERS = st.none() | st.integers(-4, 4)
@@ -33,7 +33,7 @@ def matching(frame, predicate, sensitive="salary"):
     if "f" in kinds and frame.schema["f"] == pl.Float32:
         kinds["f"] = "single"
     sql = parse_predicate(predicate, Columns({**kinds, sensitive: "integer"}, sensitive))
-    counted = PolarsPublished(frame.with_row_index("row")).count_matching(sql, "row")
+    counted = published_rows(frame.with_row_index("row")).count_matching(sql, "row")
     return sorted(counted)
 
 

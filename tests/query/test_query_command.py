@@ -10,7 +10,7 @@ from tests.releases import described, promised
 from voile.cli.query import query
 from voile.errors import QueryError, TableError
 from voile.release.folder import write_release
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 
 @pytest.fixture(params=["csv", "parquet"])
@@ -18,7 +18,7 @@ def folder(request, tmp_path):
     """A release of four people in two groups."""
     frame = pl.DataFrame({"group": [1, 1, 2, 2], "age": [1, 2, 3, 4], "pay": [0.5, 2, 7, 9000]})
     release = described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "ke-anonymity"},
         guarantee=promised("ke-anonymity", {"k": 2, "e": 1}, "a promise"),
         roles={"quasi_identifiers": ("age",), "sensitive": ("pay",), "keep": ()},

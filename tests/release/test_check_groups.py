@@ -16,8 +16,8 @@ from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, Orde
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
-from voile.table.polars_published import PolarsPublished
-from voile.table.protocol import CombinationCounts
+from voile.table.opening import published_rows
+from voile.table.summaries import CombinationCounts
 
 FRAME = pl.DataFrame(
     {
@@ -37,7 +37,7 @@ def release_of(parameters, kind="k-anonymity", frame=FRAME, suppression_limit=0)
     """A release of a frame that claims something."""
     limit = {"suppression_limit": suppression_limit} if suppression_limit else {}
     return described(
-        PolarsPublished(frame),
+        published_rows(frame),
         {"name": "generalization"},
         promised(kind, {**parameters, **limit}),
         {"quasi_identifiers": QUASI_IDENTIFIERS, "sensitive": ("disease", "salary")},

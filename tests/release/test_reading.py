@@ -22,7 +22,7 @@ from voile.release.reading.sightings import (
     known_columns,
     shares_of,
 )
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 
 def published_of(
@@ -32,7 +32,7 @@ def published_of(
     frame = pl.DataFrame(columns)
     known = tuple(name for name in frame.columns if name != "group")
     release = described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "by hand", "decision": {"permuted": list(permuted)}, **dict(method)},
         guarantee=promised(kind, {}, "as stated"),
         roles=roles or {"quasi_identifiers": known},

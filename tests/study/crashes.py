@@ -24,7 +24,7 @@ from voile.ledger import Ledger, spending
 from voile.ledger.audit import release_document
 from voile.release import folder as release_folder
 from voile.study.run import make_release
-from voile.table.polars_published import PolarsPublished
+from voile.table.published import PublishedTable
 
 PLAN = """
 [roles]
@@ -50,7 +50,7 @@ POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
     "before the commit": (Ledger, "commit", die),
     "inside the commit": (spending, "leave_out", dying(spending.leave_out)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
-    "during the write": (PolarsPublished, "write", half_written),
+    "during the write": (PublishedTable, "write", half_written),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
     "before settling": (Ledger, "settle", die),

@@ -23,7 +23,8 @@ from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.published import Published
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
-from voile.table.protocol import PrivateTable, Shuffle
+from voile.table.decisions import Grouping, PermutedColumn, Treatment
+from voile.table.private import PrivateTable
 
 
 class Mixed(Claim):
@@ -59,7 +60,8 @@ class Mixing(SingleRelease):
         roles = table.plan.roles
         counts = table.count_combinations(roles.sensitive)
         each = np.arange(len(counts.rows))
-        shown = table.shuffle(Shuffle(counts, each, tuple(self.columns)), randomness)
+        groups = Grouping.of_counts(counts, each)
+        shown = table.apply(Treatment(tuple(map(PermutedColumn, self.columns)), groups), randomness)
         columns = {
             name: Permuted() if name in self.columns else Exact() for name in roles.published
         }

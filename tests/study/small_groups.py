@@ -23,7 +23,9 @@ from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.study import run
-from voile.table.protocol import PrivateTable, RecodedColumn, Recoding
+from voile.table.carrying import as_stream
+from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.table.private import PrivateTable
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,10 @@ class SmallGroups:
             for name, codes in zip(counts.columns, counts.codes[large].T, strict=True)
         ]
         groups = np.where(large, np.cumsum(large) - 1, -1)
-        recoding = Recoding(counts, groups, tuple(unchanged))
+        grouping = Grouping.of_counts(counts, groups)
         left_out = int(counts.rows[~large].sum())
         carried = left_out if self.suppressed == "carry" else 0
-        shown = table.recode(recoding)
+        shown = table.apply(Treatment(tuple(unchanged), grouping), randomness)
         return Publication(
             described(
                 table=shown,
@@ -102,7 +104,7 @@ class SmallGroups:
                 carried=carried,
             ),
             events=spent,
-            carried=table.left_out(recoding) if carried else None,
+            carried=as_stream(table.left_out(grouping)) if carried else None,
         )
 
 

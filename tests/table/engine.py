@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
+import numpy as np
 import polars as pl
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.protocol import PrivateTable, PublishedTable
+from voile.table.decisions import BlockAssignment, Grouping, PermutedColumn, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import PublishedTable
+from voile.table.summaries import ValueCounts
 
 ROLES = Roles(identifiers=("name",), quasi_identifiers=("age", "town"), sensitive=("salary",))
 Row = tuple[int, str | None, float]
@@ -35,6 +41,11 @@ def frame_of(rows: list[Row]) -> pl.DataFrame:
     )
 
 
+def grouping(counts: ValueCounts, block: NDArray[np.int64]) -> Grouping:
+    """The block of each counted value and class, shape (d, c)."""
+    return BlockAssignment(counts.values, block).grouping(counts)
+
+
 class Engine(ABC):
     """Makes tables; contracts inherit it, and each engine inherits contracts."""
 
@@ -52,6 +63,22 @@ class Engine(ABC):
     @abstractmethod
     def rows_of(self, published: PublishedTable) -> pl.DataFrame:
         """The rows of a published table, wherever they are."""
+
+    def applied(
+        self, table: PrivateTable, treatment: Treatment, randomness: Randomness | None = None
+    ) -> pl.DataFrame:
+        """The rows of the release that a treatment makes."""
+        return self.rows_of(table.apply(treatment, randomness or Randomness.seeded(0)))
+
+    def permuted(
+        self,
+        table: PrivateTable,
+        counts: ValueCounts,
+        block: NDArray[np.int64],
+        randomness: Randomness,
+    ) -> PublishedTable:
+        """The release in which salaries are permuted within blocks."""
+        return table.apply(Treatment((PermutedColumn("salary"),), grouping(counts, block)), randomness)
 
     def table(self, rows: list[Row]) -> PrivateTable:
         """A table in which a missing town is a town of its own."""

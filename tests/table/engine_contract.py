@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.table.engine import ROLES, ROWS, frame_of
+from tests.table.engine import ROLES, ROWS, frame_of, grouping
 from tests.table.generalization_contract import GeneralizationContract
 from tests.table.perturbation_contract import PerturbationContract
 from tests.table.ranking_contract import RankingContract
@@ -26,7 +26,10 @@ from voile.errors import PlanError, TableError
 from voile.randomness import Randomness
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
-from voile.table.protocol import BlockAssignment, KnownRows, PrivateTable, PublishedTable, RowMatch
+from voile.table.decisions import Grouping
+from voile.table.private import PrivateTable
+from voile.table.published import PublishedTable
+from voile.table.summaries import KnownRows, RowMatch
 
 KEY = bytes(range(32))
 
@@ -57,9 +60,7 @@ class EngineContract(
         """Everything in one block."""
         counts = table.count_values("salary", match)
         block = np.zeros(counts.rows.shape, dtype=np.int64)
-        return table.permute_within_blocks(
-            "salary", BlockAssignment(counts.values, block), match, Randomness.seeded(seed)
-        )
+        return self.permuted(table, counts, block, Randomness.seeded(seed))
 
     @given(rows=ROWS)
     def test_values_are_counted(self, rows: list[tuple[int, str | None, float]]) -> None:
@@ -78,11 +79,7 @@ class EngineContract(
         counts = table.count_values("salary")
         below = np.array([float(value) < cut for value in counts.values.decimals()])
         block = np.where(below | below.all() | ~below.any(), 0, 1).reshape(-1, 1)
-        published = self.rows_of(
-            table.permute_within_blocks(
-                "salary", BlockAssignment(counts.values, block), None, Randomness.seeded(seed)
-            )
-        )
+        published = self.rows_of(self.permuted(table, counts, block, Randomness.seeded(seed)))
         numbers = zip(counts.values.decimals(), (block[:, 0] + 1).tolist(), strict=True)
         number = {float(value): group for value, group in numbers}
         for columns, of_row in (
@@ -128,12 +125,9 @@ class EngineContract(
         """Secure randomness never repeats: 50 rows agree twice with probability 1 / 50!."""
         table = self.table([(i, "Aix", float(i)) for i in range(50)])
         counts = table.count_values("salary")
-        assignment = BlockAssignment(counts.values, np.zeros((50, 1), dtype=np.int64))
+        block = np.zeros((50, 1), dtype=np.int64)
         one, other = (
-            self.rows_of(
-                table.permute_within_blocks("salary", assignment, None, Randomness.secure())
-            )
-            for _ in range(2)
+            self.rows_of(self.permuted(table, counts, block, Randomness.secure())) for _ in range(2)
         )
         assert not one.equals(other)
 
@@ -172,7 +166,7 @@ class EngineContract(
         frame = frame_of([(20, "Aix", 1.0), (21, "Aix", 2.0), (22, "Aix", 3.0)])
         table = self.open(frame, plan, record_key="name")
         match = table.match_rows(known([]), KEY, "name")
-        released = table.mark_rows("salary", self._all_in_one(table, match), match)
+        released = table.mark_rows(self._all_in_one(table, match), match)
         later = frame.with_columns(salary=pl.Series([1.0, 2.5, 3.0])).head(2)
         match = self.open(later, plan, record_key="name").match_rows(known([released]), KEY, "name")
         assert (match.missing, match.changed, match.fresh) == (1, 1, 0)
@@ -193,7 +187,7 @@ class EngineContract(
         plan = Plan(Roles(sensitive=("salary",)))
         table = self.open(pl.DataFrame({"salary": [1, 2]}), plan)
         match = table.match_rows(known([]), KEY, None)
-        released = table.mark_rows("salary", self._all_in_one(table, match), match)
+        released = table.mark_rows(self._all_in_one(table, match), match)
         grown = self.open(pl.DataFrame({"salary": [0.5, 2.0, 1.0]}), plan)
         match = grown.match_rows(known([released]), KEY, None)
         assert (match.missing, match.fresh) == (0, 1)
@@ -204,10 +198,10 @@ class EngineContract(
         table = self.table(rows)
         match = table.match_rows(known([]), KEY, None)
         counts = table.count_values("salary", match)
-        assignment = BlockAssignment(counts.values, np.array([[0], [-1]]))
-        released = table.mark_rows("salary", assignment, match)
+        block = np.array([[0], [-1]])
+        released = table.mark_rows(grouping(counts, block), match)
         assert [len(marks) for marks in released] == [1, 1]
-        published = table.permute_within_blocks("salary", assignment, match, Randomness.seeded(0))
+        published = self.permuted(table, counts, block, Randomness.seeded(0))
         assert self.rows_of(published)["age"].to_list() == [20]
         assert self.table(rows).match_rows(known([released]), KEY, None).withdrawn == 0
         assert self.table(rows[:1]).match_rows(known([released]), KEY, None).withdrawn == 1
@@ -282,9 +276,9 @@ class EngineContract(
     def _publish_all(self, rows: list[Any]) -> tuple[tuple[Any, Any], PrivateTable]:
         table = self.table(rows)
         match = table.match_rows(known([]), KEY, None)
-        return table.mark_rows("salary", self._all_in_one(table, match), match), table
+        return table.mark_rows(self._all_in_one(table, match), match), table
 
     @staticmethod
-    def _all_in_one(table: PrivateTable, match: RowMatch) -> BlockAssignment:
+    def _all_in_one(table: PrivateTable, match: RowMatch) -> Grouping:
         counts = table.count_values("salary", match)
-        return BlockAssignment(counts.values, np.zeros(counts.rows.shape, dtype=np.int64))
+        return grouping(counts, np.zeros(counts.rows.shape, dtype=np.int64))

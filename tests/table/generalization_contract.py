@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy import stats
 
 from tests.table.engine import ROLES, ROWS, Engine, Row, frame_of
@@ -22,8 +23,11 @@ from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
+from voile.table.carrying import as_stream
+from voile.table.decisions import Grouping, RecodedColumn, Treatment
 from voile.table.opening import open_published
-from voile.table.protocol import CombinationCounts, PrivateTable, RecodedColumn, Recoding
+from voile.table.private import PrivateTable
+from voile.table.summaries import CombinationCounts
 
 HALF = Decimal("0.5")
 DECADES = GeneralizedValues(
@@ -50,7 +54,7 @@ def shown(row: Row) -> tuple[int, int, str]:
     return low, high, {"Aix": "France", "Brno": "Moravia"}.get(str(row[1]), "*")
 
 
-def coarse(counts: CombinationCounts, order: list[int], hidden: set[int]) -> Recoding:
+def coarse(counts: CombinationCounts, order: list[int], hidden: set[int]) -> Treatment:
     """Ages as intervals and towns as countries, the groups numbered in some order.
 
     ``order`` gives the numbers of up to six groups; combinations of ``hidden`` are left out.
@@ -62,7 +66,7 @@ def coarse(counts: CombinationCounts, order: list[int], hidden: set[int]) -> Rec
     group = np.array(order)[cells]
     group[[i for i in range(len(group)) if i in hidden]] = -1
     of_group = np.argsort(order).astype(np.int32)
-    return Recoding(
+    return recoding(
         counts,
         group,
         (
@@ -70,6 +74,13 @@ def coarse(counts: CombinationCounts, order: list[int], hidden: set[int]) -> Rec
             RecodedColumn("town", COUNTRIES, of_group % 3),
         ),
     )
+
+
+def recoding(
+    counts: CombinationCounts, group: NDArray[np.int64], columns: tuple[RecodedColumn, ...]
+) -> Treatment:
+    """A treatment that recodes columns."""
+    return Treatment(columns, Grouping.of_counts(counts, group))
 
 
 def carried_rows(carried: bytes) -> list[tuple[Any, ...]]:
@@ -191,7 +202,7 @@ class GeneralizationContract(Engine):
         """Rows show what their group shows; what stays stays, and the hidden are not there."""
         table = self.table(rows)
         counts = table.count_combinations(["age", "town"])
-        published = self.rows_of(table.recode(coarse(counts, order, hidden)))
+        published = self.applied(table, coarse(counts, order, hidden))
         gone = {values_of(counts, i) for i in range(len(counts.rows)) if i in hidden}
         kept = [row for row in rows if as_texts(row)[:2] not in gone]
         expected = sorted((*shown(row), row[2]) for row in kept)
@@ -214,7 +225,7 @@ class GeneralizationContract(Engine):
             table = self.table(arranged)
             sample = table.sample_rows(HALF, Randomness.seeded(1))
             counts = table.count_combinations(["age", "town"], sample)
-            released.append(self.rows_of(table.recode(coarse(counts, order, set()))))
+            released.append(self.applied(table, coarse(counts, order, set())))
         assert released[0].equals(released[1])
         assert released[0].schema == released[1].schema
 
@@ -223,10 +234,10 @@ class GeneralizationContract(Engine):
         table = self.table([(20, "Aix", 1.0), (21, "Aix", 2.0), (22, "Aix", 3.0)])
         counts = table.count_combinations(["age", "town"])
         every = GeneralizedValues(share=np.ones(2), texts=("*", "*"))
-        recoding = Recoding(
+        recoded = recoding(
             counts, np.array([5, 2, 0]), (RecodedColumn("age", every, np.arange(6) % 2),)
         )
-        published = self.rows_of(table.recode(recoding))
+        published = self.applied(table, recoded)
         assert published["group"].to_list() == [1, 1, 1]
         assert published["salary"].to_list() == [1.0, 2.0, 3.0]
 
@@ -240,8 +251,8 @@ class GeneralizationContract(Engine):
         itself = GeneralizedValues(share=np.ones(2) / 2)
         for values in (None, itself):
             columns = (RecodedColumn("day", values, counts.codes[:, 0]),)
-            recoding = Recoding(counts, np.arange(2), columns)
-            published = self.rows_of(table.recode(recoding))
+            recoded = recoding(counts, np.arange(2), columns)
+            published = self.applied(table, recoded)
             assert published["day"].to_list() == sorted(day.to_list())
             assert published.schema["day"] == pl.Date
             assert published["salary"].to_list() == [2, 1]
@@ -271,8 +282,8 @@ class GeneralizationContract(Engine):
             missing=missing,
         )
         codes = np.arange(len(expected), dtype=np.int32)
-        recoding = Recoding(counts, codes.astype(np.int64), (RecodedColumn("age", values, codes),))
-        published = self.rows_of(table.recode(recoding))
+        recoded = recoding(counts, codes.astype(np.int64), (RecodedColumn("age", values, codes),))
+        published = self.applied(table, recoded)
         assert published.select("age.low", "age.high").rows() == expected
         assert published.dtypes[1:] == [dtype, dtype]
 
@@ -284,7 +295,7 @@ class GeneralizationContract(Engine):
         table = self.open(frame, plan)
         counts = table.count_combinations(["age", "town"])
         with pytest.raises(TableError, match=f"column '{taken}'.*rename"):
-            table.recode(coarse(counts, list(range(6)), set()))
+            table.apply(coarse(counts, list(range(6)), set()), Randomness.seeded(0))
 
     def test_a_column_that_is_not_published_is_not_recoded(self) -> None:
         """Its values would show in how rows are grouped."""
@@ -292,17 +303,20 @@ class GeneralizationContract(Engine):
         counts = table.count_combinations(["age", "name"])
         columns = (RecodedColumn("name", None, counts.codes[:, 1]),)
         with pytest.raises(ValueError, match="'name' is recoded and not published"):
-            table.recode(Recoding(counts, np.zeros(1, dtype=np.int64), columns))
+            table.apply(
+                recoding(counts, np.zeros(1, dtype=np.int64), columns), Randomness.seeded(0)
+            )
 
     def test_a_release_may_be_empty(self) -> None:
         """A decision that leaves everybody out publishes columns without rows."""
         table = self.table([(20, "Aix", 1.0), (22, None, 2.0)])
         counts = table.count_combinations(["age", "town"])
-        recoding = coarse(counts, list(range(6)), {0, 1})
-        published = table.recode(recoding)
+        recoded = coarse(counts, list(range(6)), {0, 1})
+        published = table.apply(recoded, Randomness.seeded(0))
         assert published.rows == 0
         assert published.columns == ("group", "age.low", "age.high", "town", "salary")
-        assert len(carried_rows(table.left_out(recoding))) == 2
+        assert recoded.groups is not None
+        assert table.left_out(recoded.groups).height == 2
 
     @given(rows=ROWS, more=ROWS, hidden=st.sets(st.integers(0, 9)), sampled=st.booleans())
     def test_rows_left_out_are_carried_over(
@@ -312,10 +326,12 @@ class GeneralizationContract(Engine):
         table = self.table(rows)
         sample = table.sample_rows(HALF, Randomness.seeded(2)) if sampled else None
         counts = table.count_combinations(["age", "town"], sample)
-        recoding = coarse(counts, list(range(6)), hidden)
-        carried = table.left_out(recoding)
+        treatment = coarse(counts, list(range(6)), hidden)
+        assert treatment.groups is not None
+        carried = as_stream(table.left_out(treatment.groups, sample))
         left = carried_rows(carried)
-        published = [row[1:] for row in self.rows_of(table.recode(recoding)).rows()]
+        made = self.applied(table, treatment)
+        published = [row[1:] for row in made.rows()]
         recoded = [(*shown(row), row[2]) for row in left]
         assert sorted(published + recoded) == sorted((*shown(row), row[2]) for row in rows)
         assert not Counter(left) - Counter(rows)
@@ -355,7 +371,9 @@ class GeneralizationContract(Engine):
         table = self.table(rows)
         counts = table.count_combinations(["town"])
         columns = (RecodedColumn("town", None, counts.codes[:, 0]),)
-        made = table.recode(Recoding(counts, np.arange(len(counts.rows)), columns))
+        made = table.apply(
+            recoding(counts, np.arange(len(counts.rows)), columns), Randomness.seeded(0)
+        )
         made.write(tmp_path, file_format)
         read = open_published(tmp_path)
         for published in (made, read):
@@ -369,7 +387,7 @@ class GeneralizationContract(Engine):
 
     def _salaries_shown(self, table: PrivateTable) -> Any:
         counts = table.count_combinations(["age", "town"])
-        return table.recode(coarse(counts, list(range(6)), set()))
+        return table.apply(coarse(counts, list(range(6)), set()), Randomness.seeded(0))
 
     @staticmethod
     def _tally(table: PrivateTable) -> dict[tuple[str | None, ...], int]:

@@ -22,7 +22,8 @@ from voile.errors import TableError
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.protocol import Perturbation, PrivateTable
+from voile.table.decisions import Perturbation, Treatment
+from voile.table.private import PrivateTable
 
 LARGEST = 2**63 - 1
 
@@ -65,7 +66,7 @@ def perturbation(
 
 
 class PerturbationContract(Engine):
-    """Promises of ``PrivateTable.perturb``."""
+    """Promises of noise in columns."""
 
     @given(rows=ROWS, clamp=st.sampled_from([None, (0, 12), (2, 5)]))
     def test_noise_is_added_on_the_grid(
@@ -74,8 +75,9 @@ class PerturbationContract(Engine):
         """Each row shows its value plus the noise of its cluster, and the interval around it."""
         table = self.table(rows)
         published = self.rows_of(
-            table.perturb(
-                [perturbation(table, Constant((3, -5)), clamp=clamp)], Randomness.seeded(0)
+            table.apply(
+                Treatment((perturbation(table, Constant((3, -5)), clamp=clamp),)),
+                Randomness.seeded(0),
             )
         )
         assert published.columns == ["age", "town", "salary", "salary.low", "salary.high"]
@@ -98,7 +100,9 @@ class PerturbationContract(Engine):
         """In any order and any number of times, a table gives the same rows in the same order."""
         one, other = self.table(rows), self.table(data.draw(st.permutations(rows)))
         released = [
-            self.rows_of(table.perturb([perturbation(table, Spread())], Randomness.seeded(seed)))
+            self.rows_of(
+                table.apply(Treatment((perturbation(table, Spread()),)), Randomness.seeded(seed))
+            )
             for table in (one, other, one)
         ]
         assert released[0].equals(released[1])
@@ -107,14 +111,14 @@ class PerturbationContract(Engine):
     def test_equal_rows_draw_for_themselves(self) -> None:
         """Of 1,000 equal rows no two show the same (false alarm below 1e-6)."""
         table = self.table([(20, "Aix", 1.0)] * 1_000)
-        released = table.perturb([perturbation(table, Spread())], Randomness.seeded(0))
+        released = table.apply(Treatment((perturbation(table, Spread()),)), Randomness.seeded(0))
         assert self.rows_of(released)["salary"].n_unique() == 1_000
 
     def test_columns_draw_for_themselves(self) -> None:
         """Two columns of the same numbers get different noise, under keys of their own."""
         table = self._parcels([(1, 1), (2, 2)])
         both = [perturbation(table, Spread(), name) for name in ("weight", "volume")]
-        published = self.rows_of(table.perturb(both, Randomness.seeded(0)))
+        published = self.applied(table, Treatment(tuple(both)))
         assert not set(published["weight"]) & set(published["volume"])
 
     def test_noise_has_its_scale(self) -> None:
@@ -131,7 +135,7 @@ class PerturbationContract(Engine):
         drawn = perturbation(
             table, noise, "weight", values=values, membership=membership, start=start
         )
-        shown = self.rows_of(table.perturb([drawn], Randomness.seeded(3)))["weight"].to_numpy()
+        shown = self.applied(table, Treatment((drawn,)), Randomness.seeded(3))["weight"].to_numpy()
         second = shown * 4 > 500_000
         assert stats.binomtest(int(second.sum()), 20_000, 0.2).pvalue > 1e-6
         for steps, scale in ((shown[~second] * 4, 40.0), (shown[second] * 4 - 10**6, 8.0)):
@@ -163,7 +167,7 @@ class PerturbationContract(Engine):
             clamp=clamp,
             half_width=np.array([LARGEST, LARGEST]),
         )
-        published = self.rows_of(table.perturb([drawn], Randomness.seeded(0)))
+        published = self.applied(table, Treatment((drawn,)))
         end = ends[int(noise > 0)]
         assert published.select("salary", "salary.low", "salary.high").rows() == [(end, *ends)]
         assert published.dtypes[2:] == [dtype] * 3
@@ -186,7 +190,19 @@ class PerturbationContract(Engine):
                 clamp=(0, 10),
             )
             volume = perturbation(table, Constant((0, 0)), "volume", start=np.full((2, 2), 7))
-            released.append(self.rows_of(table.perturb([weight, volume], Randomness.seeded(0))))
+            released.append(
+                self.rows_of(
+                    table.apply(
+                        Treatment(
+                            (
+                                weight,
+                                volume,
+                            )
+                        ),
+                        Randomness.seeded(0),
+                    )
+                )
+            )
         assert released[0].n_unique("volume.low") == 2
         assert released[0].equals(released[1])
 
@@ -195,7 +211,7 @@ class PerturbationContract(Engine):
         rng = np.random.default_rng(5)
         table = self._parcels(rng.integers(0, 2**45, (50, 2)).tolist())
         both = [perturbation(table, Constant((0, 0)), name) for name in ("weight", "volume")]
-        published = self.rows_of(table.perturb(both, Randomness.seeded(0)))
+        published = self.applied(table, Treatment(tuple(both)))
         assert published.rows() == sorted(published.rows())
         assert len(published) == 50
 
@@ -206,12 +222,12 @@ class PerturbationContract(Engine):
         frame = frame_of([(20, "Aix", 1.0)] * 2).with_columns(group=pl.lit("A"))
         table = self.open(frame, Plan(roles))
         drawn = perturbation(table, Constant((0, 0)))
-        released = self.rows_of(table.perturb([drawn], Randomness.seeded(0)))
+        released = self.applied(table, Treatment((drawn,)))
         assert released["group"].to_list() == ["A", "A"]
         kept = Roles(sensitive=("salary",), keep=(taken,))
         table = self.open(frame.with_columns(pl.lit(1).alias(taken)), Plan(kept))
         with pytest.raises(TableError, match=f"column '{taken}'.*rename"):
-            table.perturb([drawn], Randomness.seeded(0))
+            table.apply(Treatment((drawn,)), Randomness.seeded(0))
 
     @pytest.mark.parametrize("value", [None, float("nan")])
     def test_a_value_that_is_no_number_is_refused(self, value: float | None) -> None:
@@ -223,7 +239,7 @@ class PerturbationContract(Engine):
         )
         plan = Plan(Roles(sensitive=("salary",)), nulls="category")
         with pytest.raises(TableError, match=r"'salary'.*row 2"):
-            self.open(frame, plan).perturb([drawn], Randomness.seeded(0))
+            self.open(frame, plan).apply(Treatment((drawn,)), Randomness.seeded(0))
 
     @pytest.mark.parametrize(
         "changes",
@@ -241,7 +257,9 @@ class PerturbationContract(Engine):
         """What cannot be shown exactly is refused, not rounded."""
         table = self.table([(20, "Aix", 1.0)])
         with pytest.raises(ValueError, match="grid"):
-            table.perturb([perturbation(table, Constant((0, 0)), **changes)], Randomness.seeded(0))
+            table.apply(
+                Treatment((perturbation(table, Constant((0, 0)), **changes),)), Randomness.seeded(0)
+            )
 
     def _parcels(self, rows: list[Any]) -> PrivateTable:
         frame = pl.DataFrame(rows, schema=["weight", "volume"], orient="row")

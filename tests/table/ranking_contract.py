@@ -19,7 +19,8 @@ from voile.errors import TableError
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile.schema.roles import Roles
-from voile.table.protocol import PrivateTable, TopRows, Worth
+from voile.table.private import PrivateTable, TopRows
+from voile.table.scores import Worth
 
 RANKED = ("math", "speed")
 Applicant = tuple[int, float, str | None]

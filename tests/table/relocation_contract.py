@@ -24,7 +24,8 @@ from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.protocol import PrivateTable, Relocated, Relocation, TripAccounts
+from voile.table.decisions import Relocated, Relocation, TripAccounts
+from voile.table.private import PrivateTable
 
 FALSE_ALARM = 1e-6
 EPSILON = 0.005

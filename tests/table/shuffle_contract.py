@@ -20,7 +20,8 @@ from voile.errors import TableError
 from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.protocol import PrivateTable, Shuffle
+from voile.table.decisions import Grouping, PermutedColumn, Treatment
+from voile.table.private import PrivateTable
 
 NAMES = ("age", "town", "salary")
 PERMUTED = st.lists(st.sampled_from(["age", "town"]), unique=True).map(tuple)
@@ -46,15 +47,16 @@ def naive_arrangements(places: int, times: int) -> list[tuple[int, ...]]:
     return arrangements
 
 
-def by_salary(table: PrivateTable, size: float, columns: Sequence[str]) -> Shuffle:
+def by_salary(table: PrivateTable, size: float, columns: Sequence[str]) -> Treatment:
     """Groups of salaries: those below ``size``, those from there to twice of it, and so on."""
     counts = table.count_combinations(["salary"])
     salaries = np.array(counts.values[0].texts, dtype=np.float64)[counts.codes[:, 0]]
-    return Shuffle(counts, (salaries // size).astype(np.int64), tuple(columns))
+    groups = Grouping.of_counts(counts, (salaries // size).astype(np.int64))
+    return Treatment(tuple(map(PermutedColumn, columns)), groups)
 
 
 class ShuffleContract(Engine):
-    """Promises of ``PrivateTable.shuffle``."""
+    """Promises of columns that are permuted."""
 
     def shuffled(
         self, rows: list[Row], columns: Sequence[str], *, size: float = 1e9, seed: int = 0
@@ -69,7 +71,7 @@ class ShuffleContract(Engine):
         table = self.table(rows)
         decision = by_salary(table, size, columns)
         for seed in seeds:
-            yield self.rows_of(table.shuffle(decision, Randomness.seeded(seed)))
+            yield self.rows_of(table.apply(decision, Randomness.seeded(seed)))
 
     @given(rows=ROWS, columns=PERMUTED, size=st.integers(1, 5), seed=st.integers(0, 3))
     def test_every_group_keeps_its_rows_and_its_marginals(
@@ -95,7 +97,8 @@ class ShuffleContract(Engine):
         """Each pair of group and value that occurs, ascending, with its rows."""
         table = self.table(rows)
         grouped = by_salary(table, size, [])
-        counts = table.count_in_groups(grouped.counts, grouped.group, NAMES)
+        assert grouped.groups is not None
+        counts = table.count_in_groups(grouped.groups, NAMES)
         combinations = table.count_combinations(NAMES)
         for place, (name, found) in enumerate(zip(NAMES, counts, strict=True)):
             assert found.column == name
@@ -136,7 +139,7 @@ class ShuffleContract(Engine):
         roles = Roles(keep=("age", "weight"), keep_unique=("weight",), sensitive=("salary",))
         table = self.open(frame, Plan(roles))
         decision = by_salary(table, 300, ["weight", "age"])
-        published = self.rows_of(table.shuffle(decision, Randomness.seeded(0)))
+        published = self.rows_of(table.apply(decision, Randomness.seeded(0)))
         private = frame.with_columns(group=pl.col("salary") // 300 + 1)
         for name in ("age", "weight", "salary"):
             expected = private.select(pl.col("group").cast(pl.Int32), name).sort("group", name)
@@ -207,7 +210,7 @@ class ShuffleContract(Engine):
         roles = Roles(identifiers=("salary",), keep=kept, keep_unique=kept)
         table = self.open(frame.drop("name"), Plan(roles), record_key="salary")
         decision = by_salary(table, 1, ["age", "town"])
-        published = self.rows_of(table.shuffle(decision, Randomness.seeded(0)))
+        published = self.rows_of(table.apply(decision, Randomness.seeded(0)))
         assert published.columns == ["group", "age", "town"]
         assert published["group"].to_list() == [1, 1, 1, 2, 2, 2]
         assert sorted(published["age"].to_list()[:3]) == [0, 2, 4]
@@ -231,7 +234,7 @@ class ShuffleContract(Engine):
         seen = set()
         for seed in range(20):
             decision = by_salary(table, 2, ["value"])
-            published = self.rows_of(table.shuffle(decision, Randomness.seeded(seed)))
+            published = self.rows_of(table.apply(decision, Randomness.seeded(seed)))
             shown = published["value"]
             plain = shown.cast(pl.String) if values.dtype == pl.String else shown
             assert plain.dtype == values.dtype
@@ -256,7 +259,7 @@ class ShuffleContract(Engine):
         assert not self.shuffled(rows, ["age"], seed=1).equals(self.shuffled(rows, ["age"], seed=2))
         table = self.table(rows)
         one, other = (
-            self.rows_of(table.shuffle(by_salary(table, 1e9, ["age"]), Randomness.secure()))
+            self.rows_of(table.apply(by_salary(table, 1e9, ["age"]), Randomness.secure()))
             for _ in range(2)
         )
         assert not one.equals(other)
@@ -272,7 +275,7 @@ class ShuffleContract(Engine):
         roles = Roles(sensitive=("salary",), keep=("moved", *names), keep_unique=("moved",))
         table = self.open(frame, Plan(roles))
         decision = by_salary(table, 1, ["moved"])
-        published = self.rows_of(table.shuffle(decision, Randomness.seeded(0))).drop("moved")
+        published = self.rows_of(table.apply(decision, Randomness.seeded(0))).drop("moved")
         assert published.rows() == sorted(published.rows())
         assert (
             published.drop("group")
@@ -283,7 +286,6 @@ class ShuffleContract(Engine):
     @pytest.mark.parametrize(
         ("columns", "words"),
         [
-            (["salary"], "'salary' is permuted and decides the groups"),
             (["name"], "'name' is permuted and not published"),
             (["age", "age"], "'age' is permuted twice"),
         ],
@@ -295,21 +297,17 @@ class ShuffleContract(Engine):
         with pytest.raises(ValueError, match=words):
             self.shuffled([(20, "Aix", 1.0)], columns)
 
-    def test_a_row_without_a_group_is_a_mistake(self) -> None:
-        """A shuffle publishes all rows: none may be left out, and none be uncounted."""
+    def test_groups_are_of_what_was_counted(self) -> None:
+        """Counts that are made up, or groups for other combinations, group no rows."""
         table = self.table([(20, "Aix", 1.0), (21, "Aix", 2.0)])
         counts = table.count_combinations(["salary"])
-        sampled = replace(counts, rows=counts.rows - np.array([0, 1]))
-        for wrong in (
-            Shuffle(counts, np.array([0, -1]), ("age",)),
-            Shuffle(sampled, np.array([0, 0]), ("age",)),
-        ):
-            with pytest.raises(ValueError, match="leave no row out"):
-                table.shuffle(wrong, Randomness.seeded(0))
+        for made_up, group in ((replace(counts, of=None), [0, 0]), (counts, [0, 0, 0])):
+            with pytest.raises(ValueError, match="that were counted"):
+                Grouping.of_counts(made_up, np.array(group))
 
     def test_the_name_of_the_groups_must_be_free(self) -> None:
         """A published column called ``group`` is not overwritten."""
         frame = frame_of([(20, "Aix", 1.0)] * 2).with_columns(group=pl.lit("A"))
         table = self.open(frame, Plan(Roles(sensitive=("salary",), keep=("age", "group"))))
         with pytest.raises(TableError, match=r"column 'group'.*rename"):
-            table.shuffle(by_salary(table, 1, ["age"]), Randomness.seeded(0))
+            table.apply(by_salary(table, 1, ["age"]), Randomness.seeded(0))

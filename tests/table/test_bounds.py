@@ -14,17 +14,12 @@ from voile.errors import TableError
 from voile.schema.plan import ColumnPlan, Nulls, Outside, Plan
 from voile.schema.roles import Roles
 from voile.table.binding import bind
+from voile.table.polars_rows import PolarsRows
 
 
-class _Frame:
-    """The columns of a frame."""
-
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self._frame = frame
-        self.names = frame.columns
-
-    def take(self, name: str) -> pl.Series:
-        return self._frame[name]
+def rows_of(columns: dict[str, Any]) -> PolarsRows:
+    """Rows of an engine."""
+    return PolarsRows.of_frame(pl.DataFrame(columns))
 
 
 def bound(
@@ -36,8 +31,7 @@ def bound(
     """The rows of a column as its plan has them."""
     columns = {"x": ColumnPlan(bounds=bounds, outside=outside)}
     plan = Plan(Roles(keep=("x",)), nulls=nulls, columns=columns)
-    column = bind(_Frame(pl.DataFrame({"x": values})), plan).columns["x"]
-    return column.values[column.codes]
+    return bind(rows_of({"x": values}), plan).rows.to_native()["x"]
 
 
 INTEGERS = {pl.Int64: range(-300, 300), pl.Int16: range(-300, 300), pl.UInt8: range(256)}
@@ -124,15 +118,15 @@ def test_refusing_counts_rows_and_names_the_way_out():
 def test_clamped_values_meet_those_that_were_there():
     """Clamping may make distinct values equal; the dictionary stays sorted and distinct."""
     plan = Plan(Roles(keep=("x",)), columns={"x": ColumnPlan(bounds=(2, 4), outside="clamp")})
-    column = bind(_Frame(pl.DataFrame({"x": [9, 1, 4, 3, 0, 2]})), plan).columns["x"]
-    assert column.values.to_list() == [2, 3, 4]
-    assert column.values[column.codes].to_list() == [4, 2, 4, 3, 2, 2]
+    rows = bind(rows_of({"x": [9, 1, 4, 3, 0, 2]}), plan).rows
+    assert rows.count(["x"]).values[0].to_pylist() == [2, 3, 4]
+    assert rows.to_native()["x"].to_list() == [4, 2, 4, 3, 2, 2]
 
 
 def test_clamping_is_not_silent():
     """A note counts the values that were clamped; where none was, there is none."""
     plan = Plan(Roles(keep=("x",)), columns={"x": ColumnPlan(bounds=(2, 4), outside="clamp")})
-    (note,) = bind(_Frame(pl.DataFrame({"x": [3, 987654, 0]})), plan).notes
+    (note,) = bind(rows_of({"x": [3, 987654, 0]}), plan).notes
     assert "'x': 2 values lie outside" in note
     assert "987654" not in note
-    assert bind(_Frame(pl.DataFrame({"x": [2, 4]})), plan).notes == ()
+    assert bind(rows_of({"x": [2, 4]}), plan).notes == ()

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from voile.randomness import Randomness
 from voile.table import combinations
 from voile.table.combinations import combine
-from voile.table.dictionary import count_codes, encode
-from voile.table.identity import row_words, unique_row_words
+from voile.table.dictionary import count_codes
+from voile.table.identity import WORDS, with_words
+from voile.table.polars_engine import unique_words
+from voile.table.polars_rows import PolarsRows
 
 SHAPES = [
     [3, 2],  # one table
@@ -71,13 +73,13 @@ def test_the_words_of_a_row_count_how_often_it_stood_before(rows: list[tuple[int
     """The i-th of equal rows has the word of (its contents, i), and no two rows share one."""
     key = Randomness.seeded(0).key("test")
     frame = pl.DataFrame(rows, schema=["number", "letter"], orient="row")
-    columns = [encode(column) for column in frame]
     seen: Counter[tuple[int, str]] = Counter()
     occurrence = []
     for row in rows:
         occurrence.append(seen[row])
         seen[row] += 1
-    expected = key.words(row_words(columns, key), np.array(occurrence, dtype=np.uint64))
-    words = unique_row_words(columns, key)
+    once = with_words(PolarsRows.of_frame(frame), frame.columns, key, WORDS[0]).frame()[WORDS[0]]
+    expected = key.words(once.to_numpy(), np.array(occurrence, dtype=np.uint64))
+    words = unique_words(frame.get_columns(), key)
     assert np.array_equal(words, expected)
     assert len(set(words.tolist())) == len(rows)

@@ -6,11 +6,11 @@ import polars as pl
 import pytest
 
 from tests.releases import described, promised
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import published_rows
 
 
 def as_text(columns: dict[str, list[object]]) -> pl.DataFrame:
-    return PolarsPublished(pl.DataFrame(columns)).with_intervals_as_text().frame
+    return published_rows(pl.DataFrame(columns)).with_intervals_as_text().to_native()
 
 
 def test_both_columns_become_one():
@@ -60,7 +60,7 @@ def test_ends_may_stand_anywhere():
 
 def test_the_kind_of_frame_is_kept():
     """A release of a pandas frame stays one of a pandas frame."""
-    published = PolarsPublished(pl.DataFrame({"x.low": [1], "x.high": [2]}), pl.DataFrame.to_pandas)
+    published = published_rows(pl.DataFrame({"x.low": [1], "x.high": [2]}), pl.DataFrame.to_pandas)
     assert list(published.with_intervals_as_text().to_native()["x"]) == ["[1, 2]"]
 
 
@@ -69,7 +69,7 @@ def test_roles_follow():
     columns = {"age.low": [1], "age.high": [2], "w": [1], "w.low": [0], "w.high": [2], "z": [3]}
     clusters = [{"scale": 1, "half_width": 1}]
     release = described(
-        table=PolarsPublished(pl.DataFrame(columns)),
+        table=published_rows(pl.DataFrame(columns)),
         method={"decision": {"columns": {"w": {"step": 1, "clusters": clusters}}}},
         guarantee=promised("imaginary", {}, "Nothing"),
         roles={
@@ -100,7 +100,7 @@ ENDS = ("x.low", "x.high")
 def test_roles_name_columns_that_are_there(columns, before, after):
     """What stays keeps its name in a role; what became a text is named as it is now."""
     release = described(
-        table=PolarsPublished(pl.DataFrame({name: [1] for name in columns})),
+        table=published_rows(pl.DataFrame({name: [1] for name in columns})),
         method={},
         guarantee=promised("imaginary", {}, "Nothing"),
         roles={"sensitive": before},

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.errors import TableError
+from voile.table.opening import published_rows
 from voile.table.pairing import paired_counts
-from voile.table.polars_published import PolarsPublished
 
 SCHEMA = {"age": pl.Int64, "town": pl.String, "weight": pl.Float64}
 ROWS = st.lists(
@@ -111,7 +111,7 @@ def test_tables_come_in_all_forms(tmp_path: Path) -> None:
         frame[2 * number : 2 * number + 2].write_parquet(tmp_path / f"folder/{number}.parquet")
     names = ("t.parquet", "t.arrow", "s.arrow", "t.csv", "folder")
     paths: list[Any] = [tmp_path / name for name in names]
-    native: list[Any] = [frame.lazy(), frame.to_pandas(), frame.to_arrow(), PolarsPublished(frame)]
+    native: list[Any] = [frame.lazy(), frame.to_pandas(), frame.to_arrow(), published_rows(frame)]
     for table in (*paths, str(paths[0]), *native):
         assert pairs(table, other, ["b", "a"], parts=2) == {(1, 1): 1, (2, 2): 1, (1, 0): 1}
 

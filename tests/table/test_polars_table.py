@@ -13,8 +13,8 @@ from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.table.dictionary import encode, sort_rows
 from voile.table.opening import open_frame
-from voile.table.polars_published import PolarsPublished
-from voile.table.protocol import PrivateTable, PublishedTable
+from voile.table.private import PrivateTable
+from voile.table.published import PublishedTable
 from voile.table.shuffling import permute_within_runs
 from voile.table.sorting import sort_word_rows, sort_words
 
@@ -33,8 +33,8 @@ class TestPolarsTable(EngineContract):
         return open_frame(frame, plan, record_key=record_key, carried=carried)
 
     def rows_of(self, published: PublishedTable) -> pl.DataFrame:
-        assert isinstance(published, PolarsPublished)
-        return published.frame
+        assert isinstance(published, PublishedTable)
+        return published.to_native()
 
 
 VALUES = st.one_of(

@@ -28,11 +28,15 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.table import best_rows
-from voile.table.best_rows import Asked, Batch, find_best
+from voile.table.best_rows import Asked, Batch, Taker, find_best
+from voile.table.dictionary import DictionaryColumn
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
-from voile.table.polars_published import PolarsPublished
-from voile.table.protocol import PrivateTable, PublishedTable, TopRows, Worth
-from voile.table.scanned_table import ScannedTable
+from voile.table.polars_column import Column
+from voile.table.polars_engine import PolarsEngine
+from voile.table.polars_rows import PolarsRows
+from voile.table.private import PrivateTable, TableSource, TopRows
+from voile.table.published import PublishedTable
+from voile.table.scores import Worth
 
 
 class TestScannedTable(RankingContract):
@@ -47,13 +51,11 @@ class TestScannedTable(RankingContract):
         carried: bytes | None = None,
     ) -> PrivateTable:
         assert record_key is carried is None
-        table = scan_frame(frame, plan)
-        assert isinstance(table, ScannedTable)
-        return table
+        return scan_frame(frame, plan)
 
     def rows_of(self, published: PublishedTable) -> pl.DataFrame:
-        assert isinstance(published, PolarsPublished)
-        return published.frame
+        rows: pl.DataFrame = published.to_native()
+        return rows
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,13 @@ class Pieces:
         self._frame = frame
         self._size = size
 
-    def __call__(self) -> Iterator[Batch]:
+    def __call__(self, taker: Taker) -> None:
         """All rows."""
         self.passes += 1
         names = tuple(self._frame.columns)
         for start in range(0, self._frame.height, self._size):
             rows = self._frame.slice(start, self._size)
-            yield Batch(rows, names, np.arange(start, start + rows.height))
+            taker.take(Batch(rows, names, np.arange(start, start + rows.height)))
 
 
 def by_sorting(
@@ -362,27 +364,25 @@ def test_every_format_gives_the_same_rows(
         assert table.source_format == ("csv" if write is csv else "parquet")
 
 
-class Guarded:
-    """Columns that must not be read as a whole."""
+def guarded(frame: pl.DataFrame) -> PolarsRows:
+    """Rows of which no column must be read as a whole."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
-        self.names = frame.columns
-        self.types = frame.schema
-        self._frame = frame
+    def nobody_should_ask() -> DictionaryColumn:
+        raise AssertionError
 
-    def take(self, name: str) -> pl.Series:
-        """Nobody should ask."""
-        raise AssertionError(name)
-
-    def batches(self, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    def batches(columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         """A few rows at a time, without the columns that nobody publishes."""
         assert "name" not in columns
-        return self._frame.select(columns).iter_slices(7)
+        return frame.select(columns).iter_slices(7)
+
+    columns = {name: Column.later(dtype, nobody_should_ask) for name, dtype in frame.schema.items()}
+    return PolarsRows(columns, scan=batches)
 
 
 def test_no_column_is_read_as_a_whole() -> None:
     """Best rows, numbers of rows and kinds come from the scan alone."""
-    table = ScannedTable(Guarded(PEOPLE), parse_plan({**PLAN, "nulls": "drop", "columns": {}}))
+    plan = parse_plan({**PLAN, "nulls": "drop", "columns": {}})
+    table = PrivateTable(TableSource(PolarsEngine(), guarded(PEOPLE), plan, PEOPLE.columns))
     assert table.kinds(["math", "speed", "town"]) == {
         "math": "number",
         "speed": "number",
@@ -390,7 +390,7 @@ def test_no_column_is_read_as_a_whole() -> None:
     }
     best = table.top_rows(SCORE, 5, ties=True)
     assert (best.tops, table.rows, table.dropped) == (5, 45, 15)
-    assert repr(table) == "ScannedTable(private)"
+    assert repr(table) == "PrivateTable(private)"
 
 
 def changed(column: str, row: int, value: Any) -> pl.DataFrame:
@@ -563,8 +563,32 @@ def test_a_release_of_a_file_is_that_of_all_of_its_rows(tmp_path: Path) -> None:
     made = voile.make_release(parquet(PEOPLE, tmp_path), plan, seed=4)
     by_hand = Ranking(3, 9, Decimal("0.5")).prepare(open_frame(PEOPLE, plan), Randomness.seeded(4))
     one, other = (publication.release for publication in (made, by_hand))
-    assert isinstance(one.table, PolarsPublished)
-    assert isinstance(other.table, PolarsPublished)
-    assert one.table.frame.equals(other.table.frame)
+    assert one.table.to_native().equals(other.table.to_native())
     assert one.method == other.method
     assert made.private.rows_in == by_hand.private.rows_in == 60
+
+
+@given(frame=tables(), cut=st.integers(0, 12), top=st.integers(1, 6), ties=st.booleans())
+def test_parts_that_are_gone_through_apart_are_ranked_together(
+    frame: pl.DataFrame, cut: int, top: int, ties: bool
+) -> None:
+    """Two scans of different rows, merged, find what one scan of all of them does."""
+    score = Weighted({"a": Fraction(1), "b": Fraction(-1)})
+
+    def in_two(taker: Taker) -> None:
+        other = type(taker)(*([taker.box] if hasattr(taker, "box") else [taker._asked]))
+        rows = [frame.head(cut), frame.slice(cut)]
+        for part, side, start in ((rows[0], taker, 0), (rows[1], other, rows[0].height)):
+            places = np.arange(start, start + part.height)
+            side.take(Batch(part, ("a", "b"), places))
+        taker.merge(other)
+
+    asked = Asked(score, top, ties)
+    try:
+        found = find_best(in_two, asked)
+    except best_rows.UnusualError:
+        return
+    whole = find_best(Pieces(frame, 100), asked)
+    assert (found.tops, found.seen) == (whole.tops, whole.seen)
+    if found.tops:
+        assert found.box.places.tolist() == whole.box.places.tolist()

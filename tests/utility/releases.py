@@ -24,8 +24,7 @@ from voile.release.reading.sightings import People, PublishedRows
 from voile.release.release import Release
 from voile.schema.plan import Plan, parse_plan
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.opening import open_frame
-from voile.table.polars_published import PolarsPublished
+from voile.table.opening import open_frame, published_rows
 from voile.utility.protocol import Comparison
 
 __all__ = [
@@ -162,7 +161,7 @@ def shown_by_hand(
     frame = pl.DataFrame(shown, strict=False)
     known = tuple(name for name in frame.columns if name != "group")
     release = described(
-        table=PolarsPublished(frame),
+        table=published_rows(frame),
         method={"name": "by hand", "decision": dict(decision or {}), "orders": dict(orders or {})},
         guarantee=promised(kind, {"k": 2}, "as stated"),
         roles=roles or {"quasi_identifiers": known},

@@ -99,7 +99,7 @@ def gather(releases: Sequence[Release], names: Sequence[str]) -> Evidence:
     values = [release.table.group_values(sensitive, group) for release, group in both]
     members = [release.table.group_members([*known, *kept], group) for release, group in both]
     levels, value_codes = joint_codes([seen.values for seen in values])
-    tuples, tuple_codes = common_codes([frame for frame, _, _ in members])
+    tuples, tuple_codes = common_codes([pl.DataFrame(tuples) for tuples, _, _ in members])
     persons, (person,) = common_codes([tuples.select(known)])
     published = []
     for index, name in enumerate(names):

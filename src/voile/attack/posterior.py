@@ -26,7 +26,6 @@ from voile.errors import InputError, nearest
 from voile.randomness import Key, Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
-from voile.table.dictionary import encode
 
 __all__ = [
     "PAIRS",
@@ -168,9 +167,9 @@ def _drawn(columns: Iterable[pl.Series], rows: int, count: int | None, key: Key)
     """Places of so many of the rows, ascending; all where there are no more."""
     if count is None or rows <= count:
         return np.arange(rows)
-    from voile.table.identity import unique_row_words  # noqa: PLC0415 - compiled code
+    from voile.table.polars_engine import unique_words  # noqa: PLC0415 - compiled code
 
-    words = unique_row_words([encode(column) for column in columns], key)
+    words = unique_words(list(columns), key)
     return np.sort(np.argsort(words)[:count])
 
 

@@ -16,7 +16,7 @@ from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan, read_plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.profile import Inspected, inspect_file
-from voile.table.protocol import ColumnProfile
+from voile.table.summaries import ColumnProfile
 
 __all__ = ["inspect_command"]
 

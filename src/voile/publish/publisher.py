@@ -10,7 +10,7 @@ from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import Publication, Release
 from voile.release.trips import FleetTerms
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 __all__ = ["Publisher", "SingleRelease", "Suppressed", "refuse_ranking"]
 

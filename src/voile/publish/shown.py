@@ -10,7 +10,7 @@ from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
 from voile.schema.roles import Roles
-from voile.table.protocol import RecodedColumn
+from voile.table.decisions import RecodedColumn
 
 __all__ = ["exactly", "recoded", "shown_roles"]
 

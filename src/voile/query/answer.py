@@ -29,9 +29,9 @@ from voile.errors import QueryError
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
 from voile.query.parsing import Aggregate, Columns, parse_aggregate, parse_predicate
-from voile.query.terms import quoted_name
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
+from voile.values.expressions import Expression, both, is_missing, negated
 
 __all__ = ["Answer", "answer"]
 
@@ -122,12 +122,14 @@ def _columns(release: Release) -> tuple[Columns, str]:
     return Columns(release.table.kinds(), sensitive[0]), disclosure.groups.column
 
 
-def _condition(asked: Aggregate, predicate: str | None, columns: Columns) -> str:
+def _condition(
+    asked: Aggregate, predicate: Expression | None, columns: Columns
+) -> Expression | None:
     """What holds of the rows for which the predicate holds and that the aggregate counts."""
     conditions = [predicate] if predicate else []
     if asked.column not in (None, columns.sensitive):  # sensitive values are never missing
-        conditions.append(f"({quoted_name(asked.column or '')} IS NOT NULL)")
-    return " AND ".join(conditions) or "TRUE"
+        conditions.append(negated(is_missing(asked.column or "")))
+    return both(*conditions) if conditions else None
 
 
 def _bounds(

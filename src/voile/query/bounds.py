@@ -46,7 +46,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.table.protocol import GroupedValues
+from voile.table.summaries import GroupedValues
 
 __all__ = [
     "MatchedGroups",

@@ -1,7 +1,7 @@
 """What a user types, read: ``SUM(capital-loss)`` and a predicate of SQL.
 
 Nothing is evaluated here.  Texts are parsed by sqlglot; ``translation`` turns a predicate into
-one that engines take.  Names that are no plain identifiers, such as capital-loss, can be written
+an expression.  Names that are no plain identifiers, such as capital-loss, can be written
 as they are where nothing else can be meant, and in double quotes anywhere.
 
 Names in double quotes are looked up as they are; others too, and where that fails without regard
@@ -13,15 +13,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
-import polars as pl
 from sqlglot import Dialect, ParseError, Token, TokenError, TokenType, exp
 
 from voile.errors import QueryError, nearest
-from voile.query.terms import Term, quoted_name
+from voile.query.terms import Term, call
 from voile.query.translation import translate
+from voile.values.expressions import Call, Expression, Literal
+from voile.values.expressions import Column as Value
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
@@ -34,7 +34,7 @@ _CALL = re.compile(r"\s*([A-Za-z_]+)\s*\((.*)\)\s*", re.DOTALL)
 _QUOTED = re.compile(r'"((?:[^"]|"")+)"')
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _INTEGER_BITS = 64
-_DEEPEST = 26  # from where on parsers of engines take time exponential in the depth
+_DEEPEST = 32  # what an engine descends into safely, with room
 
 _EXAMPLE = "write for example SUM(salary), COUNT(*), AVG(salary), MIN(salary) or MAX(salary)"
 
@@ -107,8 +107,8 @@ def parse_aggregate(text: str, columns: Columns) -> Aggregate:
     return Aggregate(function, column)
 
 
-def parse_predicate(text: str, columns: Columns) -> str:
-    """A predicate over published columns as Polars SQL; raises ``QueryError``."""
+def parse_predicate(text: str, columns: Columns) -> Expression:
+    """A predicate over published columns as an expression; raises ``QueryError``."""
     if not text.strip():
         msg = "the predicate is empty; leave it out to query all rows, or write one like age > 40"
         raise QueryError(msg)
@@ -116,9 +116,8 @@ def parse_predicate(text: str, columns: Columns) -> str:
         predicate = translate(_parse(text, columns), lambda node: _column(node, columns))
         if _depth(predicate) > _DEEPEST:
             raise RecursionError
-        pl.sql_expr(predicate)  # what is built from known parts fails by its depth alone
         return predicate
-    except (RecursionError, pl.exceptions.SQLInterfaceError):
+    except RecursionError:
         msg = "the predicate is nested too deeply; write it with fewer parentheses, NOTs or CASEs"
         raise QueryError(msg) from None
 
@@ -145,10 +144,11 @@ def _parse(text: str, columns: Columns) -> Node:
     return parsed[0]
 
 
-def _depth(predicate: str) -> int:
-    """How deeply parentheses are nested, those in quotes not counted."""
-    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", predicate)
-    return max(accumulate((c == "(") - (c == ")") for c in bare), default=0)
+def _depth(predicate: Expression) -> int:
+    """How deeply operations are nested."""
+    if not isinstance(predicate, Call):
+        return 0
+    return 1 + max(map(_depth, predicate.operands), default=0)
 
 
 def _refuse_trickery(tokens: Iterable[Token]) -> None:
@@ -215,7 +215,7 @@ def _syntax_error(error: ParseError, text: str, columns: Columns) -> str:
 
 
 def _quoting_hint(names: Iterable[str]) -> str:
-    quoted = [quoted_name(name) for name in names]
+    quoted = ['"' + name.replace('"', '""') + '"' for name in names]
     return f"; write {' and '.join(quoted)} in double quotes" if quoted else ""
 
 
@@ -244,20 +244,14 @@ def _column(node: exp.Column, columns: Columns) -> Term:
 
 def _column_term(name: str, kind: str) -> Term:
     """A column in the type in which it takes part in a predicate."""
-    quoted = quoted_name(name)
-    if name == "*" or (name.startswith("^") and name.endswith("$")):
-        msg = f"the column {name!r} cannot be used in a predicate: engines read it as a pattern"
-        raise QueryError(msg)
     match kind:
         case "integer":  # never wraps round, as 8 bits do in age - 50
-            return Term(f"CAST({quoted} AS INT128)", kind, _INTEGER_BITS)
+            return Term(call("integer", Value(name)), kind, _INTEGER_BITS)
         case "single":
-            return Term(f"CAST(CAST({quoted} AS VARCHAR) AS DOUBLE)", "decimal")
+            return Term(call("number of text", Value(name)), "decimal")
         case "decimal":
-            return Term(f"CAST({quoted} AS DOUBLE)", kind)
-        case "text":  # categories compare as the texts that they stand for
-            return Term(f"CAST({quoted} AS VARCHAR)", kind)
+            return Term(call("decimal", Value(name)), kind)
         case "empty":
-            return Term("NULL", "null")
+            return Term(Literal(None), "null")
         case _:
-            return Term(quoted, kind)
+            return Term(Value(name), kind)

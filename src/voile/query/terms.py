@@ -1,6 +1,6 @@
-"""Parts of a predicate in Polars SQL, with the kinds of their values.
+"""Parts of a predicate, with the kinds of their values.
 
-A ``Term`` is text that the engine understands and the kind of value that it has.  Parts that are
+A ``Term`` is an expression and the kind of value that it has.  Parts that are
 compared or combined must be of one kind; ``alike`` makes them so where that loses nothing, and
 refuses where it would be a guess.
 """
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, time
 
 from voile.errors import QueryError
+from voile.values.expressions import Call, Expression, Literal
 
 __all__ = [
     "CALLED",
@@ -21,12 +22,10 @@ __all__ = [
     "alike",
     "as_number",
     "as_time",
-    "balanced",
+    "call",
     "common_number",
     "joined",
     "kind_called",
-    "quoted_name",
-    "quoted_text",
 ]
 
 NUMBERS = ("integer", "decimal")
@@ -46,10 +45,10 @@ _WRITTEN = {
     "datetime": "'2024-12-31 23:59:00'",
     "time": "'23:59:00'",
 }
-_MOMENTS: dict[str, tuple[str, type[date | datetime | time]]] = {
-    "date": ("DATE", date),
-    "datetime": ("TIMESTAMP", datetime),
-    "time": ("TIME", time),
+_MOMENTS: dict[str, type[date | datetime | time]] = {
+    "date": date,
+    "datetime": datetime,
+    "time": time,
 }
 
 
@@ -57,8 +56,7 @@ _MOMENTS: dict[str, tuple[str, type[date | datetime | time]]] = {
 class Term:
     """A translated part of a predicate."""
 
-    sql: str
-    """Polars SQL; whole in itself, so that it can stand in any place."""
+    expression: Expression
     kind: str
     """A key of ``CALLED``, or another kind, of values that can only be missing or not."""
     bits: int = 0
@@ -69,14 +67,9 @@ class Term:
     """Whether it is a value as it was written, or one converted from that."""
 
 
-def quoted_name(name: str) -> str:
-    """A column's name in double quotes."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def quoted_text(text: str) -> str:
-    """A text in single quotes."""
-    return "'" + text.replace("'", "''") + "'"
+def call(operation: str, *operands: Expression) -> Expression:
+    """An operation on expressions."""
+    return Call(operation, operands)
 
 
 def kind_called(term: Term) -> str:
@@ -84,19 +77,10 @@ def kind_called(term: Term) -> str:
     return CALLED.get(term.kind, f"a value of type {term.kind}")
 
 
-def balanced(operator: str, parts: Sequence[str]) -> str:
-    """A chain of AND or OR as a tree of logarithmic depth: engines descend recursively."""
-    if len(parts) == 1:
-        return parts[0]
-    half = len(parts) // 2
-    left, right = balanced(operator, parts[:half]), balanced(operator, parts[half:])
-    return f"({left} {operator} {right})"
-
-
-def joined(sql: str, terms: Sequence[Term]) -> Term:
+def joined(expression: Expression, terms: Sequence[Term]) -> Term:
     """A term that is one of several alike ones."""
     kind = next((term.kind for term in terms if term.kind != "null"), "null")
-    return Term(sql, kind, max(term.bits for term in terms))
+    return Term(expression, kind, max(term.bits for term in terms))
 
 
 def common_number(terms: Iterable[Term]) -> str:
@@ -107,24 +91,25 @@ def common_number(terms: Iterable[Term]) -> str:
 def as_number(term: Term, kind: str) -> Term:
     """A number as one of the given kind."""
     if kind == "decimal" and term.kind == "integer":
-        return Term(f"CAST({term.sql} AS DOUBLE)", "decimal", term.bits, literal=term.literal)
+        number = call("decimal", term.expression)
+        if isinstance(term.expression, Literal):
+            number = Literal(float(term.expression.value))
+        return Term(number, "decimal", term.bits, literal=term.literal)
     return term
 
 
 def as_time(term: Term, kind: str, source: str) -> Term:
     """A text in single quotes as a date, a date and time, or a time of day."""
     text = term.text or ""
-    name, moments = _MOMENTS[kind]
     try:
-        moment = moments.fromisoformat(text)
+        moment = _MOMENTS[kind].fromisoformat(text)
     except ValueError:
         msg = f"{source}: {text!r} is not {CALLED[kind]}; write it like {_WRITTEN[kind]}"
         raise QueryError(msg) from None
     if getattr(moment, "tzinfo", None) is not None:
         msg = f"{source}: {text!r} has an offset from UTC; leave it out"
         raise QueryError(msg)
-    written = moment.isoformat().replace("T", " ")
-    return Term(f"CAST('{written}' AS {name})", kind, literal=True)
+    return Term(Literal(moment), kind, literal=True)
 
 
 def alike(terms: Sequence[Term], source: str) -> list[Term]:
@@ -154,4 +139,7 @@ def alike(terms: Sequence[Term], source: str) -> list[Term]:
 def _as_timestamp(term: Term) -> Term:
     if term.kind != "date":
         return term
-    return Term(f"CAST({term.sql} AS TIMESTAMP)", "datetime", literal=term.literal)
+    moment = call("datetime", term.expression)
+    if isinstance(term.expression, Literal):
+        moment = Literal(datetime.combine(term.expression.value, time()))
+    return Term(moment, "datetime", literal=term.literal)

@@ -1,11 +1,11 @@
-"""Predicates of SQL as predicates of Polars SQL that mean the same, or a reason why not.
+"""Predicates of SQL as expressions that mean the same, or a reason why not.
 
 A predicate is translated node by node.  Every kind of node that may occur is listed here with the
 arguments that it may have, and the kind of every part is inferred from the kinds of the columns;
 whatever is not listed is refused.  What comes out is therefore built from known parts only, and
-a comparison of a number with a text is found here rather than by the engine.
+a comparison of a number with a text is found here rather than by an engine.
 
-Meaning, where dialects differ or Polars departs from SQL:
+Meaning, where dialects differ:
 
 * Logic has three values; a row for which a predicate is unknown does not match.
 * ``/`` is division of numbers with a fraction (``7 / 2`` is 3.5), ``%`` has the sign of the
@@ -40,31 +40,35 @@ from voile.query.terms import (
     alike,
     as_number,
     as_time,
-    balanced,
+    call,
     common_number,
     joined,
     kind_called,
-    quoted_text,
 )
+from voile.values.expressions import Literal, negated
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr as Node
 
+    from voile.values.expressions import Expression
+
 __all__ = ["translate"]
 
 _WIDEST = 126  # bits of magnitude that arithmetic in 128 bits may reach
-_LARGEST_LITERAL = 10**37  # Polars reads integers of up to 38 digits
+_LARGEST_LITERAL = 10**37  # what fits in 128 bits, with room
 
 _COMPARISONS = {exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">="}
-_DISTINCT = {exp.NullSafeEQ: "IS NOT DISTINCT FROM", exp.NullSafeNEQ: "IS DISTINCT FROM"}
+_DISTINCT = {exp.NullSafeEQ: "same", exp.NullSafeNEQ: "other"}
+_PATTERNS = {exp.Like: "like", exp.ILike: "alike"}
+_TRIMS = {"BOTH": "trim", "LEADING": "trim start", "TRAILING": "trim end"}
 _ARITHMETIC = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Mod: "%"}
 _CAST_TYPES = {
-    "integer": ("INT128", "TINYINT SMALLINT MEDIUMINT INT BIGINT INT128"),
-    "decimal": ("DOUBLE", "FLOAT DOUBLE DECIMAL"),
-    "text": ("VARCHAR", "TEXT VARCHAR CHAR NVARCHAR NCHAR"),
-    "date": ("DATE", "DATE"),
-    "datetime": ("TIMESTAMP", "DATETIME TIMESTAMP"),
-    "time": ("TIME", "TIME"),
+    "integer": "TINYINT SMALLINT MEDIUMINT INT BIGINT INT128",
+    "decimal": "FLOAT DOUBLE DECIMAL",
+    "text": "TEXT VARCHAR CHAR NVARCHAR NCHAR",
+    "date": "DATE",
+    "datetime": "DATETIME TIMESTAMP",
+    "time": "TIME",
 }
 _CASTABLE = {
     "integer": ("integer", "decimal", "text"),
@@ -76,9 +80,9 @@ _CASTABLE = {
 }
 
 
-def translate(predicate: Node, column: Callable[[exp.Column], Term]) -> str:
-    """A predicate in Polars SQL; ``column`` resolves names.  Raises ``QueryError``."""
-    return _Translation(column).boolean(predicate).sql
+def translate(predicate: Node, column: Callable[[exp.Column], Term]) -> Expression:
+    """A predicate as an expression; ``column`` resolves names.  Raises ``QueryError``."""
+    return _Translation(column).boolean(predicate).expression
 
 
 class _Translation:
@@ -102,18 +106,18 @@ class _Translation:
         """A part that must be true, false or unknown."""
         term = self.term(node)
         if term.kind == "null":
-            return Term("CAST(NULL AS BOOLEAN)", "boolean")
+            return Term(call("boolean", Literal(None)), "boolean")
         return self._require(term, node, ("boolean",), "a condition that is true or false")
 
     def number(self, node: Node) -> Term:
         """A part that must be a number."""
         term = self._require(self.term(node), node, (*NUMBERS, "null"), "a number")
-        return Term("CAST(NULL AS INT128)", "integer") if term.kind == "null" else term
+        return _missing("integer") if term.kind == "null" else term
 
     def text(self, node: Node) -> Term:
         """A part that must be a text."""
         term = self._require(self.term(node), node, ("text", "null"), "a text")
-        return Term("CAST(NULL AS VARCHAR)", "text") if term.kind == "null" else term
+        return _missing("text") if term.kind == "null" else term
 
     def column(self, node: exp.Column) -> Term:
         return self._column(node)
@@ -123,41 +127,43 @@ class _Translation:
 
     def literal(self, node: exp.Literal) -> Term:
         if node.is_string:
-            return Term(quoted_text(node.this), "text", text=node.this, literal=True)
+            return Term(Literal(node.this), "text", text=node.this, literal=True)
         try:
             number = Decimal(node.this)
         except InvalidOperation:
             msg = f"{source(node)} is not understood as a number"
             raise QueryError(msg) from None
         if node.this.isdigit() and number < _LARGEST_LITERAL:
-            return Term(str(int(number)), "integer", int(number).bit_length(), literal=True)
+            whole = int(number)
+            return Term(Literal(whole), "integer", whole.bit_length(), literal=True)
         if not math.isfinite(float(number)):
             msg = f"{source(node)} is too large a number"
             raise QueryError(msg)
-        return Term(f"CAST({float(number)!r} AS DOUBLE)", "decimal", literal=True)
+        return Term(Literal(float(number)), "decimal", literal=True)
 
     def truth(self, node: exp.Boolean) -> Term:
-        return Term("TRUE" if node.this else "FALSE", "boolean", literal=True)
+        return Term(Literal(bool(node.this)), "boolean", literal=True)
 
     def null(self, node: exp.Null) -> Term:
-        return Term("NULL", "null", literal=True)
+        return Term(Literal(None), "null", literal=True)
 
     def junction(self, node: exp.And | exp.Or) -> Term:
-        parts = [self.boolean(part).sql for part in node.flatten()]
-        return Term(balanced("AND" if isinstance(node, exp.And) else "OR", parts), "boolean")
+        parts = [self.boolean(part).expression for part in node.flatten()]
+        return Term(call("and" if isinstance(node, exp.And) else "or", *parts), "boolean")
 
     def negation(self, node: exp.Not) -> Term:
-        return Term(f"(NOT {self.boolean(node.this).sql})", "boolean")
+        return Term(negated(self.boolean(node.this).expression), "boolean")
 
     def comparison(self, node: exp.Binary) -> Term:
         operator = {**_COMPARISONS, **_DISTINCT}[type(node)]
         left, right = self._alike(node, [node.this, node.expression])
-        return Term(f"({left.sql} {operator} {right.sql})", "boolean")
+        return _called("boolean", operator, left, right)
 
     def between(self, node: exp.Between) -> Term:
         low, high = node.args["low"], node.args["high"]
-        terms = self._alike(node, [node.this, low, high])
-        return Term("({} BETWEEN {} AND {})".format(*(term.sql for term in terms)), "boolean")
+        tested, least, most = self._alike(node, [node.this, low, high])
+        ends = (_called("boolean", ">=", tested, least), _called("boolean", "<=", tested, most))
+        return _called("boolean", "and", *ends)
 
     def membership(self, node: exp.In) -> Term:
         if node.args.get("query"):
@@ -167,19 +173,16 @@ class _Translation:
             raise QueryError(msg)
         tested, *members = self._alike(node, [node.this, *node.expressions])
         if all(member.literal for member in members):
-            listed = ", ".join(member.sql for member in members)
-            return Term(f"({tested.sql} IN ({listed}))", "boolean")
-        parts = [f"({tested.sql} = {member.sql})" for member in members]
-        return Term(balanced("OR", parts), "boolean")
+            return _called("boolean", "in", tested, *members)
+        return _called("boolean", "or", *(_called("boolean", "=", tested, it) for it in members))
 
     def identity(self, node: exp.Is) -> Term:
         other = node.expression
         if isinstance(other, exp.Null):
-            return Term(f"({self.term(node.this).sql} IS NULL)", "boolean")
-        if isinstance(other, exp.Boolean):  # never unknown, unlike Polars' own IS TRUE
-            tested = self.boolean(node.this).sql
-            tested = tested if other.this else f"(NOT {tested})"
-            return Term(f"COALESCE({tested}, FALSE)", "boolean")
+            return _called("boolean", "missing", self.term(node.this))
+        if isinstance(other, exp.Boolean):
+            tested = self.boolean(node.this).expression
+            return Term(call("holds", tested if other.this else negated(tested)), "boolean")
         msg = f"{source(node)}: IS is followed by NULL, NOT NULL, TRUE or FALSE"
         raise QueryError(msg)
 
@@ -188,12 +191,11 @@ class _Translation:
         if pattern.text is None:
             msg = f"{source(node)}: the pattern of LIKE must be a text in single quotes"
             raise QueryError(msg)
-        operator = "ILIKE" if isinstance(node, exp.ILike) else "LIKE"
-        negated = "NOT " if node.args.get("negate") else ""
-        return Term(f"({tested.sql} {negated}{operator} {pattern.sql})", "boolean")
+        found = _called("boolean", _PATTERNS[type(node)], tested, pattern)
+        return Term(negated(found.expression), "boolean") if node.args.get("negate") else found
 
     def negative(self, node: exp.Neg) -> Term:
-        return self._rewritten(self.number(node.this), "(-{})")
+        return self._rewritten(self.number(node.this), "negative")
 
     def arithmetic(self, node: exp.Binary) -> Term:
         left, right = self.number(node.this), self.number(node.expression)
@@ -205,93 +207,92 @@ class _Translation:
         }[type(node)]
         kind = common_number((left, right)) if bits <= _WIDEST else "decimal"
         left, right = as_number(left, kind), as_number(right, kind)
-        divisor = f"NULLIF({right.sql}, 0)" if isinstance(node, exp.Mod) else right.sql
-        sql = f"({left.sql} {_ARITHMETIC[type(node)]} {divisor})"
-        return Term(sql, kind, bits)
+        return Term(call(_ARITHMETIC[type(node)], left.expression, right.expression), kind, bits)
 
     def division(self, node: exp.Div) -> Term:
         dividend, divisor = (
             as_number(self.number(part), "decimal") for part in (node.this, node.expression)
         )
-        return Term(f"({dividend.sql} / NULLIF({divisor.sql}, 0))", "decimal")
+        return _called("decimal", "/", dividend, divisor)
 
     def case(self, node: exp.Case) -> Term:
         branches = node.args["ifs"]
         if node.this:  # CASE x WHEN y is CASE WHEN x = y
             conditions = [
-                self.comparison(exp.EQ(this=node.this.copy(), expression=branch.this.copy())).sql
+                self.comparison(exp.EQ(this=node.this.copy(), expression=branch.this.copy()))
                 for branch in branches
             ]
         else:
-            conditions = [self.boolean(branch.this).sql for branch in branches]
+            conditions = [self.boolean(branch.this) for branch in branches]
         default = node.args.get("default") or exp.Null()
         results = self._alike(node, [*(branch.args["true"] for branch in branches), default])
-        whens = " ".join(
-            f"WHEN {condition} THEN {result.sql}"
-            for condition, result in zip(conditions, results[:-1], strict=True)
-        )
-        return joined(f"(CASE {whens} ELSE {results[-1].sql} END)", results)
+        pairs = zip(conditions, results[:-1], strict=True)
+        terms = [*(term for pair in pairs for term in pair), results[-1]]
+        return joined(call("case", *(term.expression for term in terms)), results)
 
     def coalesce(self, node: exp.Coalesce) -> Term:
         terms = self._alike(node, [node.this, *node.expressions])
-        return joined(f"COALESCE({', '.join(term.sql for term in terms)})", terms)
+        return joined(call("coalesce", *(term.expression for term in terms)), terms)
 
     def null_if(self, node: exp.Nullif) -> Term:
         terms = self._alike(node, [node.this, node.expression])
-        return replace(terms[0], sql=f"NULLIF({terms[0].sql}, {terms[1].sql})", literal=False)
+        both = (term.expression for term in terms)
+        return replace(terms[0], expression=call("null if", *both), literal=False)
 
     def absolute(self, node: exp.Func) -> Term:
-        return self._rewritten(self.number(node.this), f"{node.sql_name()}({{}})")
+        return self._rewritten(self.number(node.this), node.sql_name().lower())
 
     def rounded(self, node: exp.Func) -> Term:
         number = self.number(node.this)
         if number.kind == "integer":
             return number
-        return self._rewritten(number, f"{node.sql_name()}({{}})")
+        return self._rewritten(number, node.sql_name().lower())
 
     def concatenation(self, node: exp.DPipe) -> Term:
-        return Term(f"({self.text(node.this).sql} || {self.text(node.expression).sql})", "text")
+        return _called("text", "join", self.text(node.this), self.text(node.expression))
 
     def concat(self, node: exp.Concat) -> Term:
-        parts = ", ".join(self.text(part).sql for part in node.expressions)
-        return Term(f"CONCAT({parts})", "text")
+        return _called("text", "concat", *(self.text(part) for part in node.expressions))
 
     def changed_text(self, node: exp.Func) -> Term:
-        return Term(f"{node.sql_name()}({self.text(node.this).sql})", "text")
+        return _called("text", node.sql_name().lower(), self.text(node.this))
 
     def length(self, node: exp.Length) -> Term:
-        return Term(f"CAST(LENGTH({self.text(node.this).sql}) AS INT128)", "integer", 63)
+        return Term(call("length", self.text(node.this).expression), "integer", 63)
 
     def trimmed(self, node: exp.Trim) -> Term:
         side = str(node.args.get("position") or "BOTH").upper()
         removed = node.args.get("expression")
-        characters = self._literal_text(removed, node) if removed else "' '"
-        return Term(f"TRIM({side} {characters} FROM {self.text(node.this).sql})", "text")
+        characters = self._literal_text(removed, node) if removed else Literal(" ")
+        return Term(call(_TRIMS[side], self.text(node.this).expression, characters), "text")
 
     def end_of_text(self, node: exp.Func) -> Term:
         count = self._whole_number(node.expression, node, least=0)
-        return Term(f"{node.sql_name()}({self.text(node.this).sql}, {count})", "text")
+        return Term(call(node.sql_name().lower(), self.text(node.this).expression, count), "text")
 
     def substring(self, node: exp.Substring) -> Term:
-        parts = [self.text(node.this).sql, self._whole_number(node.args["start"], node, least=1)]
+        parts = [
+            self.text(node.this).expression,
+            self._whole_number(node.args["start"], node, least=1),
+        ]
         if node.args.get("length"):
             parts.append(self._whole_number(node.args["length"], node, least=0))
-        return Term(f"SUBSTR({', '.join(parts)})", "text")
+        return Term(call("substring", *parts), "text")
 
     def replaced(self, node: exp.Replace) -> Term:
         old, new = (
             self._literal_text(node.args.get(a), node) for a in ("expression", "replacement")
         )
-        return Term(f"REPLACE({self.text(node.this).sql}, {old}, {new})", "text")
+        return Term(call("replace", self.text(node.this).expression, old, new), "text")
 
     def affix(self, node: exp.Func) -> Term:
         affix = self._literal_text(node.expression, node)
-        name = "STARTS_WITH" if isinstance(node, exp.StartsWith) else "ENDS_WITH"
-        return Term(f"{name}({self.text(node.this).sql}, {affix})", "boolean")
+        name = "starts with" if isinstance(node, exp.StartsWith) else "ends with"
+        return Term(call(name, self.text(node.this).expression, affix), "boolean")
 
     def cast(self, node: exp.Cast) -> Term:
         wanted = str(node.to.this.value)
-        for kind, (name, accepted) in _CAST_TYPES.items():
+        for kind, accepted in _CAST_TYPES.items():
             if wanted in accepted.split():
                 term = self.term(node.this)
                 if term.text is not None and kind in TIMES:
@@ -300,7 +301,7 @@ class _Translation:
                     msg = f"{source(node)}: {kind_called(term)} cannot become {CALLED[kind]}"
                     raise QueryError(msg)
                 bits = term.bits if term.kind == "integer" else _WIDEST + 1
-                return Term(f"CAST({term.sql} AS {name})", kind, bits)
+                return Term(call(kind, term.expression), kind, bits)
         msg = f"{source(node)}: use INTEGER, DOUBLE, VARCHAR, DATE, TIMESTAMP or TIME"
         raise QueryError(msg)
 
@@ -316,7 +317,7 @@ class _Translation:
         kinds = ("datetime", "time") if clock else ("date", "datetime")
         called = "a time" if clock else "a date"
         term = self._require(self.term(moment), moment, kinds, called)
-        return Term(f"CAST(EXTRACT({part} FROM {term.sql}) AS INT128)", "integer", 16)
+        return Term(call(part.lower(), term.expression), "integer", 16)
 
     def _require(self, term: Term, node: Node, kinds: Iterable[str], called: str) -> Term:
         if term.kind not in kinds:
@@ -324,25 +325,35 @@ class _Translation:
             raise QueryError(msg)
         return term
 
-    def _rewritten(self, term: Term, form: str) -> Term:
-        return Term(form.format(term.sql), term.kind, term.bits)
+    def _rewritten(self, term: Term, operation: str) -> Term:
+        return Term(call(operation, term.expression), term.kind, term.bits)
 
     def _alike(self, node: Node, parts: Sequence[Node]) -> list[Term]:
         """Parts that are compared with each other, made to be of one kind."""
         return alike([self.term(part) for part in parts], source(node))
 
-    def _literal_text(self, node: Node | None, whole: Node) -> str:
+    def _literal_text(self, node: Node | None, whole: Node) -> Expression:
         if not (isinstance(node, exp.Literal) and node.is_string and node.this):
             msg = f"{source(whole)}: the text to look for and to put must stand in single quotes"
             raise QueryError(msg)
-        return quoted_text(node.this)
+        return Literal(node.this)
 
-    def _whole_number(self, node: Node, whole: Node, least: int) -> str:
+    def _whole_number(self, node: Node, whole: Node, least: int) -> Expression:
         digits = node.this if isinstance(node, exp.Literal) else ""
         if not (digits.isdigit() and least <= int(digits) < 2**31):
             msg = f"{source(whole)}: positions and lengths must be whole numbers from {least} up"
             raise QueryError(msg)
-        return str(int(digits))
+        return Literal(int(digits))
+
+
+def _called(kind: str, operation: str, *terms: Term) -> Term:
+    """An operation on terms, whose value is of this kind."""
+    return Term(call(operation, *(term.expression for term in terms)), kind)
+
+
+def _missing(kind: str) -> Term:
+    """A missing value of a kind."""
+    return Term(call(kind, Literal(None)), kind)
 
 
 _T = _Translation

@@ -26,7 +26,8 @@ from voile.release.group_checks import common_unit, criteria_against_counts
 from voile.release.history import Blocks, History
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import BlockAssignment, CombinationCounts, ValueCounts
+from voile.table.decisions import BlockAssignment
+from voile.table.summaries import CombinationCounts, ValueCounts
 
 __all__ = [
     "GuaranteeBrokenError",

@@ -22,7 +22,8 @@ from voile.errors import InputError, TableError
 from voile.release.format_1 import disclosure_of, guarantee_document
 from voile.release.release import Guarantee, Release, SeriesPlace
 from voile.table.opening import open_published
-from voile.table.protocol import Format, PublishedTable
+from voile.table.protocol import Format
+from voile.table.published import PublishedTable
 from voile.values.value import read
 
 __all__ = [

@@ -19,7 +19,8 @@ from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.release.claims import Diversity, GroupClaim
 from voile.release.published import Published
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
-from voile.table.protocol import CombinationCounts, PublishedTable
+from voile.table.published import PublishedTable
+from voile.table.summaries import CombinationCounts
 
 __all__ = [
     "broken_criteria",

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from voile.errors import RefusedError
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import RowMarks
+from voile.table.summaries import RowMarks
 
 __all__ = ["Blocks", "History", "RowMarks", "SeriesTerms", "Version"]
 

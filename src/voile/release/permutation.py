@@ -35,7 +35,7 @@ def permutation_breaches(release: Published, claim: PermutationWithinClusters) -
     if set(permuted) != release.disclosure.permuted or groups is None:
         yield "it does not show the columns that it permutes as permuted"
         return
-    numbers = release.table.count_matching("TRUE", groups.column)
+    numbers = release.table.count_matching(None, groups.column)
     sizes = tuple(numbers[cluster] for cluster in sorted(numbers))
     if sorted(numbers) != list(range(1, claim.clusters + 1)):
         yield f"its clusters are not numbered from 1 to {claim.clusters}"

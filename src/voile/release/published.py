@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from voile.disclosure.disclosure import Disclosure
-from voile.table.protocol import PublishedTable
+from voile.table.published import PublishedTable
 
 __all__ = ["Published"]
 

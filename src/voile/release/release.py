@@ -17,7 +17,8 @@ from voile.dp.events import PrivacyEvent
 from voile.release.claims import Claim, claim_of
 from voile.release.history import History
 from voile.release.trips import TripCosts
-from voile.table.protocol import Format, PublishedTable
+from voile.table.protocol import Format
+from voile.table.published import PublishedTable
 from voile.version import VERSION
 
 __all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from voile.dp.planar.costs import Differences
-from voile.table.protocol import TripAccounts
+from voile.table.decisions import TripAccounts
 
 __all__ = ["FleetTerms", "TripCosts"]
 

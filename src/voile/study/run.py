@@ -28,7 +28,8 @@ from voile.release.release import Publication
 from voile.schema.plan import Plan, one_of, read_plan
 from voile.study.books import Books
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
-from voile.table.protocol import Format, PrivateTable
+from voile.table.private import PrivateTable
+from voile.table.protocol import Format
 
 __all__ = ["Intervals", "PendingRelease", "make_release", "prepare_release"]
 

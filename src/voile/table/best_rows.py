@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, Protocol, Self
 
 import numpy as np
 import polars as pl
@@ -33,13 +33,10 @@ from numpy.typing import NDArray
 
 from voile.table.dictionary import encode
 from voile.table.numeric import exact_numbers
-from voile.table.protocol import RowScore
-from voile.table.worths import in_one_unit
+from voile.table.scores import RowScore, in_one_unit
 
-__all__ = ["BATCH_ROWS", "Asked", "Batch", "Batches", "Found", "UnusualError", "find_best"]
+__all__ = ["Asked", "Batch", "Box", "Found", "Pass", "Taker", "UnusualError", "find_best"]
 
-BATCH_ROWS = 1 << 17
-"""Rows of a batch where its source leaves the choice: their numbers stay near the processor."""
 _HELD = 1 << 21
 """Held rows above which rows in the box are left to a second pass."""
 _FIRST_PRUNE = 1 << 18
@@ -95,8 +92,18 @@ class Batch:
         return cls(rows, batches[0].key_names, places)
 
 
-Batches = Callable[[], Iterator[Batch]]
-"""All rows of a table in their order, each time it is called."""
+class Taker(Protocol):
+    """Takes batches of rows, and may be merged with others of its kind that took other rows."""
+
+    def take(self, batch: Batch) -> None:
+        """Some rows."""
+
+    def merge(self, other: Self) -> None:
+        """What another has kept."""
+
+
+Pass = Callable[[Taker], None]
+"""Gives all rows of a table, each time it is called."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +124,12 @@ class Found:
     tops: int
     """How many of them are best."""
     seen: int
-    """Rows of the table."""
+    """Rows of the table that may be ranked."""
+    ends: Box | None = None
+    """The box itself; None without best rows."""
 
 
-def find_best(batches: Batches, asked: Asked, *, rounded: bool = True) -> Found:
+def find_best(rows: Pass, asked: Asked, *, rounded: bool = True) -> Found:
     """The best rows, and all rows whose keys lie between their least and largest ones.
 
     Where there are fewer rows than are asked for, all are best.  Without ``rounded`` every row is
@@ -128,8 +137,7 @@ def find_best(batches: Batches, asked: Asked, *, rounded: bool = True) -> Found:
     or its scores cannot be rounded with a bounded error.
     """
     scan = _Scan(asked) if rounded else _Everything()
-    for batch in batches():
-        scan.take(batch)
+    rows(scan)
     if not scan.seen:
         raise UnusualError(asked.score.columns[0])
     likely = scan.likely()
@@ -137,10 +145,13 @@ def find_best(batches: Batches, asked: Asked, *, rounded: bool = True) -> Found:
     if not len(chosen):
         return Found(likely, 0, scan.seen)
     best = likely.only(chosen)
-    box = _Box.around(best.keys)
+    inside = _Inside(Box.around(best.keys))
     held = scan.all_in_box(best.keys)
-    found = [part.only(box.holds(part.keys)) for part in (batches() if held is None else [held])]
-    return Found(Batch.joined(found), len(chosen), scan.seen)
+    if held is None:
+        rows(inside)
+    else:
+        inside.take(held)
+    return Found(inside.found, len(chosen), scan.seen, inside.box)
 
 
 def _exact_scores(keys: Sequence[pl.Series], score: RowScore) -> NDArray[Any]:
@@ -167,14 +178,15 @@ def _best_of(keys: Sequence[pl.Series], asked: Asked) -> NDArray[np.int64]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Box:
+class Box:
     """The least and the largest key of each column."""
 
     ends: Sequence[tuple[pl.Series, pl.Series]]
     """Each of one value of the column's own type: doubles could not tell large integers apart."""
 
     @classmethod
-    def around(cls, keys: Sequence[pl.Series]) -> _Box:
+    def around(cls, keys: Sequence[pl.Series]) -> Box:
+        """The smallest box that holds all of these rows."""
         ascending = [key.sort() for key in keys]
         return cls([(key.head(1), key.tail(1)) for key in ascending])
 
@@ -184,6 +196,27 @@ class _Box:
         for key, (low, high) in zip(keys, self.ends, strict=True):
             inside &= ((key >= low) & (key <= high)).to_numpy()
         return np.flatnonzero(inside)
+
+
+class _Inside:
+    """Holds the rows in a box."""
+
+    def __init__(self, box: Box) -> None:
+        self.box = box
+        self._held: list[Batch] = []
+
+    def take(self, batch: Batch) -> None:
+        """Hold those of some rows that lie in the box."""
+        self._held.append(batch.only(self.box.holds(batch.keys)))
+
+    def merge(self, other: Self) -> None:
+        """The rows of another part too."""
+        self._held += other._held
+
+    @property
+    def found(self) -> Batch:
+        """All of them."""
+        return Batch.joined(self._held)
 
 
 class _Everything:
@@ -200,6 +233,10 @@ class _Everything:
     def take(self, batch: Batch) -> None:
         """Hold all rows of a batch."""
         self._held.append(batch)
+
+    def merge(self, other: Self) -> None:
+        """The rows of another part too."""
+        self._held += other._held
 
     def likely(self) -> Batch:
         """The rows that may be best."""
@@ -246,6 +283,17 @@ class _Scan:
             self._fresh += len(chosen)
         if self._fresh > self._prune_at:
             self._prune()
+
+    def merge(self, other: Self) -> None:
+        """The rows that another part of the table may have among the best or in the box."""
+        for own, its in zip(self._terms, other._terms, strict=True):
+            own.merge(its)
+        self.seen += other.seen
+        self._strictest = np.maximum(self._strictest, other._strictest)
+        self._holds_box = self._holds_box and other._holds_box
+        self._held += other._held
+        self._raise_border(other._pool)
+        self._prune()
 
     def likely(self) -> Batch:
         """The rows that may be best: those that do not lie below the border by two errors."""
@@ -342,6 +390,7 @@ class _Term:
         self._column = column
         self._score = score
         self._low, self._high = inf, -inf
+        self._relative = 0.0
         self.largest = -inf
         """The largest term so far."""
         self.magnitude = 0.0
@@ -356,12 +405,19 @@ class _Term:
         values = key.cast(pl.Float64).to_numpy()
         low, high = float(values.min()), float(values.max())
         if low < self._low or high > self._high or not low <= high:
-            self._widen(key.dtype, min(low, self._low), max(high, self._high))
+            self._relative, least = _OF_SINGLES if key.dtype == pl.Float32 else _OF_OTHERS
+            self._widen(min(low, self._low), max(high, self._high), least)
         return self._score.near(self._column, values)
 
-    def _widen(self, dtype: pl.DataType, low: float, high: float) -> None:
-        """Note new extremes of the column."""
-        relative, least = _OF_SINGLES if dtype == pl.Float32 else _OF_OTHERS
+    def merge(self, other: _Term) -> None:
+        """Note the extremes that another part of the column has."""
+        if other._low <= other._high:
+            self._relative = max(self._relative, other._relative)
+            self._widen(min(other._low, self._low), max(other._high, self._high), 0.0)
+
+    def _widen(self, low: float, high: float, least: float) -> None:
+        """Note new extremes of the column, which are in magnitude not below ``least``."""
+        relative = self._relative
         magnitude = max(abs(low), abs(high))
         tiny = 0 < low < least or -least < high < 0 or 0 < magnitude < least
         if tiny or not -inf < low <= high < inf:  # false with NaN as well

@@ -1,9 +1,8 @@
 """Rows that an earlier release left out, carried over into the next pool.
 
-``recoding.left_out`` gives them as an Arrow IPC stream; here they are appended to the columns of
-an input, behind its rows.  Carried values went through the plan once (missing values, declared
-types), and those of the input have not; so the two are brought to one type wherever no
-value changes by it, and refused where one would.
+They are appended to the rows of an input.  Carried values went through the plan once (missing
+values, declared types), and those of the input have not; so the two are brought to one type
+wherever no value changes by it, and refused where one would.
 """
 
 from __future__ import annotations
@@ -14,89 +13,88 @@ from io import BytesIO
 import polars as pl
 import pyarrow as pa
 
-from voile.errors import TableError, refuse_out_of_memory
+from voile.errors import TableError
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.binding import ColumnSource
-from voile.table.numeric import broad_kind
-from voile.table.value_types import kind_of
+from voile.table.arrays import kind_of_arrow, polars_type
+from voile.table.binding import flagged, mapped
+from voile.table.protocol import Rows
+from voile.values.expressions import is_missing
 
-__all__ = ["WithCarriedRows"]
+__all__ = ["as_stream", "with_carried"]
 
 
-class WithCarriedRows:
-    """The columns of an input with carried rows behind its own; see ``ColumnSource``."""
+def with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) -> Rows:
+    """Some columns of the rows of an input, with carried rows behind its own.
 
-    def __init__(self, source: ColumnSource, carried: bytes, plan: Plan) -> None:
-        self._source = source
-        self._carried = _read(carried)
-        self._plan = plan
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Names of the columns of the input."""
-        return self._source.names
-
-    def take(self, name: str) -> pl.Series | pa.ChunkedArray:
-        """One column, once; raises ``TableError`` where the carried values are of another type."""
-        column = self._source.take(name)
-        if name not in self._carried.columns:
+    Raises ``TableError`` where the carried rows lack a column, or have it in another type.
+    """
+    for name in columns:
+        if name not in carried.schema.names:
             msg = (
                 f"column {name!r} is missing in the rows carried over from earlier releases; "
                 "publish with the columns that those releases had"
             )
             raise TableError(msg)
-        carried = self._carried[name]
-        if not len(carried):
-            return column
-        if isinstance(column, pa.ChunkedArray):
-            if carried.dtype == pl.String:
-                texts = carried.to_arrow().cast(column.type.value_type).dictionary_encode()
-                return pa.chunked_array([*column.chunks, texts.cast(column.type)])
-            column = pl.Series(name, column)
-        return _joined(column, carried, self._plan.columns.get(name, ColumnPlan()))
+    rows, carried = rows.select(columns).read(), carried.select(columns)
+    if not carried.height:
+        return rows
+    for name in columns:
+        rows, carried = _alike(rows, carried, name, plan.columns.get(name, ColumnPlan()))
+    return rows.union(carried)
 
 
-def _read(carried: bytes) -> pl.DataFrame:
-    try:
-        return pl.read_ipc_stream(BytesIO(carried))
-    except (pl.exceptions.PolarsError, pa.ArrowException, OSError, ValueError) as fault:
-        refuse_out_of_memory(fault)
-        msg = "the rows carried over from earlier releases cannot be read; restore them"
-        raise TableError(msg) from None
+def as_stream(rows: Rows) -> bytes:
+    """Rows that wait for the next pool as an Arrow IPC stream; private."""
+    table = rows.to_arrow()
+    sink = BytesIO()
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
+        writer.write_table(table)
+    return sink.getvalue()
 
 
-def _joined(column: pl.Series, carried: pl.Series, declared: ColumnPlan) -> pl.Series:
-    """The values of both, in the type of one of them."""
-    if isinstance(column.dtype, pl.Categorical | pl.Enum):
-        column = column.cast(pl.String)
-    if declared.type or _alike(column, carried):
-        for dtype in (column.dtype, carried.dtype):
-            values, more = _unchanged(column, dtype), _unchanged(carried, dtype)
-            if values is not None and more is not None:
-                return pl.concat([values, more])
+def _alike(rows: Rows, carried: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, Rows]:
+    """Both with a column in the type that it has in one of them."""
+    sides = (rows, carried)
+    types = [side.schema.field(name).type for side in sides]
+    if declared.type or _comparable(rows, carried, name):
+        for dtype in map(polars_type, types):
+            one, other = (_unchanged(side, name, dtype) for side in sides)
+            if one is not None and other is not None:
+                return one, other
+    kinds = [kind_of_arrow(dtype) for dtype in types]
     msg = (
-        f"column {column.name!r} is {kind_of(column)} in the table and {kind_of(carried)} in the "
-        "rows carried over from earlier releases, and some value would change with its type; give "
-        "the column the type that it had"
+        f"column {name!r} is {kinds[0]} in the table and {kinds[1]} in the rows carried over from "
+        "earlier releases, and some value would change with its type; give the column the type "
+        "that it had"
     )
     raise TableError(msg)
 
 
-def _alike(column: pl.Series, carried: pl.Series) -> bool:
+def _comparable(rows: Rows, carried: Rows, name: str) -> bool:
     """Whether values of the two may stand in one column: they are of one kind, or all missing."""
-    if any(series.null_count() == len(series) for series in (column, carried)):
+    if any(side.tally(is_missing(name)).rows == side.height for side in (rows, carried)):
         return True
-    zoned = [getattr(series.dtype, "time_zone", None) is not None for series in (column, carried)]
-    return broad_kind(column) == broad_kind(carried) and zoned[0] == zoned[1]
+    types = [polars_type(side.schema.field(name).type) for side in (rows, carried)]
+    zoned = [getattr(dtype, "time_zone", None) is not None for dtype in types]
+    numeric = [dtype.is_numeric() for dtype in types]
+    kinds = [kind_of_arrow(side.schema.field(name).type) for side in (rows, carried)]
+    return zoned[0] == zoned[1] and (all(numeric) or kinds[0] == kinds[1])
 
 
-def _unchanged(series: pl.Series, dtype: pl.DataType) -> pl.Series | None:
-    """The series in another type, or None where a value does not come back from it."""
-    if series.dtype == dtype:
-        return series
+def _unchanged(rows: Rows, name: str, dtype: pl.DataType) -> Rows | None:
+    """Rows with a column in another type, or None where a value does not come back from it."""
+    own = polars_type(rows.schema.field(name).type)
+    if own == dtype:
+        return rows
+
+    def changes(values: pl.Series) -> pl.Series:
+        back = values.cast(dtype, strict=False).cast(own, strict=False)
+        return back.ne_missing(values)
+
     try:
-        cast = series.cast(dtype, strict=False)
-        back = cast.cast(series.dtype, strict=False)
+        if flagged(rows, name, changes).rows:
+            return None
+        return mapped(rows, name, lambda values: values.cast(dtype, strict=False), dtype)
     except pl.exceptions.PolarsError:
         return None
-    return cast if back.equals(series) else None

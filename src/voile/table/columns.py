@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from voile.errors import TableError, nearest
 from voile.schema.numbers import ExactNumbers
 from voile.table.numeric import exact_numbers
-from voile.table.polars_published import PolarsPublished
-from voile.table.protocol import PublishedTable
+from voile.table.published import PublishedTable
 from voile.table.reading import list_columns, read_frame
 from voile.table.value_types import first_offending_row
 
@@ -60,8 +59,8 @@ def read_numbers(path: Path, names: Sequence[str]) -> NumberColumns:
 
 def published_numbers(table: PublishedTable, names: Sequence[str]) -> NumberColumns:
     """Numeric columns of a release; see ``read_numbers``."""
-    assert isinstance(table, PolarsPublished)
-    return _numbers(table.frame, _found(table.columns, names, "the release"), ())
+    found = _found(table.columns, names, "the release")
+    return _numbers(pl.DataFrame(table.to_arrow().select(dict.fromkeys(found))), found, ())
 
 
 def write_columns(path: Path, columns: Mapping[str, NDArray[Any]]) -> None:

@@ -7,6 +7,8 @@ into the rank.  So nine columns with a product of a thousand million cost two or
 and rows are sorted only where combinations are about as many as rows.  Ranks ascend like
 the tuples they stand for, so the result does not depend on the order of the rows.
 
+Which combination each row has is found when somebody asks.
+
 Cost for n rows and m columns: a pass for each column and three for each table, some 15 ns a row
 for nine columns; with a sort, some 60 ns a row.  One to four bytes a row are kept, and 8 to 24
 more are used on the way.
@@ -15,26 +17,19 @@ more are used on the way.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.randomness import parts
-from voile.table.dictionary import (
-    Codes,
-    DictionaryColumn,
-    code_type,
-    count_codes,
-    look_up,
-)
-from voile.table.numeric import distinct_values
-from voile.table.protocol import CombinationCounts, RowSample
+from voile.table.dictionary import Codes, code_type, count_codes, look_up
 from voile.table.sorting import sort_word_rows, sort_words
 
-__all__ = ["Combinations", "combine", "count_combinations", "count_pairs"]
+__all__ = ["Combinations", "combine", "count_pairs"]
 
 _DENSE = 1 << 16
 _DENSE_PER_ROW = 2
@@ -45,7 +40,7 @@ _SCATTERED = 16
 _WORD_BITS = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Combinations:
     """The g distinct combinations among n rows, ascending like tuples of codes."""
 
@@ -53,53 +48,26 @@ class Combinations:
     """For each column, shape (g,)."""
     rows: NDArray[np.int64]
     """Shape (g,): how many rows have each."""
-    place: Codes
-    """Shape (n,), in the narrowest type: which combination each row has."""
+    _find: Callable[[], Codes]
+
+    @cached_property
+    def place(self) -> Codes:
+        """Shape (n,), in the narrowest type: which combination each row has."""
+        place = self._find()
+        del self._find  # and with it the numbers of the rows
+        return place
 
 
 @dataclass(frozen=True, eq=False)
 class _Ranked:
-    """Numbers of rows replaced by their ranks."""
+    """Numbers of rows, to be replaced by their ranks."""
 
     present: NDArray[Any]
     """The numbers that occur, ascending."""
     rows: NDArray[np.int64]
     """How often each occurs."""
-    place: Codes
-    """The rank of the number of each row."""
-
-
-def count_combinations(
-    columns: Sequence[DictionaryColumn], sample: RowSample | None
-) -> CombinationCounts:
-    """Rows by distinct combination, of all rows or of a sample.
-
-    The handle is the place of each row among the combinations; g for rows outside the sample.
-    """
-    found = combine([(column.codes, len(column.values)) for column in columns])
-    if sample is not None:
-        found = _of_rows(found, sample.rows)
-    codes = np.empty((len(found.rows), len(columns)), dtype=np.int32)
-    for place, of_column in enumerate(found.codes):
-        codes[:, place] = of_column
-    return CombinationCounts(
-        columns=tuple(column.name for column in columns),
-        values=tuple(distinct_values(column.values) for column in columns),
-        codes=codes,
-        rows=found.rows,
-        handle=found.place,
-    )
-
-
-def _of_rows(found: Combinations, chosen: NDArray[np.bool_]) -> Combinations:
-    """The combinations of the chosen rows; the place of the others is behind the last."""
-    rows = count_codes(found.place[chosen], len(found.rows))
-    present = np.flatnonzero(rows)
-    rank = np.zeros(len(rows), dtype=code_type(len(present) + 1))
-    rank[present] = np.arange(len(present))
-    place = look_up(rank, found.place)
-    place[~chosen] = len(present)
-    return Combinations([codes[present] for codes in found.codes], rows[present], place)
+    places: Callable[[], Codes]
+    """Gives the rank of the number of each row."""
 
 
 def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
@@ -112,7 +80,7 @@ def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
     stages: list[tuple[_Ranked, list[int]]] = []
     remaining = list(columns)
     while remaining:
-        folded = [(stages[-1][0].place, len(stages[-1][0].present))] if stages else []
+        folded = [(stages[-1][0].places(), len(stages[-1][0].present))] if stages else []
         batch = [*folded, remaining.pop(0)]
         size = math.prod(distinct for _, distinct in batch)
         scattered = bool(folded) and folded[0][1] * _SCATTERED > rows
@@ -124,7 +92,7 @@ def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
         ranked = _by_table(batch, size) if size <= limit else _by_sorting(batch, size)
         stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
     last, _ = stages[-1]
-    return Combinations(_unfolded(stages), last.rows, last.place)
+    return Combinations(_unfolded(stages), last.rows, last.places)
 
 
 def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDArray[np.int64]]:
@@ -176,9 +144,13 @@ def _by_table(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
     numbers = _numbers(batch, np.uint32)
     counts = count_codes(numbers, size)
     present = np.flatnonzero(counts)
-    rank = np.zeros(size, dtype=code_type(len(present)))
-    rank[present] = np.arange(len(present), dtype=rank.dtype)
-    return _Ranked(present, counts[present], look_up(rank, numbers))
+
+    def places() -> Codes:
+        rank = np.zeros(size, dtype=code_type(len(present)))
+        rank[present] = np.arange(len(present), dtype=rank.dtype)
+        return look_up(rank, numbers)
+
+    return _Ranked(present, counts[present], places)
 
 
 def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
@@ -200,7 +172,7 @@ def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
     counts = np.diff(starts, append=len(numbers))
     place = np.empty(len(numbers), dtype=code_type(len(starts)))
     place[order] = np.repeat(np.arange(len(starts), dtype=place.dtype), counts)
-    return _Ranked(numbers[starts], counts, place)
+    return _Ranked(numbers[starts], counts, lambda: place)
 
 
 def _starts(ascending: NDArray[Any]) -> NDArray[np.int64]:

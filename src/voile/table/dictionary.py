@@ -33,6 +33,7 @@ __all__ = [
     "encode",
     "look_up",
     "sort_rows",
+    "sorted_places",
 ]
 
 Codes = NDArray[np.integer[Any]]
@@ -130,6 +131,23 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
     rows = sort_word_rows(rows, [sum(of_word) for of_word in widths])
     split = (_unpacked(rows[:, place].copy(), it) for place, it in enumerate(widths))
     return [codes for of_word in split for codes in of_word]
+
+
+def sorted_places(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
+    """Where the rows stand, shape (n,), in the order of ``sort_rows``; equal ones as they stood."""
+    words, rows = _words(columns), len(columns[0][0])
+    bits = [sum(_width(distinct) for _, distinct in word) for word in words]
+    places = np.arange(rows, dtype=np.uint64)
+    low = _width(rows)
+    if len(words) == 1 and bits[0] + low <= _WORD_BITS:
+        packed = _packed(words[0]).astype(np.uint64)
+        packed <<= np.uint64(low)
+        packed |= places
+        packed = sort_words(packed, bits[0] + low, ordered=low)
+        packed &= np.uint64(2**low - 1)
+        return packed
+    together = np.column_stack([*(_packed(word).astype(np.uint64) for word in words), places])
+    return sort_word_rows(together, [*bits, 0])[:, -1]
 
 
 def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:

@@ -19,78 +19,79 @@ apart, one count of distinct rows and 15 ns a row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import polars as pl
-from numba import njit
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.randomness import Key, parts
-from voile.table.combinations import combine
-from voile.table.dictionary import Codes, DictionaryColumn
+from voile.table.arrays import PerValue, array_of, numbers_of
+from voile.table.protocol import Rows
 
-__all__ = ["Words", "row_words", "unique_row_words"]
+__all__ = ["WORDS", "Words", "with_row_words", "with_words", "words_of"]
 
 _INTEGER, _FLOAT, _TEXT, _OTHER, _NULL = range(1, 6)
 _INT64_LIMIT = 2.0**63
 
+WORDS = ("\1word of contents", "\1number among equals")
+"""Columns from which ``words_of`` draws; no file has columns whose names begin so."""
+
 Words = NDArray[np.uint64]
 
 
-def row_words(columns: Sequence[DictionaryColumn], key: Key) -> Words:
-    """64 pseudorandom bits for each of n rows, shape (n,); equal rows have equal words."""
-    blocks = [_value_blocks(column.values, key) for column in columns]
-    drawn = np.empty(len(columns[0].codes), dtype=np.uint64)
-    for part in parts(len(drawn)):
-        state = np.zeros((len(drawn[part]), 2), dtype=np.uint64)
-        for column, values in zip(columns, blocks, strict=True):
-            key.absorb(state, values[column.codes[part]])
-        drawn[part] = state[:, 0]
-    return drawn
+def with_words(rows: Rows, columns: Sequence[str], key: Key, name: str) -> Rows:
+    """Rows with 64 pseudorandom bits for each in one more column; equal rows have equal words."""
+    blocks = {column: PerValue(_Blocks(key)) for column in columns}
+
+    def word(batch: pa.RecordBatch) -> list[pa.Array]:
+        drawn = np.empty(batch.num_rows, dtype=np.uint64)
+        for part in parts(batch.num_rows):
+            state = np.zeros((len(drawn[part]), 2), dtype=np.uint64)
+            for column in columns:
+                key.absorb(state, blocks[column](batch[column][part]))
+            drawn[part] = state[:, 0]
+        return [array_of(drawn)]
+
+    return rows.map(word, columns, pa.schema([pa.field(name, pa.uint64())]))
 
 
-def unique_row_words(columns: Sequence[DictionaryColumn], key: Key) -> Words:
-    """64 pseudorandom bits for each of n rows, shape (n,), also for each of several equal rows.
+def with_row_words(rows: Rows, columns: Sequence[str], key: Key) -> Rows:
+    """Rows with the columns ``WORDS``: the word of a row, and its number among equal ones.
 
-    The i-th of the rows with one word gets the word of (word, i).  Which of several equal rows is
-    called the i-th does not matter to anybody: they are equal.
+    Which of several equal rows is called the i-th does not matter to anybody: they are equal.
     """
-    found = combine([(column.codes, len(column.values)) for column in columns])
-    distinct = zip(columns, found.codes, strict=True)
-    words = row_words([DictionaryColumn(column.values, codes) for column, codes in distinct], key)
-    seen = np.zeros(len(words), dtype=np.uint64)
-    drawn = np.empty(len(found.place), dtype=np.uint64)
-    for part in parts(len(drawn)):
-        place = found.place[part]
-        drawn[part] = key.words(words[place], _occurrences(place, seen))
-    return drawn
+    numbered = rows.rank(WORDS[1], columns, ())
+    return with_words(numbered, columns, key, WORDS[0])
 
 
-@njit(cache=True, nogil=True)
-def _occurrences(place: Codes, seen: NDArray[Any]) -> Words:
-    """How many rows before each have the same place; ``seen`` goes on counting."""
-    occurrence = np.empty(len(place), dtype=np.uint64)
-    for row in range(len(place)):
-        occurrence[row] = seen[place[row]]
-        seen[place[row]] += np.uint64(1)
-    return occurrence
+def words_of(batch: pa.RecordBatch, key: Key) -> Words:
+    """64 pseudorandom bits for each row of a batch with ``WORDS``, also of several equal ones."""
+    word, number = (numbers_of(batch[name]) for name in WORDS)
+    return key.words(word, number.astype(np.uint64))
 
 
-def _value_blocks(values: pl.Series, key: Key) -> NDArray[np.uint64]:
-    """The block of each distinct value, shape (d, 2): a word and a tag."""
-    if values.dtype.is_numeric():
-        words, tags = _number_words(values)
-    elif values.dtype == pl.String:
-        words = np.array([key.digest((text or "").encode()) for text in values], dtype=np.uint64)
-        tags = np.full(len(values), _TEXT, dtype=np.uint64)
-    else:
-        words = values.to_physical().cast(pl.Int64).fill_null(0).to_numpy().view(np.uint64)
-        tags = np.full(len(values), _OTHER, dtype=np.uint64)
-    missing = values.is_null().to_numpy()
-    return np.column_stack(
-        (np.where(missing, np.uint64(0), words), np.where(missing, np.uint64(_NULL), tags))
-    )
+class _Blocks:
+    """The block of each of d values, shape (d, 2): a word and a tag."""
+
+    def __init__(self, key: Key) -> None:
+        self._key = key
+
+    def __call__(self, values: pl.Series) -> NDArray[np.uint64]:
+        if values.dtype.is_numeric():
+            words, tags = _number_words(values)
+        elif values.dtype == pl.String:
+            digest = self._key.digest
+            words = np.array([digest((text or "").encode()) for text in values], dtype=np.uint64)
+            tags = np.full(len(values), _TEXT, dtype=np.uint64)
+        else:
+            physical = values.to_physical().cast(pl.Int64).fill_null(0)
+            words = physical.to_numpy().view(np.uint64)
+            tags = np.full(len(values), _OTHER, dtype=np.uint64)
+        missing = values.is_null().to_numpy()
+        return np.column_stack(
+            (np.where(missing, np.uint64(0), words), np.where(missing, np.uint64(_NULL), tags))
+        )
 
 
 def _number_words(values: pl.Series) -> tuple[Words, Words]:

@@ -6,14 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
-from voile.table.binding import BoundColumns
-from voile.table.dictionary import DictionaryColumn
+from voile.table.arrays import polars_type
+from voile.table.binding import flagged
+from voile.table.protocol import Rows
 from voile.table.value_types import kind_of
+from voile.values.expressions import Call, Column, is_missing, negated
 
 __all__ = [
     "broad_kind",
@@ -89,32 +92,36 @@ def _number_texts(numbers: ExactNumbers) -> list[str]:
     return (sign + plain).to_list()
 
 
-def require_finite(bound: BoundColumns, column: DictionaryColumn) -> None:
+def require_finite(rows: Rows, name: str) -> None:
     """Raise ``TableError`` where a column of numbers holds NaN or an infinity."""
-    values = column.values
-    if values.dtype.is_float() and not values.is_finite().all():
-        row = bound.first_row(column, ~values.is_finite())
-        msg = f"column {column.name!r}: row {row} is NaN or infinite; mend the row or leave it out"
+    if not pa.types.is_floating(rows.schema.field(name).type):
+        return
+    wrong = rows.tally(negated(Call("finite", (Column(name),))))
+    if wrong.rows:
+        msg = f"column {name!r}: row {wrong.first} is NaN or infinite; mend the row or leave it out"
         raise TableError(msg)
 
 
-def require_finite_numbers(bound: BoundColumns, column: DictionaryColumn) -> None:
+def require_finite_numbers(rows: Rows, name: str) -> None:
     """Raise ``TableError`` unless a column holds finite numbers and misses none."""
-    where, values = f"column {column.name!r}", column.values
-    if not values.dtype.is_numeric():
-        not_a_number = values.cast(pl.String).cast(pl.Float64, strict=False).is_null()
-        row = bound.first_row(column, not_a_number)
-        place = f"row {row} is not a number" if row else "its values are not numbers"
+    where = f"column {name!r}"
+    if not polars_type(rows.schema.field(name).type).is_numeric():
+        wrong = flagged(rows, name, _is_no_number)
+        place = f"row {wrong.first} is not a number" if wrong.rows else "its values are not numbers"
         msg = (
             f"{where} must hold numbers, but {place}; mend the row, name its text in `missing` if "
             "it stands for a missing value, or choose another sensitive column"
         )
         raise TableError(msg)
-    if column.has_missing:
-        row = bound.first_row(column, values.is_null())
+    missing = rows.tally(is_missing(name))
+    if missing.rows:
         msg = (
-            f"{where} misses its value in row {row}, and a number that is missing cannot be a "
-            'category; declare nulls = "drop" for this column or fill it in'
+            f"{where} misses its value in row {missing.first}, and a number that is missing cannot "
+            'be a category; declare nulls = "drop" for this column or fill it in'
         )
         raise TableError(msg)
-    require_finite(bound, column)
+    require_finite(rows, name)
+
+
+def _is_no_number(values: pl.Series) -> pl.Series:
+    return values.cast(pl.String).cast(pl.Float64, strict=False).is_null()

@@ -13,12 +13,10 @@ import polars as pl
 
 from voile.errors import TableError
 from voile.schema.persons import Occurrences
-from voile.schema.plan import Plan
 from voile.table.dictionary import DictionaryColumn, count_codes
-from voile.table.scanned_table import BatchSource
 from voile.table.value_types import with_missing
 
-__all__ = ["count_in_source", "count_occurrences", "count_repeats", "occurrences_of"]
+__all__ = ["count_occurrences", "count_repeats", "occurrences_of"]
 
 
 def occurrences_of(column: DictionaryColumn) -> Occurrences:
@@ -58,13 +56,3 @@ def count_repeats(column: pl.Series, missing: tuple[str, ...]) -> Occurrences:
     if there.dtype == pl.String:
         there = there.filter(there != "")
     return count_occurrences(there)
-
-
-def count_in_source(source: BatchSource, plan: Plan, name: str) -> Occurrences:
-    """How often the values of a column stand in the rows that ``nulls = "drop"`` leaves."""
-    dropping = [other for other in plan.roles.published if plan.nulls_of(other) == "drop"]
-    pieces = []
-    for batch in source.batches(list(dict.fromkeys([name, *dropping]))):
-        rows = batch.with_columns(with_missing(column, plan.missing) for column in batch)
-        pieces.append((rows.drop_nulls(dropping) if dropping else rows)[name])
-    return count_occurrences(pl.concat(pieces))

@@ -16,7 +16,7 @@ from voile.errors import PlanError, nearest
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.occurrences import count_occurrences, count_repeats
-from voile.table.protocol import ColumnProfile
+from voile.table.summaries import ColumnProfile
 from voile.table.reading import read_frame
 from voile.table.value_types import kind_of
 

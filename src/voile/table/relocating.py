@@ -11,18 +11,21 @@ where two begin together in an order that is drawn.
 What trips cost is told before anything is drawn.  Where zones differ, the draws decide in which of
 them a report falls, so that only the most that it can cost is known until then.
 
-Cost in n reports and t trips: two sorts of n rows, the draws (some 80 ns a report), some 20
-microseconds a trip for its price, and once more where zones differ.
+Cost in n reports and t trips: a sort of n rows by trip and time, and another where reports of a
+trip share a time; the draws (some 80 ns a report), some 20 microseconds a trip for its price, and
+once more where zones differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.dp.planar.noise import perturb
@@ -33,17 +36,44 @@ from voile.errors import PlanError, TableError
 from voile.geodesy import Floats, separation
 from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
-from voile.table.arranging import require_free_names
-from voile.table.binding import BoundColumns
-from voile.table.dictionary import DictionaryColumn, encode
-from voile.table.identity import Words, row_words
-from voile.table.protocol import Relocation, TripAccounts
-from voile.table.reports import Reports, read_reports, row_number
+from voile.schema.trajectory import TrajectoryColumns
+from voile.table.applying import require_free_names
+from voile.table.arrays import array_of, numbers_of, series_of
+from voile.table.decisions import Relocation, TripAccounts
+from voile.table.identity import Words, with_words
+from voile.table.protocol import Rows
+from voile.table.reports import (
+    LATITUDE,
+    LONGITUDE,
+    SECONDS,
+    TO_LATITUDE,
+    TO_LONGITUDE,
+    read_reports,
+)
+from voile.values.expressions import Column, negated
 
-__all__ = ["REMAINING", "MovedReports", "relocate"]
+__all__ = ["REMAINING", "relocate"]
 
 REMAINING = "remaining"
 """The column with the noisy distance that is left, in metres."""
+_WORD, _ROW = "\1word of the trip", "\1row"
+_AGAIN, _BACK, _STRAY = "\1again", "\1back in time", "\1stray"
+_EPSILON, _SQUARED_MU, _COUNT = "\1epsilon", "\1squared mu", "\1reports"
+_FIRST, _BEGINS, _MARK, _NUMBER = "\1first row", "\1begins", "\1mark", "\1number"
+"""No file has columns whose names begin so."""
+
+_FLAGS = pa.schema([pa.field(name, pa.bool_()) for name in (_AGAIN, _BACK, _STRAY)])
+_COSTS = pa.schema([pa.field(name, pa.float64()) for name in (_EPSILON, _SQUARED_MU)])
+_OF_TRIPS = pa.schema(
+    [
+        pa.field(_EPSILON, pa.float64()),
+        pa.field(_SQUARED_MU, pa.float64()),
+        pa.field(_COUNT, pa.int64()),
+        pa.field(_FIRST, pa.int64()),
+        pa.field(_BEGINS, pa.float64()),
+        pa.field(_WORD, pa.uint64()),
+    ]
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,117 +84,241 @@ class _Accounts:
     squared_mu: Floats
     reports: NDArray[np.int64]
     first_row: NDArray[np.int64]
-    ids: pl.Series
-    """Shape (t,): private."""
+    trips: Rows
+    """A row for each trip, with its id: private."""
+
+    @classmethod
+    def of(cls, trips: Rows) -> _Accounts:
+        names = (_EPSILON, _SQUARED_MU, _COUNT, _FIRST)
+        found = trips.select(names).to_arrow()
+        return cls(*(pl.Series(found[name]).to_numpy() for name in names), trips)
+
+    def with_costs(self, costs: Rows) -> _Accounts:
+        """The accounts with what trips cost, by trip."""
+        found = costs.select([_EPSILON, _SQUARED_MU]).to_arrow()
+        epsilon, squared_mu = (pl.Series(found[name]).to_numpy() for name in _COSTS.names)
+        return replace(self, epsilon=epsilon, squared_mu=squared_mu)
 
     def marks(self, key: bytes) -> Words:
         """64 bits of a keyed pseudorandom function of each trip's id."""
-        return _words(encode(self.ids), Key(key))
+        name = self.trips.schema.names[0]
+        marked = with_words(self.trips, [name], Key(key), _MARK).select([_MARK]).to_arrow()
+        return pl.Series(marked[_MARK]).to_numpy()
 
 
 @dataclass(frozen=True, eq=False)
-class MovedReports:
+class Moved:
     """What is published, and what is private about it."""
 
-    rows: pl.DataFrame
+    rows: Rows
     trips: _Accounts
     left_out: int
     notices: tuple[str, ...]
 
 
 def relocate(
-    bound: BoundColumns,
+    rows: Rows,
     plan: Plan,
     relocation: Relocation,
     randomness: Randomness,
     charge: Callable[[TripAccounts], None],
-) -> MovedReports:
+) -> Moved:
     """The published rows of a table of trajectories; raises ``TableError`` and ``PlanError``.
 
     ``charge`` is told what trips cost at most, after all that can be wrong and before any draw.
     """
     zones = relocation.noise.zones
     reports = read_reports(
-        bound,
+        rows.numbered(_ROW),
         plan,
         destination=relocation.destination,
         centre=zones.grid.middle if zones.grid else zones.centre,
-        one_at_a_time=relocation.one_at_a_time,
     )
     named = plan.trajectory
     assert named is not None, "reports were read by it"
-    ids = bound.columns[named.trip]
-    trips = Trips(
-        latitude=reports.latitude,
-        longitude=reports.longitude,
-        time=reports.time,
-        start=reports.start,
-        identity=_words(ids, randomness.key("trip"))[reports.row[reports.start[:-1]]],
-        receiver=reports.destination,
+    _require_destination(relocation, named)
+    shown = (REMAINING,) if relocation.remaining else (named.latitude, named.longitude)
+    published = plan.roles.published
+    require_free_names(published, dict.fromkeys(shown, "what it shows of positions"))
+    ids = with_words(reports.rows, [named.trip], randomness.key("trip"), _WORD)
+    mover = _Mover(relocation, named, shown, randomness.key("relocate"))
+    columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *mover.places]
+    by = [SECONDS, _ROW]
+    seen, trips = ids.select(dict.fromkeys(columns)).map_groups(
+        _Examiner(relocation, named), named.trip, by, _FLAGS, _OF_TRIPS
     )
-    _require_destination(relocation, trips)
-    told = tuple(_told_of_the_map(zones, trips))
-    others = {name: bound.columns[name] for name in plan.roles.published}
-    positions = [REMAINING] if relocation.remaining else [named.latitude, named.longitude]
-    require_free_names(tuple(others), dict.fromkeys(positions, "what it shows of positions"))
-    accounts = _accounts(bound, ids, reports, _at_most(relocation, reports))
+    _require_one_destination(seen, named)
+    notices = [*_told_of_order(seen, named), *_told_of_twins(seen, relocation)]
+    notices += _told_of_the_map(reports.rows, zones)
+    accounts = _Accounts.of(trips)
     charge(accounts)
-    key = randomness.key("relocate")
-    epsilon: Floats
-    if relocation.remaining:
-        shown, epsilon = _remaining(relocation, trips, key)
-    else:
-        moved = perturb(relocation.noise, trips, key)
-        epsilon = moved.epsilon
-        shown = _rounded(named.latitude, moved.latitude, relocation.decimals)
-        shown |= _rounded(named.longitude, moved.longitude, relocation.decimals, turn=True)
-    shown_ids = _numbers(named.trip, trips) if relocation.numbered else _decoded(ids, reports)
-    columns = {
-        named.trip: shown_ids,
-        named.time: _decoded(bound.columns[named.time], reports),
-        **shown,
-    }
-    columns |= {name: _decoded(column, reports) for name, column in others.items()}
+    if relocation.one_at_a_time:
+        seen = seen.filter(negated(Column(_AGAIN)))
+    moved, costs = seen.map_groups(mover, named.trip, by, mover.gives, _COSTS)
     if zones.epsilons().size > 1:
-        costs = _costs(relocation, reports, epsilon)
-        accounts = replace(accounts, epsilon=costs[:, 0], squared_mu=costs[:, 1])
-    order = _order(shown_ids if relocation.numbered else None, reports, list(shown.values()))
-    return MovedReports(
-        rows=pl.DataFrame(list(columns.values()))[order],
+        accounts = accounts.with_costs(costs)
+    trip = named.trip
+    if relocation.numbered:
+        numbers = trips.rank(_NUMBER, (), [_BEGINS, _WORD]).select([named.trip, _NUMBER])
+        moved, trip = moved.join_rows(numbers, [named.trip], "left"), _NUMBER
+    moved = moved.select([trip, SECONDS, *shown, named.time, *published])
+    moved = moved.ordered([trip, SECONDS, *shown, named.time, *published])
+    if relocation.numbered:
+        moved = moved.map(_from_one, [_NUMBER], pa.schema([pa.field(named.trip, pa.int64())]))
+    return Moved(
+        rows=moved.select([named.trip, named.time, *shown, *published]),
         trips=accounts,
-        left_out=reports.left_out,
-        notices=(*reports.notices, *told),
+        left_out=rows.height - moved.height,
+        notices=(*reports.notices, *notices),
     )
 
 
-def _told_of_the_map(zones: Zones, trips: Trips) -> Iterator[str]:
-    """How many reports lie beyond the map that says the radii; all of them are too many.
+class _Examiner:
+    """Looks along trips before they are moved: what is to be said of them, and what they cost."""
 
-    Raises ``TableError`` where no report lies on the map.
-    """
-    if zones.grid is None:
-        return
-    beyond = int((~zones.grid.holds(trips.latitude, trips.longitude)).sum())
-    if beyond == len(trips):
-        msg = (
-            "no report lies on the map that [method] roads names; give a map of where the trips "
-            "are, and see that latitude and longitude are not swapped"
+    def __init__(self, relocation: Relocation, named: TrajectoryColumns) -> None:
+        self._relocation = relocation
+        self._named = named
+
+    def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
+        """Flags of the reports, and what is known of trips before anything is drawn."""
+        time, row = numbers_of(batch[SECONDS]), numbers_of(batch[_ROW])
+        new = _begins(batch[self._named.trip])
+        again = ~new & (np.diff(time, prepend=np.nan) == 0)
+        kept = ~again if self._relocation.one_at_a_time else np.ones(len(time), dtype=np.bool_)
+        start = _starts(new[kept])
+        costs = self._at_most(time[kept], start)
+        accounts = [
+            costs[:, 0],
+            costs[:, 1],
+            np.diff(start),
+            np.minimum.reduceat(row[kept], start[:-1]),
+            time[kept][start[:-1]],
+            numbers_of(batch[_WORD])[kept][start[:-1]],
+        ]
+        flags = [again, _back_in_time(new, row, time), self._stray(batch, new)]
+        return [array_of(flag) for flag in flags], [array_of(array) for array in accounts]
+
+    def _at_most(self, time: Floats, start: NDArray[np.int64]) -> Floats:
+        """The most that the reports of each trip can cost, whatever is drawn; shape (t, 2)."""
+        zones = self._relocation.noise.zones
+        epsilons = zones.epsilons()
+        least, most = float(epsilons.min()), float(epsilons.max())
+        first = most if zones.by == "true" else least
+        price = self._relocation.price.most
+        costs = [price(first, (least, most), time[one:end]) for one, end in pairwise(start)]
+        return np.array(costs).reshape(-1, 2)
+
+    def _stray(self, batch: pa.RecordBatch, new: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which reports name another destination than the first of their trip."""
+        if self._named.destination is None:
+            return np.zeros(len(new), dtype=np.bool_)
+        found = np.column_stack([numbers_of(batch[name]) for name in (TO_LATITUDE, TO_LONGITUDE)])
+        first = found[np.flatnonzero(new)][np.cumsum(new) - 1]
+        return np.asarray((found != first).any(axis=1))
+
+
+class _Mover:
+    """Moves whole trips: a function of the batches of their reports."""
+
+    def __init__(
+        self, relocation: Relocation, named: TrajectoryColumns, shown: Sequence[str], key: Key
+    ) -> None:
+        self._relocation = relocation
+        self._named = named
+        self._key = key
+        own = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
+        self.places = (LATITUDE, LONGITUDE, *own)
+        dtype = pa.int64() if relocation.remaining else pa.float64()
+        self.gives = pa.schema([pa.field(name, dtype) for name in shown])
+
+    def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
+        """What is shown of each report, and what the trips cost."""
+        start = _starts(_begins(batch[self._named.trip]))
+        trips = Trips(
+            latitude=np.ascontiguousarray(numbers_of(batch[LATITUDE])),
+            longitude=np.ascontiguousarray(numbers_of(batch[LONGITUDE])),
+            time=numbers_of(batch[SECONDS]),
+            start=start,
+            identity=numbers_of(batch[_WORD])[start[:-1]],
+            receiver=self._receivers(batch, start),
         )
-        raise TableError(msg)
-    if beyond:
-        yield (
-            f"reports beyond the map: {beyond:,} of {len(trips):,}; there the largest radius holds"
+        shown, epsilon = self._shown(trips)
+        costs = np.zeros((len(start) - 1, 2))
+        if self._relocation.noise.zones.epsilons().size > 1:
+            cost = self._relocation.price.cost
+            pairs = pairwise(start)
+            costs[:] = [cost(epsilon[one:end], trips.time[one:end]) for one, end in pairs]
+        return [array_of(column) for column in shown], [array_of(cost) for cost in costs.T]
+
+    def _receivers(self, batch: pa.RecordBatch, start: NDArray[np.int64]) -> Floats | None:
+        """Where each trip is bound for, shape (t, 2)."""
+        if self._named.destination is not None:
+            first = [numbers_of(batch[name])[start[:-1]] for name in (TO_LATITUDE, TO_LONGITUDE)]
+            return np.column_stack(first)
+        common = self._relocation.destination
+        return None if common is None else np.tile(np.array(common), (len(start) - 1, 1))
+
+    def _shown(self, trips: Trips) -> tuple[list[NDArray[Any]], Floats]:
+        """What is published of the reports, and the epsilon of each."""
+        if self._relocation.remaining:
+            return self._remaining(trips)
+        moved = perturb(self._relocation.noise, trips, self._key)
+        decimals = self._relocation.decimals
+        latitude = np.round(moved.latitude, decimals) + 0.0  # no minus zero
+        longitude = np.round(moved.longitude, decimals) + 0.0
+        longitude[longitude >= 180] -= 360
+        return [latitude, longitude], moved.epsilon
+
+    def _remaining(self, trips: Trips) -> tuple[list[NDArray[Any]], Floats]:
+        """The noisy distance to each report's destination, in whole metres."""
+        assert trips.receiver is not None, "was required"
+        epsilon = np.full(len(trips), self._relocation.noise.zones.epsilons()[0, 0])
+        latitude, longitude = np.repeat(trips.receiver, np.diff(trips.start), axis=0).T
+        left = separation(
+            trips.latitude,
+            trips.longitude,
+            np.ascontiguousarray(latitude),
+            np.ascontiguousarray(longitude),
         )
+        shown = np.rint(noisy_distances(left, epsilon, trips, self._key)).astype(np.int64)
+        return [shown], epsilon
 
 
-def _words(ids: DictionaryColumn, key: Key) -> Words:
-    """The word of each row's trip: a keyed function of the id and of nothing else."""
-    distinct = DictionaryColumn(ids.values, np.arange(len(ids.values)))
-    return row_words([distinct], key)[ids.codes]
+def _starts(new: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Where each trip begins, and at the end the number of reports."""
+    return np.append(np.flatnonzero(new), len(new))
 
 
-def _require_destination(relocation: Relocation, trips: Trips) -> None:
-    if trips.receiver is None and (relocation.remaining or relocation.noise.zones.needs_receiver):
+def _begins(trip: pa.Array) -> NDArray[np.bool_]:
+    """Which reports are the first of their trip; those of a trip stand together."""
+    if isinstance(trip, pa.DictionaryArray):
+        trip = trip.indices
+    ids = series_of(trip)
+    begins = ids.ne_missing(ids.shift(1)).to_numpy(writable=True)
+    begins[:1] = True
+    return begins
+
+
+def _back_in_time(
+    new: NDArray[np.bool_], row: NDArray[np.int64], time: Floats
+) -> NDArray[np.bool_]:
+    """Which reports, in the order of the source, are earlier than the one before in their trip."""
+    trip = np.cumsum(new)
+    order = np.lexsort((row, trip))
+    before = np.diff(time[order], prepend=np.nan) < 0
+    back = np.zeros(len(time), dtype=np.bool_)
+    back[order] = before & (np.diff(trip[order], prepend=0) == 0)
+    return back
+
+
+def _from_one(batch: pa.RecordBatch) -> list[pa.Array]:
+    return [array_of(numbers_of(batch[0]).astype(np.int64) + 1)]
+
+
+def _require_destination(relocation: Relocation, named: TrajectoryColumns) -> None:
+    known = named.destination is not None or relocation.destination is not None
+    if not known and (relocation.remaining or relocation.noise.zones.needs_receiver):
         needs = "the remaining distance" if relocation.remaining else "a level by distance"
         msg = (
             f"{needs} needs the place that trips are bound for: [method] destination = [latitude, "
@@ -173,84 +327,71 @@ def _require_destination(relocation: Relocation, trips: Trips) -> None:
         raise PlanError(msg)
 
 
-def _remaining(
-    relocation: Relocation, trips: Trips, key: Key
-) -> tuple[dict[str, pl.Series], Floats]:
-    """The noisy distance to each report's destination, in whole metres, and its epsilon."""
-    assert trips.receiver is not None, "was required"
-    epsilon = np.full(len(trips), relocation.noise.zones.epsilons()[0, 0])
-    latitude, longitude = np.repeat(trips.receiver, np.diff(trips.start), axis=0).T
-    left = separation(
-        trips.latitude,
-        trips.longitude,
-        np.ascontiguousarray(latitude),
-        np.ascontiguousarray(longitude),
-    )
-    shown = np.rint(noisy_distances(left, epsilon, trips, key)).astype(np.int64)
-    return {REMAINING: pl.Series(REMAINING, shown)}, epsilon
+def _require_one_destination(moved: Rows, named: TrajectoryColumns) -> None:
+    if named.destination is None:
+        return
+    stray = moved.filter(Column(_STRAY))
+    if stray.height:
+        row = stray.select([_ROW]).ordered([_ROW]).to_arrow()[_ROW][0].as_py()
+        msg = (
+            f"columns {named.destination[0]!r} and {named.destination[1]!r}: row {row} names "
+            "another destination than the first report of its trip; a trip has one"
+        )
+        raise TableError(msg)
 
 
-def _rounded(
-    name: str, degrees: Floats, decimals: int, *, turn: bool = False
-) -> dict[str, pl.Series]:
-    rounded = np.round(degrees, decimals) + 0.0  # no minus zero
-    if turn:
-        rounded[rounded >= 180] -= 360
-    return {name: pl.Series(name, rounded)}
+def _told_of_order(moved: Rows, named: TrajectoryColumns) -> Iterator[str]:
+    """Whether times run backwards within a trip, in the order of the source."""
+    back = moved.tally(Column(_BACK)).rows
+    if back:
+        trips = (
+            moved.select([named.trip, _BACK]).filter(Column(_BACK)).distinct([named.trip], _COUNT)
+        )
+        yield (
+            f"times run backwards {back:,} times, in {trips.height:,} trips; the reports of each "
+            "trip were sorted by time"
+        )
 
 
-def _decoded(column: DictionaryColumn, reports: Reports) -> pl.Series:
-    return column.decode(column.codes[reports.row])
+def _told_of_twins(moved: Rows, relocation: Relocation) -> Iterator[str]:
+    """Whether a trip has several reports at one time."""
+    count = moved.tally(Column(_AGAIN)).rows
+    if count and relocation.one_at_a_time:
+        yield (
+            "reports at a time that an earlier report of the same trip has already were left out: "
+            f"{count:,} (noise at one time is the same, so two positions would give away "
+            "exactly how they differ)"
+        )
+    elif count:
+        yield (
+            "reports at a time that an earlier report of the same trip has already: "
+            f"{count:,}; each has noise of its own, and costs as much as any other"
+        )
 
 
-def _numbers(name: str, trips: Trips) -> pl.Series:
-    """Numbers of the trips from 1, in the order in which they begin."""
-    begins = trips.time[trips.start[:-1]]
-    rank = np.empty(len(begins), dtype=np.int64)
-    rank[np.lexsort((trips.identity, begins))] = np.arange(1, len(begins) + 1)
-    return pl.Series(name, np.repeat(rank, np.diff(trips.start)))
+def _told_of_the_map(reports: Rows, zones: Zones) -> Iterator[str]:
+    """How many reports lie beyond the map that says the radii; all of them are too many.
 
+    Raises ``TableError`` where no report lies on the map.
+    """
+    grid = zones.grid
+    if grid is None:
+        return
 
-def _order(numbers: pl.Series | None, reports: Reports, shown: list[pl.Series]) -> pl.Series:
-    """Where the published rows come from: by trip, by time, and then by what they show."""
-    trip = reports.trip if numbers is None else numbers.to_numpy()
-    keys = [*(column.to_numpy() for column in reversed(shown)), reports.time, trip]
-    return pl.Series(np.lexsort(keys))
+    def beyond(batch: pa.RecordBatch) -> list[pa.Array]:
+        places = (np.ascontiguousarray(numbers_of(batch[name])) for name in (LATITUDE, LONGITUDE))
+        return [array_of(~grid.holds(*places))]
 
-
-def _at_most(relocation: Relocation, reports: Reports) -> Floats:
-    """The most that the reports of each trip can cost, whatever is drawn; shape (t, 2)."""
-    zones = relocation.noise.zones
-    epsilons = zones.epsilons()
-    least, most = float(epsilons.min()), float(epsilons.max())
-    first = most if zones.by == "true" else least
-    return np.array(
-        [
-            relocation.price.most(first, (least, most), reports.time[start:end])
-            for start, end in pairwise(reports.start)
-        ]
-    )
-
-
-def _costs(relocation: Relocation, reports: Reports, epsilon: Floats) -> Floats:
-    """What the reports of each trip cost, drawn with these epsilons; shape (t, 2)."""
-    return np.array(
-        [
-            relocation.price.cost(epsilon[first:last], reports.time[first:last])
-            for first, last in pairwise(reports.start)
-        ]
-    )
-
-
-def _accounts(
-    bound: BoundColumns, ids: DictionaryColumn, reports: Reports, costs: Floats
-) -> _Accounts:
-    start = reports.start
-    first = np.minimum.reduceat(reports.row, start[:-1])
-    return _Accounts(
-        epsilon=costs[:, 0],
-        squared_mu=costs[:, 1],
-        reports=np.diff(start),
-        first_row=np.array([row_number(bound, int(row)) for row in first], dtype=np.int64),
-        ids=ids.decode(ids.codes[reports.row[start[:-1]]]).cast(ids.values.dtype),
-    )
+    gives = pa.schema([pa.field(_STRAY, pa.bool_())])
+    count = reports.map(beyond, [LATITUDE, LONGITUDE], gives).tally(Column(_STRAY)).rows
+    if count == reports.height:
+        msg = (
+            "no report lies on the map that [method] roads names; give a map of where the trips "
+            "are, and see that latitude and longitude are not swapped"
+        )
+        raise TableError(msg)
+    if count:
+        yield (
+            f"reports beyond the map: {count:,} of {reports.height:,}; there the largest radius "
+            "holds"
+        )

@@ -43,8 +43,10 @@ from typing import Literal
 import polars as pl
 
 __all__ = [
+    "Form",
     "Kind",
     "first_offending_row",
+    "forms_of",
     "infer_decimal_comma",
     "infer_type",
     "kind_of",
@@ -85,7 +87,7 @@ _OFFSET_TIME = rf"^[1-9][0-9]{{3}}-[0-9]{{2}}-[0-9]{{2}}[T ]{_CLOCK}{_OFFSET}$"
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """One way of writing values: a necessary pattern, and a parser with null for all others."""
 
     kind: Kind
@@ -99,6 +101,19 @@ class _Form:
     def offends(self, values: pl.Series) -> pl.Series:
         """Which values are there and are not written in this form: Boolean, one per value."""
         return values.is_not_null() & self.parse(values).is_null()
+
+    def read(self, values: pl.Series) -> pl.Series:
+        """The values parsed, without spaces around them; null for those of another form."""
+        return self.parse(_trimmed(values))
+
+    def misses(self, values: pl.Series) -> pl.Series:
+        """As ``offends``, of values that may have spaces around them."""
+        return self.offends(_trimmed(values))
+
+
+def forms_of(*kinds: Kind) -> list[Form]:
+    """The ways of writing values of some kinds, in the order in which they are tried."""
+    return [form for form in _FORMS if form.kind in kinds]
 
 
 def kind_of(series: pl.Series) -> Kind:
@@ -206,7 +221,7 @@ def _trimmed(series: pl.Series) -> pl.Series:
     return series.to_frame().select(pl.when(trimmed != "").then(trimmed)).to_series()
 
 
-def _parsed(values: pl.Series, form: _Form) -> pl.Series | None:
+def _parsed(values: pl.Series, form: Form) -> pl.Series | None:
     """All values parsed, or None if one is not of this form or if there is none to judge by."""
     parsed = form.parse(values)
     if parsed.null_count() != values.null_count() or parsed.null_count() == len(parsed):
@@ -278,11 +293,11 @@ def _parse_clock(times: pl.Series, offset: str) -> pl.Series:
 
 
 _FORMS = (
-    _Form("integer", _INTEGER, _parse_integer),
-    _Form("decimal", _NUMBER, _parse_decimal),
-    _Form("boolean", _BOOLEAN, _parse_boolean),
-    _Form("date", _DATE, _parse_date),
-    _Form("datetime", _LOCAL_TIME, _parse_local_time),
-    _Form("datetime", _OFFSET_TIME, _parse_offset_time),
+    Form("integer", _INTEGER, _parse_integer),
+    Form("decimal", _NUMBER, _parse_decimal),
+    Form("boolean", _BOOLEAN, _parse_boolean),
+    Form("date", _DATE, _parse_date),
+    Form("datetime", _LOCAL_TIME, _parse_local_time),
+    Form("datetime", _OFFSET_TIME, _parse_offset_time),
 )
-_COMMA_FORM = _Form("decimal", _DECIMAL_COMMA, _parse_decimal_comma)
+_COMMA_FORM = Form("decimal", _DECIMAL_COMMA, _parse_decimal_comma)

@@ -1,1 +1,1 @@
-"""What crosses a boundary, declared once: its limits, its errors, its JSON and its schema."""
+"""What crosses a boundary, declared once: checked values, their JSON, and expressions over columns."""

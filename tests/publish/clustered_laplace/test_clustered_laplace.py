@@ -24,7 +24,7 @@ from voile.publish.clustered_laplace.decision import perturbation
 from voile.randomness import Randomness
 from voile.release.release import Publication
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import ValueCounts
+from voile.table.summaries import ValueCounts
 
 
 def published(

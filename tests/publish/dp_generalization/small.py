@@ -8,7 +8,7 @@ import numpy as np
 
 from voile.publish.generalization.problem import Problem
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.table.protocol import CombinationCounts
+from voile.table.summaries import CombinationCounts
 
 Row = tuple[int, int]
 

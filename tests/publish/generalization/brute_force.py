@@ -18,7 +18,7 @@ from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization.objective import ObjectiveName
 from voile.publish.generalization.problem import Problem
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.table.protocol import CombinationCounts
+from voile.table.summaries import CombinationCounts
 
 OBJECTIVES: tuple[ObjectiveName, ...] = (
     "loss",

@@ -13,7 +13,7 @@ from voile.models.criteria import Criterion
 from voile.publish.generalization.problem import Problem, Solution
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import CombinationCounts
+from voile.table.summaries import CombinationCounts
 
 TREE = {
     "a1": ("a1", "a", "*"),

@@ -23,7 +23,7 @@ from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
 from voile.schema.hierarchy.files import read_taxonomy
-from voile.table.protocol import CombinationCounts
+from voile.table.summaries import CombinationCounts
 
 small_k = st.integers(1, 4)
 

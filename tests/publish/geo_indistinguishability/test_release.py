@@ -33,6 +33,7 @@ from voile.release.release import Publication
 from voile.roads.reading import read_roads
 from voile.schema.budget import BudgetPlan
 from voile.schema.roles import Roles
+from voile.table.opening import published_rows
 
 EVERY = {
     "correlated-gaussian": {},
@@ -248,7 +249,7 @@ def test_a_release_that_breaks_its_promise_is_found(mechanism, change):
     """A finer grid, what is no position or distance, and missing reports of the costliest trip."""
     release = published(mechanism).release
     check_release(release)
-    broken = type(release.table)(change(release.table.frame))
+    broken = published_rows(change(release.table.to_native()))
     with pytest.raises(GuaranteeBrokenError):
         check_release(replace(release, table=broken))
 

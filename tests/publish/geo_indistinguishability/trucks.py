@@ -12,7 +12,7 @@ from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.opening import open_frame
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 PLAN = Plan(Roles(), trajectory=TrajectoryColumns())
 PARIS = (48.85, 2.35)

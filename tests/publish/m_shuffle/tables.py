@@ -11,7 +11,7 @@ import polars as pl
 import voile
 from voile.publish.m_shuffle import MShuffle
 from voile.release.release import Publication
-from voile.table.protocol import PrivateTable
+from voile.table.private import PrivateTable
 
 __all__ = ["opened", "published", "staff"]
 

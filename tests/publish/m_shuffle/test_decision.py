@@ -15,6 +15,7 @@ from tests.publish.m_shuffle.tables import opened, published, staff
 from voile.errors import InfeasibleError, PlanError
 from voile.models.divergence import DivergenceSums
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
+from voile.table.decisions import Grouping
 
 
 def columns_of(frame, sensitive, labels):
@@ -22,7 +23,7 @@ def columns_of(frame, sensitive, labels):
     table, labels = opened(frame, [sensitive]), np.array(labels)
     values = table.count_combinations([sensitive])
     names = [name for name in frame.columns if name != sensitive]
-    counted = table.count_in_groups(values, np.arange(len(labels)), names)
+    counted = table.count_in_groups(Grouping.of_counts(values, np.arange(len(labels))), names)
     return [ClusteredColumn.merged(counts, labels) for counts in counted]
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tests.publish.m_shuffle.tables import opened
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
 from voile.publish.m_shuffle.measured import measured_columns
+from voile.table.decisions import Grouping
 
 tables = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 1), st.integers(0, 6)), min_size=1, max_size=30
@@ -22,7 +23,7 @@ def both_ways(frame, divisions):
     table = opened(frame, ["pay"])
     values = table.count_combinations(["pay"])
     names = [name for name in frame.columns if name != "pay"]
-    columns = table.count_in_groups(values, np.arange(len(values.rows)), names)
+    columns = table.count_in_groups(Grouping.of_counts(values, np.arange(len(values.rows))), names)
     at_once = measured_columns(columns, values.rows, divisions)
     alone = [[ClusteredColumn.merged(c, labels) for c in columns] for labels in divisions]
     return at_once, alone

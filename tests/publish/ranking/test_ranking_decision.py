@@ -26,9 +26,9 @@ from voile.publish.ranking.terms import SearchTerms
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.plan import parse_plan
-from voile.table.opening import open_frame
-from voile.table.polars_published import PolarsPublished
-from voile.table.protocol import Recoding
+from voile.table.decisions import Grouping, Treatment
+from voile.table.opening import open_frame, published_rows
+from voile.table.published import PublishedTable
 
 KEY = Randomness.seeded(4).key("ranking")
 TERMS = SearchTerms(3, Fraction(6, 10), batch=3)
@@ -160,19 +160,23 @@ def test_groups_that_are_not_diverse_are_left_out():
     assert ranked.kept == ()
 
 
+def recoded(table, counts, ranked, columns) -> PublishedTable:
+    """The release of a decision."""
+    groups = Grouping.of_counts(counts, ranked.group)
+    return table.apply(Treatment(columns, groups), Randomness.seeded(0))
+
+
 def published(top, ranked, columns) -> pl.DataFrame:
     """The rows that the engine makes of a decision."""
     table = open_frame(applicants(), APPLICANTS_PLAN)
     counts = table.count_combinations(top.counts.columns)
     assert counts.codes.tolist() == top.counts.codes.tolist()
-    frame = table.recode(Recoding(counts, ranked.group, columns))
-    assert isinstance(frame, PolarsPublished)
-    return frame.frame
+    return recoded(table, counts, ranked, columns).to_native()
 
 
 def measured(frame: pl.DataFrame, top, ranked, columns, terms=TERMS):
     """What is counted of published rows."""
-    return measure(PolarsPublished(frame), columns, ranked, top, APPLICANTS_PLAN, terms)
+    return measure(published_rows(frame), columns, ranked, top, APPLICANTS_PLAN, terms)
 
 
 def test_what_is_published_is_counted_by_its_numbers():
@@ -253,7 +257,7 @@ def test_groups_that_show_the_same_are_one():
     ranked = rank(top, terms, halves, (), KEY)
     assert len(ranked.kept) == 2
     columns = shown_columns(ranked, counts, plan)
-    shown = table.recode(Recoding(counts, ranked.group, columns))
+    shown = recoded(table, counts, ranked, columns)
     (one,) = measure(shown, columns, ranked, top, plan, terms)
     assert (one.number, one.rows, one.precision) == (1, 4, 1)
     assert (one.score_low, one.score_high) == (1, 3)
@@ -271,7 +275,7 @@ def test_boxes_of_any_kind_of_number_are_read_back(dtype):
     terms = SearchTerms(3, Fraction(1))
     ranked = rank(top, terms, search("exact"), (), KEY)
     columns = shown_columns(ranked, counts, plan)
-    shown = table.recode(Recoding(counts, ranked.group, columns))
+    shown = recoded(table, counts, ranked, columns)
     (one,) = measure(shown, columns, ranked, top, plan, terms)
     assert (one.rows, one.precision) == (3, 1)
     assert float(one.score_low) == (7 if dtype == pl.Int8 else 0.7)

@@ -25,7 +25,7 @@ from voile.errors import InfeasibleError
 from voile.publish.clustered_laplace.budget_split import BudgetSplit, best_split
 from voile.publish.clustered_laplace.clusters import Clusters, clusters_of_data
 from voile.publish.clustered_laplace.decision import NoisyColumn
-from voile.table.protocol import ValueCounts
+from voile.table.summaries import ValueCounts
 
 __all__ = ["ColumnTerms", "decide_column", "price_of"]
 

@@ -22,7 +22,7 @@ from voile.dp.grid import Grid
 from voile.publish.clustered_laplace.budget_split import BudgetSplit
 from voile.publish.clustered_laplace.clusters import Clusters
 from voile.schema.numbers import ExactNumbers
-from voile.table.protocol import Perturbation
+from voile.table.decisions import Perturbation
 
 __all__ = ["NoisyColumn", "perturbation"]
 

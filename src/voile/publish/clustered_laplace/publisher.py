@@ -22,7 +22,8 @@ from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.schema.keys import number, number_between
 from voile.schema.numbers import json_number, plain_text
 from voile.schema.plan import ColumnPlan, one_of
-from voile.table.protocol import PrivateTable
+from voile.table.decisions import Treatment
+from voile.table.private import PrivateTable
 
 __all__ = ["Bounds", "ClusteredLaplace"]
 
@@ -121,7 +122,7 @@ class ClusteredLaplace(SingleRelease):
             perturbation(noisy, found.values, _declared(table, noisy.column))
             for noisy, found in zip(decided, counts, strict=True)
         ]
-        shown = table.perturb(perturbations, randomness)
+        shown = table.apply(Treatment(tuple(perturbations)), randomness)
         release = Release(
             table=shown,
             method=self._method(decided),

@@ -20,7 +20,7 @@ from voile.publish.generalization.problem import Problem, Solution
 from voile.randomness import Key
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.protocol import CombinationCounts
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["Choice", "ChoiceTerms", "DrawnNode", "NodeChoice", "groups_at", "hierarchies_of"]
 

@@ -37,8 +37,11 @@ from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number_between
 from voile.schema.numbers import json_number
 from voile.schema.plan import one_of
-from voile.table.polars_published import GROUP
-from voile.table.protocol import CombinationCounts, PrivateTable, Recoding
+from voile.table.carrying import as_stream
+from voile.table.decisions import Grouping, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import GROUP
+from voile.table.summaries import CombinationCounts, RowSample
 
 __all__ = ["DPGeneralization"]
 
@@ -125,7 +128,8 @@ class DPGeneralization(SingleRelease):
         solution = groups_at(replace(problem, counts=sampled, criteria=(KAnonymity(self.k),)), node)
         if not len(solution.columns[0].codes):
             raise InfeasibleError(nothing_published(self.k, split, self.choice, nodes))
-        return self._publication(table, price, randomness, Outcome(split, node, solution, sampled))
+        found = Outcome(split, node, solution, sampled, sample)
+        return self._publication(table, price, randomness, found)
 
     @property
     def _beta(self) -> Decimal:
@@ -145,8 +149,8 @@ class DPGeneralization(SingleRelease):
     def _publication(
         self, table: PrivateTable, price: Price, randomness: Randomness, found: Outcome
     ) -> Publication:
-        recoding = Recoding(found.sampled, found.solution.group, found.solution.columns)
-        shown = table.recode(recoding)
+        groups = Grouping.of_counts(found.sampled, found.solution.group)
+        shown = table.apply(Treatment(found.solution.columns, groups), randomness)
         left_out = table.rows - shown.rows
         carried = left_out if self.suppressed == "carry" else 0
         release = Release(
@@ -162,23 +166,23 @@ class DPGeneralization(SingleRelease):
             release_id=price.release_id,
             publishable=randomness.publishable,
         )
-        groups = len(found.solution.columns[0].codes)
+        shown_groups = len(found.solution.columns[0].codes)
         private = PrivateRecord(
             rows_in=table.rows + table.dropped,
             rows_out=shown.rows,
             suppressed=table.dropped + left_out - carried,
             held=0,
             objective=format(found.node.rounded_utility, "f"),
-            decision={"levels": found.solution.levels, "groups": groups},
+            decision={"levels": found.solution.levels, "groups": shown_groups},
             notices=(*table.notes, *self._notices(found, table.rows)),
-            summary=f"in {groups:,} groups, utility {found.node.rounded_utility:f}",
+            summary=f"in {shown_groups:,} groups, utility {found.node.rounded_utility:f}",
             carried=carried,
         )
         return Publication(
             release,
             private,
             events=price.events,
-            carried=table.left_out(recoding) if carried else None,
+            carried=as_stream(table.left_out(groups, found.sample)) if carried else None,
         )
 
     def _method(self, found: Outcome) -> Mapping[str, Any]:
@@ -212,3 +216,4 @@ class Outcome:
     node: DrawnNode
     solution: Solution
     sampled: CombinationCounts
+    sample: RowSample

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from voile.publish.generalization.objective import ColumnLevels
 from voile.schema.hierarchy.generalized import BoundHierarchy
-from voile.table.protocol import RecodedColumn
+from voile.table.decisions import RecodedColumn
 
 __all__ = ["CodedColumn"]
 

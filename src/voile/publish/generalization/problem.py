@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
 from voile.schema.hierarchy.generalized import BoundHierarchy
-from voile.table.protocol import CombinationCounts, RecodedColumn
+from voile.table.decisions import RecodedColumn
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["Problem", "Solution"]
 

@@ -61,8 +61,10 @@ from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan, one_of
-from voile.table.polars_published import GROUP
-from voile.table.protocol import CombinationCounts, PrivateTable, Recoding
+from voile.table.decisions import Grouping, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import GROUP
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["Algorithm", "Generalization"]
 
@@ -147,7 +149,9 @@ class Generalization(SingleRelease):
         if solution is None:
             full_domain = self.algorithm in _FULL_DOMAIN
             raise infeasible(problem, self.k) if full_domain else infeasible_together()
-        shown = table.recode(Recoding(counts, solution.group, solution.columns))
+        shown = table.apply(
+            Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
+        )
         release = Release(
             table=shown,
             method=self._method(solution),

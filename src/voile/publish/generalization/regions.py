@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.hierarchy.levels import EVERYTHING
-from voile.table.protocol import RecodedColumn
+from voile.table.decisions import RecodedColumn
 
 __all__ = ["ColumnRegions", "domain_scale", "is_ordered", "positions", "regions"]
 

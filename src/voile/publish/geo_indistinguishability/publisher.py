@@ -40,7 +40,8 @@ from voile.release.release import PrivateRecord, Publication, Release
 from voile.release.trips import FleetTerms, TripCosts
 from voile.schema.plan import one_of
 from voile.schema.trajectory import MAP_PARAMETERS
-from voile.table.protocol import PrivateTable, Relocated, Relocation, TripAccounts
+from voile.table.decisions import Relocated, Relocation, TripAccounts
+from voile.table.private import PrivateTable
 
 __all__ = ["GeoIndistinguishability"]
 

@@ -23,7 +23,8 @@ from voile.publish.ke_anonymity.full_cover import Adversary, full_cover_blocks
 from voile.publish.ke_anonymity.static import optimal_blocks
 from voile.release.history import Blocks, Version
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
-from voile.table.protocol import BlockAssignment, ValueCounts
+from voile.table.decisions import BlockAssignment
+from voile.table.summaries import ValueCounts
 
 __all__ = ["Decision", "Search", "Terms", "decide"]
 

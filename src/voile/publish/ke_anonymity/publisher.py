@@ -62,8 +62,10 @@ from voile.schema.numbers import (
     unscaled,
 )
 from voile.schema.plan import one_of
-from voile.table.polars_published import GROUP
-from voile.table.protocol import KnownRows, PrivateTable, RowMatch, ValueCounts
+from voile.table.decisions import PermutedColumn, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import GROUP
+from voile.table.summaries import KnownRows, RowMatch, ValueCounts
 
 __all__ = ["KEAnonymity"]
 
@@ -178,10 +180,11 @@ class KEAnonymity:
             check_against_history(counts, assignment, history, self.k, self._e, self.adversary)
         number = history.next_number if history else 1
         release_id = randomness.token("release", str(self.series), str(number))
+        groups = assignment.grouping(counts)
         if history and match:
-            published, held = table.mark_rows(column, assignment, match)
+            published, held = table.mark_rows(groups, match)
             history = history.appended(Version(number, release_id, _now(), blocks, published, held))
-        released = table.permute_within_blocks(column, assignment, match, randomness)
+        released = table.apply(Treatment((PermutedColumn(column),), groups), randomness)
         release = Release(
             table=released,
             method=self._method(len(blocks)),

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from voile.errors import InfeasibleError
 from voile.randomness import Key
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.table.protocol import CombinationCounts
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["Clustering", "Labels", "SensitiveValues", "clustering_of"]
 

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from voile.errors import PlanError
 from voile.models.dependence import PairCounts
 from voile.models.permutation import chance_per_row, constant_clusters, log_arrangements
-from voile.table.protocol import GroupCounts
+from voile.table.summaries import GroupCounts
 
 __all__ = ["ClusteredColumn", "Kind", "Rule", "RuleName", "weakest"]
 

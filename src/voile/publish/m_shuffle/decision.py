@@ -33,7 +33,7 @@ from voile.models.permutation import expected_divergence, whole_column_log_proba
 from voile.publish.m_shuffle.clustering import Clustering, Labels
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
 from voile.publish.m_shuffle.measured import MeasuredColumn, measured_columns
-from voile.table.protocol import CombinationCounts, GroupCounts
+from voile.table.summaries import CombinationCounts, GroupCounts
 
 __all__ = ["Choice", "Division", "Limits", "Probability", "choose", "log_probability"]
 

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from voile.models.dependence import adjusted_information, entropy
 from voile.models.hypergeometric import chance_shares
 from voile.models.permutation import log_factorials
-from voile.table.protocol import GroupCounts
+from voile.table.summaries import GroupCounts
 
 __all__ = ["MeasuredColumn", "measured_columns"]
 

@@ -40,8 +40,10 @@ from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.numbers import json_number
 from voile.schema.plan import one_of
-from voile.table.polars_published import GROUP
-from voile.table.protocol import CombinationCounts, GroupCounts, PrivateTable, Shuffle
+from voile.table.decisions import Grouping, PermutedColumn, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import GROUP
+from voile.table.summaries import CombinationCounts, GroupCounts
 
 __all__ = ["MShuffle", "Scale"]
 
@@ -152,8 +154,9 @@ class MShuffle(SingleRelease):
                 "permute other columns"
             )
             raise InfeasibleError(msg)
-        decided = Shuffle(values.counts, choice.division.labels, choice.permuted)
-        shown = table.shuffle(decided, randomness)
+        groups = Grouping.of_counts(values.counts, choice.division.labels)
+        columns = tuple(PermutedColumn(name) for name in choice.permuted)
+        shown = table.apply(Treatment(columns, groups), randomness)
         decision = published_decision(values, choice, self._rule)
         release = Release(
             table=shown,
@@ -242,14 +245,14 @@ class MShuffle(SingleRelease):
         names = roles.quasi_identifiers
         if self.max_divergence is not None and self.max_log_probability is not None:
             each = np.arange(len(sensitive.rows))  # by combination, for any clusters of these
-            counts = table.count_in_groups(sensitive, each, names)
+            counts = table.count_in_groups(Grouping.of_counts(sensitive, each), names)
             limits = Limits(
                 float(self.max_divergence), float(self.max_log_probability), self.probability
             )
             together = table.count_combinations(roles.published)
             return choose(counts, together, clustering, self._rule, limits)
         labels = clustering.labels(self.clusters or clustering.fewest)
-        counts = table.count_in_groups(sensitive, labels, names)
+        counts = table.count_in_groups(Grouping.of_counts(sensitive, labels), names)
         columns = tuple(ClusteredColumn.of(column) for column in counts)
         division = Division(labels, int(labels.max()) + 1, columns)
         chosen = self._permuted(division)

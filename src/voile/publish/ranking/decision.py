@@ -31,8 +31,9 @@ from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import places_in_order
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.protocol import CombinationCounts, RecodedColumn, Worth
-from voile.table.worths import in_one_unit
+from voile.table.decisions import RecodedColumn
+from voile.table.scores import Worth, in_one_unit
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
 

@@ -23,7 +23,8 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import places_in_order
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.protocol import PublishedTable, RecodedColumn
+from voile.table.decisions import RecodedColumn
+from voile.table.published import PublishedTable
 
 __all__ = ["MeasuredGroup", "measure"]
 

@@ -55,14 +55,10 @@ from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.keys import number, number_between, table_of
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan, Plan, one_of
-from voile.table.polars_published import GROUP
-from voile.table.protocol import (
-    CombinationCounts,
-    PrivateTable,
-    RecodedColumn,
-    Recoding,
-    TopRows,
-)
+from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.table.private import PrivateTable, TopRows
+from voile.table.published import GROUP
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["Ranking"]
 
@@ -183,7 +179,8 @@ class Ranking(SingleRelease):
         if not ranked.kept:
             raise self._nothing(ranked, terms)
         columns_shown = shown_columns(ranked, counts, plan)
-        shown = best.table.recode(Recoding(counts, ranked.group, columns_shown))
+        grouping = Grouping.of_counts(counts, ranked.group)
+        shown = best.table.apply(Treatment(columns_shown, grouping), randomness)
         groups = measure(shown, columns_shown, ranked, top, plan, terms)
         decision = {
             "groups": [_document(group, scoring.expression.shift) for group in groups],

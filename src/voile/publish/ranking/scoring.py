@@ -34,7 +34,8 @@ from voile.errors import PlanError, TableError, nearest
 from voile.publish.ranking.expression import Expression, Measure
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
-from voile.table.protocol import PrivateTable, Worth
+from voile.table.private import PrivateTable
+from voile.table.scores import Worth
 
 __all__ = ["DECIMALS", "Scoring"]
 

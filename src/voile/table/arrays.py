@@ -1,0 +1,98 @@
+"""Arrow arrays as NumPy arrays and Polars series: what functions of record batches need.
+
+A column of a batch may be a dictionary array.  What is computed for each of its values is computed
+once for each dictionary: engines that encode columns give every batch the same one.
+
+Arrow's own conversions from and to NumPy would import pandas, which takes longer than many a
+release; these go by way of Polars, or of the memory itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+__all__ = ["PerValue", "array_of", "kind_of_arrow", "numbers_of", "polars_type", "series_of"]
+
+_TYPES = {
+    f"{kind}{width // 8}": getattr(pa, f"{name}{width}")()
+    for kind, name in (("i", "int"), ("u", "uint"), ("f", "float"))
+    for width in (8, 16, 32, 64)
+    if (kind, width) != ("f", 8)
+}
+"""Arrow's types by NumPy's names."""
+
+Made = TypeVar("Made", bound=NDArray[Any])
+
+
+class PerValue(Generic[Made]):
+    """A function of values that is asked once for each value of a dictionary."""
+
+    def __init__(self, function: Callable[[pl.Series], Made]) -> None:
+        self._function = function
+        self._asked: tuple[pa.Array, Made] | None = None
+
+    def __call__(self, array: pa.Array) -> Made:
+        """What it gives for each row."""
+        if not isinstance(array, pa.DictionaryArray):
+            return self._function(series_of(array))
+        known = self._asked  # read once: several threads may ask
+        if known is None or not _same(known[0], array.dictionary):
+            known = array.dictionary, self._function(series_of(array.dictionary))
+            self._asked = known
+        return np.take(known[1], _indices(array), axis=0)  # type: ignore[return-value]
+
+
+def series_of(array: pa.Array, name: str = "") -> pl.Series:
+    """The values of an array, those of a dictionary array in full."""
+    if isinstance(array, pa.DictionaryArray):  # Arrow itself decodes no views of texts
+        return pl.Series(name, array.dictionary).gather(pl.Series(array.indices))
+    return pl.Series(name, array)
+
+
+def numbers_of(array: pa.Array) -> NDArray[Any]:
+    """The numbers of an array without missing values."""
+    if isinstance(array, pa.DictionaryArray):
+        return np.take(pl.Series(array.dictionary).to_numpy(), _indices(array))
+    return pl.Series(array).to_numpy()
+
+
+def array_of(numbers: NDArray[Any]) -> pa.Array:
+    """Numbers or truth values as an array; numbers are not copied."""
+    if numbers.dtype.kind == "b":
+        return pl.Series(numbers).to_arrow()
+    numbers = np.ascontiguousarray(numbers)
+    buffers = [None, pa.py_buffer(numbers)]
+    return pa.Array.from_buffers(_TYPES[numbers.dtype.str[1:]], len(numbers), buffers)
+
+
+def polars_type(dtype: pa.DataType) -> pl.DataType:
+    """The type that Polars has for values of an Arrow type."""
+    return pl.Series("", pa.nulls(0, dtype)).dtype
+
+
+def kind_of_arrow(dtype: pa.DataType) -> str:
+    """What a column of this type holds, in words for people; see ``kind_of_type``."""
+    from voile.table.value_types import kind_of_type  # noqa: PLC0415
+
+    return kind_of_type(polars_type(dtype))
+
+
+def _indices(array: pa.DictionaryArray) -> NDArray[Any]:
+    return pl.Series(array.indices).to_numpy()
+
+
+def _same(one: pa.Array, other: pa.Array) -> bool:
+    """Whether two arrays are the same memory; equal ones elsewhere are not."""
+    if one is other:
+        return True
+    return (
+        len(one) == len(other)
+        and one.offset == other.offset
+        and [b and b.address for b in one.buffers()] == [b and b.address for b in other.buffers()]
+    )

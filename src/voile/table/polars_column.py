@@ -1,0 +1,208 @@
+"""A column of the engine on one machine: values, and for each row the number of one of them.
+
+Many columns are made without looking at a row: what is joined to combinations, and what a function
+makes of a dictionary column, has values of its own and the codes of the old one.  Its values
+may repeat and stand in any order, until somebody asks for its dictionary.
+
+A column is immutable in what it says; how it says it may change: it is read when it is needed, and
+encoded when its dictionary is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from voile.table.arrays import array_of
+from voile.table.dictionary import Codes, DictionaryColumn, encode, look_up
+from voile.table.protocol import Counted
+
+__all__ = ["Column"]
+
+_WIDEST = 1 << 62
+"""Range of integers up to which their differences from the least cannot overflow."""
+_LISTED = 1 << 20
+"""Range of integers up to which they become a dictionary when they are ordered."""
+
+
+class Column:
+    """``values[codes[i]]`` is the value of row i; without codes, ``values[i]`` is."""
+
+    def __init__(
+        self, values: pl.Series, codes: Codes | None = None, counted: Counted | None = None
+    ) -> None:
+        self._values: pl.Series | None = values
+        self._codes = codes
+        self._load: Callable[[], DictionaryColumn] | None = None
+        self._dictionary: DictionaryColumn | None = None
+        self._arrow: pa.Array | None = None
+        self.dtype = pl.String() if _is_category(values.dtype) else values.dtype
+        self.counted = counted
+        """Whose combinations the codes number, if they do."""
+
+    @classmethod
+    def of(cls, column: DictionaryColumn) -> Column:
+        """A column that has its dictionary."""
+        made = cls(column.values, column.codes)
+        made._dictionary = column
+        return made
+
+    @classmethod
+    def later(cls, dtype: pl.DataType, load: Callable[[], DictionaryColumn]) -> Column:
+        """A column that is read when somebody asks for its values."""
+        made = cls(pl.Series(dtype=dtype))
+        made._values, made._load = None, load
+        return made
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the values are in memory."""
+        return self._load is None
+
+    def unread(self) -> Column:
+        """The column; one that is not read yet, to be read for itself."""
+        return self if self._load is None else Column.later(self.dtype, self._load)
+
+    @property
+    def values(self) -> pl.Series:
+        """Shape (d,), or (n,) without codes."""
+        self._read()
+        assert self._values is not None
+        return self._values
+
+    @property
+    def codes(self) -> Codes | None:
+        """Shape (n,): places among the values."""
+        self._read()
+        return self._codes
+
+    @property
+    def dictionary(self) -> DictionaryColumn:
+        """The column with its values distinct and ascending."""
+        self._read()
+        if self._dictionary is None:
+            if self._codes is None:
+                self._hold(encode(_plain(self.values)))
+            else:
+                self._dictionary = DictionaryColumn(self.values, self._codes).mapped(self.values)
+        assert self._dictionary is not None
+        return self._dictionary
+
+    def __len__(self) -> int:
+        return len(self.values) if self.codes is None else len(self.codes)
+
+    def _read(self) -> None:
+        if self._load is not None:
+            self._hold(self._load())
+            self._load = None
+
+    def _hold(self, column: DictionaryColumn) -> None:
+        self._dictionary, self._arrow = column, None
+        self._values, self._codes = column.values, column.codes
+        self.dtype = column.values.dtype
+
+    def sortable(self) -> tuple[Codes, int]:
+        """Numbers from 0 that order the rows like their values, and how many there may be."""
+        if self._is_range():
+            low, high = self._ends()
+            integers = self.values.cast(pl.Int64).to_numpy()
+            size = high - low + 1
+            if self._codes is None:
+                return integers - low, size
+            return look_up((integers - low).astype(np.min_scalar_type(size)), self._codes), size
+        column = self.dictionary
+        return column.codes, len(column.values)
+
+    def _is_range(self) -> bool:
+        """Whether integers stand for themselves when rows are ordered, without a dictionary."""
+        if self._load or self._dictionary or not self.dtype.is_integer() or not len(self.values):
+            return False
+        if self.values.null_count():
+            return False
+        low, high = self._ends()
+        return high - low < _WIDEST and high < 2**63
+
+    def _ends(self) -> tuple[int, int]:
+        low, high = self.values.min(), self.values.max()
+        assert isinstance(low, int)
+        assert isinstance(high, int)
+        return low, high
+
+    def of_numbers(self, numbers: Codes, size: int) -> Column:
+        """The column of rows that have these ``sortable`` numbers, which are below ``size``."""
+        if self._dictionary is not None:
+            return Column.of(DictionaryColumn(self._dictionary.values, numbers))
+        low, _ = self._ends()
+        if size < min(_LISTED, len(numbers)):
+            listed = pl.int_range(low, low + size, dtype=pl.Int64, eager=True).cast(self.dtype)
+            return Column.of(DictionaryColumn(listed, numbers))
+        integers = numbers.astype(np.int64)
+        integers += low
+        return Column(pl.Series(integers).cast(self.dtype))
+
+    def chosen(self, rows: NDArray[np.bool_]) -> Column:
+        """The column of the chosen rows; values that none of them has are dropped."""
+        if self._dictionary is not None:
+            return Column.of(self._dictionary.only(rows))
+        if self.codes is None:
+            return Column(self.values.filter(pl.Series(rows)))
+        return Column(self.values, self.codes[rows])
+
+    def gathered(self, places: NDArray[Any]) -> Column:
+        """The column of the rows at these places, in this order."""
+        if self.codes is None:
+            return Column(self.values.gather(pl.Series(places)))
+        codes = look_up(self.codes, places)
+        if self._dictionary is not None and self._dictionary.codes is self.codes:
+            return Column.of(DictionaryColumn(self._dictionary.values, codes))
+        return Column(self.values, codes)
+
+    def before(self, other: Column) -> Column:
+        """The rows of this column, and behind them those of another of the same type."""
+        one, two = self.dictionary, other.dictionary
+        values = pl.concat([one.values, two.values.cast(one.values.dtype)])
+        codes = np.concatenate((one.codes, two.codes.astype(np.int64) + len(one.values)))
+        return Column.of(DictionaryColumn(values, codes).mapped(values))
+
+    def series(self, name: str) -> pl.Series:
+        """The value of each row; few distinct texts stay in a dictionary (Enum)."""
+        if self.codes is None:
+            return _plain(self.values).alias(name)
+        column = self.dictionary if self.dtype == pl.String else None
+        if column is None:
+            column = DictionaryColumn(self.values, self.codes)
+        return column.decode(column.codes).alias(name)
+
+    def part(self, name: str, rows: slice) -> pl.Series:
+        """The value of each of some rows."""
+        if self.codes is None:
+            return _plain(self.values[rows]).alias(name)
+        return self.values.gather(pl.Series(self.codes[rows])).alias(name)
+
+    def arrow(self, rows: slice) -> pa.Array:
+        """The values of some rows, as a dictionary array where there are codes."""
+        if self.codes is None:
+            return _plain(self.values[rows]).to_arrow()
+        indices = array_of(self.codes[rows])
+        return pa.DictionaryArray.from_arrays(indices, self.arrow_values, safe=False)
+
+    @property
+    def arrow_values(self) -> pa.Array:
+        """All values, as Arrow."""
+        if self._arrow is None:
+            self._arrow = _plain(self.values).to_arrow()
+        return self._arrow
+
+
+def _is_category(dtype: pl.DataType) -> bool:
+    return isinstance(dtype, pl.Categorical | pl.Enum)
+
+
+def _plain(values: pl.Series) -> pl.Series:
+    """Categories as texts: their own order depends on that of the rows."""
+    return values.cast(pl.String) if _is_category(values.dtype) else values

@@ -1,0 +1,100 @@
+"""The engine on one machine: where its tables come from.
+
+Columns of Parquet and Arrow IPC files are read one by one, when they are asked for; other files are
+read as a whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from voile.randomness import Key
+from voile.table.arrays import array_of
+from voile.table.dictionary import encode
+from voile.table.frames import from_native
+from voile.table.identity import WORDS, Words, with_row_words, words_of
+from voile.table.polars_column import Column
+from voile.table.polars_rows import PolarsRows
+from voile.table.protocol import Format, Rows
+from voile.table.reading import list_columns, read_batches, read_column, read_frame
+
+__all__ = ["PolarsEngine", "PolarsSource", "unique_words"]
+
+
+@dataclass(frozen=True, eq=False)
+class PolarsSource:
+    """A table in a file, or a frame; see ``Source``."""
+
+    rows: PolarsRows
+    names: Sequence[str]
+    format: Format = "parquet"
+    notes: tuple[str, ...] = ()
+    convert: Callable[[Rows], Any] | None = None
+
+
+class PolarsEngine:
+    """Tables in memory; see ``Engine``."""
+
+    name = "polars"
+
+    def scan(
+        self,
+        path: Path,
+        *,
+        columns: Sequence[str] | None = None,
+        missing: Sequence[str] = (),
+        texts: Sequence[str] = (),
+    ) -> PolarsSource:
+        """A table in a file or a folder; raises ``TableError`` where it cannot be read."""
+        listed = list_columns(path)
+        types = {name: dtype for name, dtype in listed.items() if dtype is not None}
+        if len(types) == len(listed):
+            return PolarsSource(_of_file(path, types), tuple(types))
+        read = read_frame(path, missing=missing, columns=columns, texts=texts)
+        return PolarsSource(PolarsRows.of_frame(read.frame), tuple(listed), "csv", read.notes)
+
+    def of_native(self, frame: Any) -> PolarsSource:
+        """Any eager data frame that narwhals knows; raises ``TableError``."""
+        rows, to_native = from_native(frame)
+        def convert(rows: Rows) -> Any:
+            return to_native(rows.to_native())
+
+        return PolarsSource(PolarsRows.of_frame(rows), rows.columns, convert=convert)
+
+    def of_arrow(self, table: pa.Table, numbers: NDArray[np.int64] | None = None) -> PolarsRows:
+        """A table of Arrow."""
+        rows = pl.DataFrame(table)
+        return PolarsRows.of_frame(rows, numbers=numbers)
+
+
+def unique_words(columns: Sequence[pl.Series], key: Key) -> Words:
+    """64 pseudorandom bits for each row, also of several equal ones, whatever their order."""
+    frame = pl.DataFrame(columns)
+    rows = with_row_words(PolarsRows.of_frame(frame), frame.columns, key)
+    gives = pa.schema([pa.field(WORDS[0], pa.uint64())])
+    drawn = rows.map(lambda batch: [array_of(words_of(batch, key))], WORDS, gives)
+    return drawn.select([WORDS[0]]).frame()[WORDS[0]].to_numpy()
+
+
+def _of_file(path: Path, types: Mapping[str, pl.DataType]) -> PolarsRows:
+    """The rows of a file whose columns can be read by themselves."""
+    columns = {
+        name: Column.later(dtype, partial(_read, path, name)) for name, dtype in types.items()
+    }
+    return PolarsRows(columns, scan=partial(read_batches, path))
+
+
+def _read(path: Path, name: str) -> Any:
+    column = read_column(path, name)
+    if isinstance(column, pl.Series) and isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    return encode(column, name)

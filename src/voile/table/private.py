@@ -1,0 +1,385 @@
+"""A private table: what a publisher may ask of it, over the rows of any engine.
+
+A publisher asks for counts, decides on them, and hands the decision back to be applied row by row.
+No row, and no array with one entry per row, comes out.
+
+The rows are bound to the plan when something is asked of them that needs it: of a ranking, only the
+best rows are ever bound, and the others not kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from voile.randomness import Key, Randomness
+from voile.schema.numbers import ExactNumbers
+from voile.schema.ordered import places_in_order
+from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Roles
+from voile.table.applying import applied
+from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
+from voile.table.best_rows import Asked, Found, UnusualError
+from voile.table.binding import Bound, bind
+from voile.table.decisions import Grouping, Relocated, Relocation, Treatment, TripAccounts
+from voile.table.identity import WORDS, with_row_words, words_of
+from voile.table.matching import CLASS, mark_rows, match_rows
+from voile.table.numeric import (
+    distinct_values,
+    exact_numbers,
+    require_finite,
+    require_finite_numbers,
+)
+from voile.table.persons import refuse_kept_that_single_out, rows_that_may_be_published
+from voile.table.protocol import Engine, Format, Rows
+from voile.table.published import PublishedTable
+from voile.table.scores import RowScore
+from voile.table.summaries import (
+    CombinationCounts,
+    CountedRows,
+    GroupCounts,
+    KnownRows,
+    RowMarks,
+    RowMatch,
+    RowSample,
+    ValueCounts,
+)
+from voile.table.top_rows import can_be_scanned, find_in_bound, find_in_source
+from voile.values.expressions import Column, Literal
+
+__all__ = ["PrivateTable", "TableSource", "TopRows"]
+
+_DRAWN, _GROUP = "\1drawn", "\1group"
+"""No file has columns whose names begin so."""
+
+
+@dataclass(frozen=True, eq=False)
+class TableSource:
+    """A private table before its plan is bound to it."""
+
+    engine: Engine
+    rows: Rows
+    plan: Plan
+    names: Sequence[str]
+    """Of all columns that it has."""
+    extra: Sequence[str] = ()
+    """Columns without a published role that the method needs."""
+    format: Format = "parquet"
+    notes: tuple[str, ...] = ()
+    convert: Callable[[Rows], Any] | None = None
+    """What makes of rows a data frame of the kind that the table was."""
+
+
+@dataclass(frozen=True, eq=False)
+class TopRows:
+    """The best rows of a table, and all others in the box around them; private."""
+
+    table: PrivateTable
+    """Those rows alone."""
+    tops: int
+    """How many of them are best; all that share a score are, or none."""
+
+
+class PrivateTable:
+    """A table of real people's rows with the roles of its columns; nothing in it may leave."""
+
+    def __init__(self, source: TableSource, bound: Bound | None = None) -> None:
+        source.plan.bind(source.names)
+        self._source = source
+        self._bound_rows = bound
+        self._sizes: tuple[int, int] | None = None
+
+    def __repr__(self) -> str:
+        return "PrivateTable(private)"
+
+    @property
+    def plan(self) -> Plan:
+        """Roles and what the plan says of the columns; names are those of this table."""
+        return self._source.plan
+
+    @property
+    def source_format(self) -> Format:
+        """The format that a release has unless another is asked for."""
+        return self._source.format
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was assumed in reading the table, and what the plan let happen to values."""
+        bound = self._bound_rows
+        return (*self._source.notes, *(bound.notes if bound else ()))
+
+    @property
+    def rows(self) -> int:
+        """Number of rows after the declared treatment of missing values."""
+        return self._sizes[0] if self._sizes else self._bound.rows.height
+
+    @property
+    def dropped(self) -> int:
+        """Rows left out because the plan says ``nulls = "drop"``."""
+        return self._sizes[1] if self._sizes else self._bound.dropped
+
+    def read(self) -> PrivateTable:
+        """The table itself, bound to its plan; raises ``TableError`` and ``PlanError``."""
+        assert self._bound.rows is not None
+        return self
+
+    def require_persons(self) -> None:
+        """Raise ``PlanError`` where rows contradict that each is another person.
+
+        Of a table that can be scanned no more is read for that than the columns to keep.
+        """
+        if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
+            rows = rows_that_may_be_published(self._source.rows, self.plan)
+            refuse_kept_that_single_out(rows, self.plan)
+        else:
+            self.read()
+
+    def kinds(self, columns: Sequence[str]) -> Mapping[str, str]:
+        """Kind of the values of each column: number, text, boolean, date, datetime, ..."""
+        if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
+            schema = self._source.rows.schema
+            declared = {name: self.plan.columns.get(name, ColumnPlan()).type for name in columns}
+            return {name: declared[name] or _kind(schema.field(name).type) for name in columns}
+        return {name: _kind(self._rows.schema.field(name).type) for name in columns}
+
+    # -- counts -----------------------------------------------------------------------------------
+
+    def count_values(self, column: str, match: RowMatch | None = None) -> ValueCounts:
+        """Rows by distinct value of a numeric column, and by class where rows were matched.
+
+        Raises ``TableError`` where the column is not numeric, misses values, holds NaN or an
+        infinity, or leaves its public bounds.
+        """
+        require_finite_numbers(self._rows, column)
+        rows = match.rows if match else self._rows
+        counted = rows.count([column, CLASS] if match else [column], keep=True)
+        numbers = exact_numbers(series_of(counted.values[0]))
+        cells = np.zeros((len(numbers), match.classes if match else 1), dtype=np.int64)
+        if match:
+            classes = series_of(counted.values[1]).to_numpy()
+            cells[counted.codes[:, 0], classes[counted.codes[:, 1]]] = counted.rows
+        else:
+            cells[counted.codes[:, 0], 0] = counted.rows
+        return ValueCounts(numbers, cells, CountedRows(rows, counted))
+
+    def count_combinations(
+        self, columns: Sequence[str], sample: RowSample | None = None
+    ) -> CombinationCounts:
+        """Rows by distinct combination of values of some columns, of all rows or of a sample.
+
+        Values of a sample are named as those of all rows.  Numeric columns must be finite; missing
+        values count as a value of their own.  Raises ``TableError``.
+        """
+        self._require_finite(columns)
+        rows = sample.rows if sample else self._rows
+        counted = rows.count(columns, keep=True)
+        values, codes = counted.values, counted.codes
+        if sample:
+            values = tuple(self._rows.count([name]).values[0] for name in columns)
+            pairs = zip(values, counted.values, codes.T, strict=True)
+            codes = np.column_stack([_places_in(*pair) for pair in pairs])
+        return CombinationCounts(
+            columns=tuple(columns),
+            values=tuple(distinct_values(series_of(each)) for each in values),
+            codes=codes,
+            rows=counted.rows,
+            of=CountedRows(rows, counted),
+        )
+
+    def count_in_groups(self, groups: Grouping, columns: Sequence[str]) -> tuple[GroupCounts, ...]:
+        """Rows by group and distinct value, for each of some columns.
+
+        Groups leave no row out.  Numeric columns must be finite; raises ``TableError``.
+        """
+        self._require_finite(columns)
+        rows = groups.of.rows.join(groups.of.counted, {_GROUP: array_of(groups.group)})
+        found = []
+        for column in columns:
+            counted = rows.count([_GROUP, column])
+            numbers = series_of(counted.values[0]).to_numpy()
+            group, value = counted.codes.astype(np.int64).T
+            found.append(GroupCounts(column, numbers[group], value, counted.rows))
+        return tuple(found)
+
+    # -- rows that are chosen ---------------------------------------------------------------------
+
+    def sample_rows(self, probability: Decimal, randomness: Randomness) -> RowSample:
+        """Draw each row with this probability, independently; between 0 and 1, both excluded.
+
+        A row is drawn if the 64 pseudorandom bits of its identity, read as a whole number, are
+        below floor(probability * 2**64).  The probability is therefore at most the one stated, and
+        less by under 2**-64.  The draw is a function of the key and of the row's identity.
+        """
+        if not 0 < probability < 1:
+            msg = "the probability of a sample lies between 0 and 1, both excluded"
+            raise ValueError(msg)
+        key, threshold = randomness.key("sample"), int(Fraction(probability) * 2**64)
+
+        def drawn(batch: pa.RecordBatch) -> list[pa.Array]:
+            return [array_of(words_of(batch, key) < np.uint64(threshold))]
+
+        gives = pa.schema([pa.field(_DRAWN, pa.bool_())])
+        rows = with_row_words(self._rows, self._identifying, key).map(drawn, WORDS, gives)
+        names = self._rows.schema.names
+        rows = rows.select([*names, _DRAWN])
+        return RowSample(probability, rows, _DRAWN, names)
+
+    def match_rows(self, known: KnownRows, key: bytes, record_key: str | None) -> RowMatch:
+        """Find the rows of earlier releases; raises ``TableError`` for a bad record key."""
+        engine = self._source.engine
+        return match_rows(self._rows, self._identifying, known, engine, Key(key), record_key)
+
+    def mark_rows(self, groups: Grouping, match: RowMatch) -> tuple[RowMarks, RowMarks]:
+        """Marks of the fresh rows that a decision publishes, and of those it holds back."""
+        return mark_rows(groups, match)
+
+    def top_rows(self, score: RowScore, top: int, *, ties: bool) -> TopRows:
+        """The ``top`` rows of the highest scores, and the rows in the box around them.
+
+        A row is in the box where in every column of the score its value lies between the least
+        and the most of the best rows.  Rows that tie with the last of the best are all among them
+        with ``ties``; else none of them is, unless they fit.  There may then be no best row.
+        Where there are fewer rows than ``top``, all are best.
+
+        Scores are compared exactly.  Raises ``TableError`` where a row misses a value to be ranked
+        by, or holds one that is not finite, that its order does not name, or that has no score.
+        """
+        asked = Asked(score, top, ties)
+        if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
+            try:
+                return self._scanned(*find_in_source(self._source.rows, self.plan, asked))
+            except UnusualError as unusual:
+                self._refuse(unusual.column, score)
+        self._sizes = None
+        for name in score.columns:
+            self._require_ranked(name)
+        try:
+            rows, tops = find_in_bound(self._rows, self.plan, asked, rounded=True)
+        except UnusualError as unusual:
+            self._require_scores(unusual.column, score)
+            rows, tops = find_in_bound(self._rows, self.plan, asked, rounded=False)
+        return TopRows(PrivateTable(self._source, replace(self._bound, rows=rows)), tops)
+
+    # -- what becomes of rows ---------------------------------------------------------------------
+
+    def apply(self, treatment: Treatment, randomness: Randomness) -> PublishedTable:
+        """The published columns as a treatment has them, in an order that tells nothing.
+
+        Where there are groups rows stand by group, and then by what they show of their own; the
+        number of the group, from 1, is the column ``group``.  Otherwise they stand by what they
+        show.  See ``applying``, also for what is raised.
+        """
+        rows = applied(self._rows, self.plan.roles.published, treatment, randomness)
+        return PublishedTable(rows, self._source.convert)
+
+    def left_out(self, groups: Grouping, sample: RowSample | None = None) -> Rows:
+        """The rows that have no group, and those outside a sample: private, with all columns."""
+        gone = array_of(groups.group < 0)
+        marked = groups.of.rows.join(groups.of.counted, {_GROUP: gone})
+        rows = marked.filter(Column(_GROUP)).select(self._rows.schema.names)
+        return rows.union(sample.rest) if sample else rows
+
+    def relocate(
+        self,
+        relocation: Relocation,
+        randomness: Randomness,
+        charge: Callable[[TripAccounts], None] = lambda accounts: None,
+    ) -> Relocated:
+        """The reports of the plan's trajectories, moved by noise, with the published columns.
+
+        Trip and time stay as they are; in place of a position there is a noisy one, or the column
+        ``remaining`` with the noisy distance in metres.  Rows stand by trip, by time, and then by
+        what they show.  The draws of a report are a function of the key, of its trip's id and of
+        its number in the trip.  ``charge`` is told what the trips cost at most, before anything is
+        drawn; where it raises, nothing is.  Raises ``TableError`` where a report has no time or
+        place, or one that cannot be; ``PlanError`` where the plan names no trajectories.
+        """
+        from voile.table.relocating import relocate  # noqa: PLC0415 - compiled code of its own
+
+        made = relocate(self._rows, self.plan, relocation, randomness, charge)
+        return Relocated(
+            PublishedTable(made.rows, self._source.convert),
+            made.trips,
+            made.left_out,
+            made.notices,
+        )
+
+    # -- how --------------------------------------------------------------------------------------
+
+    @property
+    def _bound(self) -> Bound:
+        if self._bound_rows is None:
+            source = self._source
+            bound = bind(source.rows, source.plan, source.names, source.extra)
+            refuse_kept_that_single_out(bound.rows, source.plan)
+            self._bound_rows = bound
+            # Encoded columns take the place of those that were read.
+            self._source = replace(source, rows=bound.rows)
+        return self._bound_rows
+
+    @property
+    def _rows(self) -> Rows:
+        return self._bound.rows
+
+    @property
+    def _identifying(self) -> list[str]:
+        """The columns by which a row is recognised where no record key identifies it."""
+        return sorted(self.plan.roles.published)
+
+    def _require_finite(self, columns: Sequence[str]) -> None:
+        for name in columns:
+            require_finite(self._rows, name)
+
+    def _scanned(self, found: Found, rows_in: int) -> TopRows:
+        """The best rows of a table that was gone through once, bound by themselves."""
+        source, box = self._source, found.box
+        rows = source.engine.of_arrow(box.rows.to_arrow(), box.places)
+        bound = bind(rows, source.plan, source.names)
+        dropped = rows_in - found.seen
+        self._sizes = found.seen, dropped
+        if not found.tops:
+            bound = replace(bound, rows=bound.rows.filter(Literal(value=False)))
+        return TopRows(PrivateTable(source, replace(bound, dropped=dropped)), found.tops)
+
+    def _refuse(self, column: str, score: RowScore) -> None:
+        """Raise what is to be said of a column, if anything is, without reading the others."""
+        plan = self.plan
+        described = {name: it for name, it in plan.columns.items() if name == column}
+        alone = replace(plan, roles=Roles(ranking=(column,)), columns=described)
+        table = PrivateTable(replace(self._source, plan=alone)).read()
+        if column in score.columns:
+            table._require_ranked(column)
+            table._require_scores(column, score)
+
+    def _require_ranked(self, name: str) -> None:
+        """Raise ``TableError`` where a column has no numbers to rank by."""
+        if self.plan.columns.get(name, ColumnPlan()).order is None:
+            require_finite_numbers(self._rows, name)
+
+    def _require_scores(self, name: str, score: RowScore) -> None:
+        """Raise ``TableError`` where a value of a column cannot be scored."""
+        values = series_of(self._rows.count([name]).values[0])
+        order = self.plan.columns.get(name, ColumnPlan()).order
+        if order is None:
+            score.exact(name, exact_numbers(values))
+        else:
+            places = places_in_order(name, order, distinct_values(values))
+            score.exact(name, ExactNumbers.of(places))
+
+
+def _places_in(values: pa.Array, some: pa.Array, codes: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Codes that name some of ascending values, as codes that name them among all."""
+    there = series_of(values).is_in(series_of(some).implode(), nulls_equal=True)
+    return np.flatnonzero(there.to_numpy()).astype(np.int32)[codes]
+
+
+def _kind(dtype: pa.DataType) -> str:
+    """Kind of the values of a column, the same for integers and decimals."""
+    return "number" if polars_type(dtype).is_numeric() else kind_of_arrow(dtype)

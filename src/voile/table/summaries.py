@@ -1,0 +1,216 @@
+"""What counts become for those who decide: small arrays, with values as the schema has them.
+
+Everything here is private where it is of a private table, and none of it grows with rows but with
+distinct values and their combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.numbers import ExactNumbers
+from voile.table.protocol import Counted, Rows
+from voile.values.expressions import Column, negated
+
+__all__ = [
+    "ColumnProfile",
+    "CombinationCounts",
+    "GroupCounts",
+    "GroupedValues",
+    "KnownRows",
+    "PublishedCells",
+    "RowMarks",
+    "RowMatch",
+    "RowSample",
+    "ValueCounts",
+]
+
+
+@dataclass(frozen=True)
+class ColumnProfile:
+    """Private facts about one column, for the custodian's eyes."""
+
+    name: str
+    type: str
+    missing: int
+    distinct: int
+    """Different values; a missing one is none."""
+    once: int
+    """Those of them that stand in one row only."""
+    placeholder: str | None = None
+    """A text such as "?" that seems to stand for a missing value."""
+    placeholders: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class CombinationCounts:
+    """Private counts of the g distinct combinations of values of m columns.
+
+    A value is named by its code, its place among the distinct values of its column.  Combinations
+    ascend by their codes, the first column first.
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[DistinctValues, ...]
+    """The distinct values of each column; some may stand in no counted row."""
+    codes: NDArray[np.int32]
+    """Shape (g, m)."""
+    rows: NDArray[np.int64]
+    """Shape (g,): rows of each combination, at least 1."""
+    of: CountedRows | None = None
+    """The rows that were counted; None where counts are made up."""
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Rows, and what an engine counted in them."""
+
+    rows: Rows
+    counted: Counted
+
+
+@dataclass(frozen=True, eq=False)
+class ValueCounts:
+    """Private counts of one numeric column: rows by distinct value and by class of rows."""
+
+    values: ExactNumbers
+    """The d distinct values, ascending."""
+    rows: NDArray[np.int64]
+    """Shape (d, c): rows of class j that hold value i; c is 1 where rows have no class."""
+    of: CountedRows | None = None
+    """The rows that were counted, by value and perhaps class; None where counts are made up."""
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Value and class of each of the c combinations that were counted."""
+        value, row_class = np.nonzero(self.rows)
+        return value, row_class
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Private counts of one column within groups of rows.
+
+    Parallel arrays over the c distinct pairs of group and value, ascending by group, then by value.
+    """
+
+    column: str
+    group: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """A place among the distinct values of the column, as ``CombinationCounts`` has them."""
+    rows: NDArray[np.int64]
+    """At least 1."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupedValues:
+    """How often each value stands in each group of a published table.
+
+    Parallel arrays over the distinct pairs, ascending by group, then by value.
+    """
+
+    group: NDArray[np.int64]
+    values: ExactNumbers
+    rows: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedCells:
+    """How often each value of one column stands in each combination of published values.
+
+    Parallel arrays over the c distinct pairs of combination and value, ascending by combination,
+    then by value.  Combinations are numbered as ``group_sizes`` counts them.
+    """
+
+    group: NDArray[np.int64]
+    value: NDArray[np.int64]
+    """A place in ``values``."""
+    rows: NDArray[np.int64]
+    values: DistinctValues
+    """The v distinct values of the column; a missing value is one of them."""
+    total: NDArray[np.int64]
+    """Shape (v,): rows of each value in the whole release."""
+
+
+def _no_marks() -> NDArray[np.uint64]:
+    return np.empty(0, dtype=np.uint64)
+
+
+@dataclass(frozen=True, eq=False)
+class RowMarks:
+    """Marks of rows, ascending by identity.
+
+    A row is marked by 64 bits of a keyed pseudorandom function of its identity and, where a
+    record key identifies it, by 64 bits of its contents; otherwise ``contents`` is empty.
+    """
+
+    identities: NDArray[np.uint64] = field(default_factory=_no_marks)
+    contents: NDArray[np.uint64] = field(default_factory=_no_marks)
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownRows:
+    """Marks of rows that earlier releases of a series saw.
+
+    ``identities`` ascends; ``classes`` has the version, from 0, in which each row was first
+    published; ``contents`` is empty where no record key identifies rows.
+    """
+
+    identities: NDArray[np.uint64]
+    contents: NDArray[np.uint64]
+    classes: NDArray[np.int64]
+    held: NDArray[np.uint64]
+    """Identities of the rows that were held back by the newest release, ascending."""
+    versions: int
+    """Number of earlier releases."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowMatch:
+    """How the rows of a table relate to those that earlier releases saw; private."""
+
+    rows: Any
+    """All rows, with their classes and marks."""
+    classes: int
+    """Number of classes: one for each earlier release, and the last for fresh rows."""
+    missing: int
+    """Published rows that the table no longer holds."""
+    changed: int
+    """Published rows whose contents are not what they were (with a record key)."""
+    fresh: int
+    """Rows that no release has published."""
+    withdrawn: int
+    """Rows held back by the newest release that the table no longer holds."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSample:
+    """Rows drawn each with the same probability, independently of all others; private."""
+
+    probability: Decimal
+    marked: Rows
+    """All rows; a column of truth values says which were drawn."""
+    mark: str
+    columns: Sequence[str]
+    """The other columns."""
+
+    @cached_property
+    def rows(self) -> Rows:
+        """The rows that were drawn."""
+        return self.marked.filter(Column(self.mark)).select(self.columns)
+
+    @cached_property
+    def rest(self) -> Rows:
+        """All other rows."""
+        return self.marked.filter(negated(Column(self.mark))).select(self.columns)

@@ -1,0 +1,22 @@
+"""The engines keep the contract of the kernel: the one on one machine, and one of plain lists."""
+
+from __future__ import annotations
+
+from tests.table.kernel_contract import KernelContract
+from tests.table.plain_engine import PlainEngine
+from voile.table.polars_engine import PolarsEngine
+from voile.table.protocol import Engine
+
+
+class TestPolarsRows(KernelContract):
+    """Rows in memory."""
+
+    def engine(self) -> Engine:
+        return PolarsEngine()
+
+
+class TestPlainRows(KernelContract):
+    """Lists of Python's values."""
+
+    def engine(self) -> Engine:
+        return PlainEngine()
