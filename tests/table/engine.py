@@ -78,7 +78,9 @@ class Engine(ABC):
         randomness: Randomness,
     ) -> PublishedTable:
         """The release in which salaries are permuted within blocks."""
-        return table.apply(Treatment((PermutedColumn("salary"),), grouping(counts, block)), randomness)
+        return table.apply(
+            Treatment((PermutedColumn("salary"),), grouping(counts, block)), randomness
+        )
 
     def table(self, rows: list[Row]) -> PrivateTable:
         """A table in which a missing town is a town of its own."""

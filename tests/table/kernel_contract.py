@@ -164,7 +164,10 @@ class KernelContract(ABC):
             Column("truth"),
             Call("holds", (negated(Column("truth")),)),
             both(Column("truth"), Call("<>", (Column("text"), Literal("a")))),
-            Call("or", (Column("truth"), is_missing("date"), Call("=", (Column("small"), Literal(0))))),
+            Call(
+                "or",
+                (Column("truth"), is_missing("date"), Call("=", (Column("small"), Literal(0)))),
+            ),
             Call("in", (Column("text"), Literal("a"), Literal("\u5317\u4eac"))),
             negated(Call("in", (Column("text"), Literal("a"), Literal(None)))),
             Call("same", (Column("single"), Literal(None))),
@@ -172,7 +175,10 @@ class KernelContract(ABC):
             Call("like", (Column("text"), Literal("%\u00fc_ich"))),
             Call("alike", (Column("text"), Literal("b"))),
             Call("=", (Call("%", (Call("integer", (Column("small"),)), Literal(3))), Literal(-2))),
-            Call(">", (Call("+", (Call("integer", (Column("large"),)), Literal(1))), Literal(2**63 - 1))),
+            Call(
+                ">",
+                (Call("+", (Call("integer", (Column("large"),)), Literal(1))), Literal(2**63 - 1)),
+            ),
             Call("=", (Call("length", (Column("text"),)), Literal(2))),
             Call("=", (Call("year", (Column("date"),)), Literal(1600))),
             Call("case", (Column("truth"), Column("truth"), Literal(value=False))),
@@ -320,7 +326,7 @@ class KernelContract(ABC):
         for name in names:
             pairs = sorted(keys(table, ["group", name]))
             words = drawn[name].stream(frame.height).tolist()
-            ranked = sorted(range(frame.height), key=lambda i: (pairs[i][0], words[i]))  # noqa: B023
+            ranked = sorted(range(frame.height), key=lambda i: (pairs[i][0], words[i]))
             assert keys_of(shown, name) == [pairs[i][1] for i in ranked]
 
     def test_groups_that_were_joined_are_permuted_alike(self) -> None:
@@ -348,7 +354,11 @@ class KernelContract(ABC):
             return [array_of(before)], [array_of(np.add.reduceat(x, starts))]
 
         rows, groups = self.rows(frame).map_groups(
-            function, "g", ["x"], pa.schema([("step", pa.int64())]), pa.schema([("sum", pa.int64())])
+            function,
+            "g",
+            ["x"],
+            pa.schema([("step", pa.int64())]),
+            pa.schema([("sum", pa.int64())]),
         )
         shown = self.frame(rows)
         assert shown.select("g", "x").rows() == [

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,10 @@ class PlainRows:
         keys = list(rows._keys([within]))
         for place in range(1, rows.height + 1):
             if place == rows.height or keys[place] != keys[place - 1]:
-                ends.append(place)
+                ends += [place]
         made: Values = {name: [] for name in gives.names}
         groups: Values = {name: [] for name in of_groups.names}
-        for start, end in zip(ends[:-1], ends[1:], strict=True):
+        for start, end in pairwise(ends):
             found = function(rows._batch(list(self._values), start, end))
             for columns, arrays in zip((made, groups), found, strict=True):
                 for name, array in zip(columns, arrays, strict=True):
@@ -159,7 +160,9 @@ class PlainRows:
             for name, values, codes in zip(by, counted.values, counted.codes.T, strict=True)
         }
         schema = pa.schema([*(self.schema.field(name) for name in by), pa.field(rows, pa.int64())])
-        return PlainRows(schema, {**columns, rows: counted.rows.tolist()}, [None] * len(counted.rows))
+        return PlainRows(
+            schema, {**columns, rows: counted.rows.tolist()}, [None] * len(counted.rows)
+        )
 
     def rank(self, name: str, within: Sequence[str], by: Sequence[str]) -> PlainRows:
         order = sorted(range(self.height), key=list(self._keys([*within, *by])).__getitem__)

@@ -134,7 +134,7 @@ def test_a_release_is_the_same_on_any_engine(name: str) -> None:
     plan = {"nulls": "category", **PLANS[name]}
     if name.startswith("geo"):
         del plan["nulls"]
-    plan["method"] = {"name": name.split()[0], **plan["method"]}
+    plan["method"] = {"name": name.split(maxsplit=1)[0], **plan["method"]}
     frame = trips() if name.startswith("geo") else people()
     one, other = (released(frame, parse_plan(plan), e) for e in (PolarsEngine(), PlainEngine()))
     assert one[0].schema == other[0].schema

@@ -34,8 +34,7 @@ from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
 from voile.disclosure.withheld import Withheld
 from voile.errors import TableError
-from voile.table.published import GROUP
-from voile.table.published import PublishedTable
+from voile.table.published import GROUP, PublishedTable
 from voile.values.exact import exact_decimal
 from voile.values.value import read
 

@@ -4,7 +4,7 @@
    same become one, and groups are numbered by what they show, so that neither their numbers nor
    their order tell how a method came to them.
 2. Perturbed columns get their noise (``noising``).
-3. PermutedColumn columns are permuted within groups, and rows stand by group and then by all that is not
+3. Permuted columns are permuted within groups, and rows stand by group and then by all that is not
    permuted: an order that is a function of what they show and tells nothing else.
 4. What groups show, and the intervals of perturbed columns, take their place in the ordered rows.
 

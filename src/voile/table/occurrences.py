@@ -9,6 +9,8 @@ as much to read them; counting values, one hash look-up a row.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from voile.errors import TableError
@@ -42,7 +44,7 @@ def count_occurrences(column: pl.Series) -> Occurrences:
     return Occurrences(len(column), values, once)
 
 
-def count_repeats(column: pl.Series, missing: tuple[str, ...]) -> Occurrences:
+def count_repeats(column: pl.Series, missing: Sequence[str]) -> Occurrences:
     """How often the values of an identifier stand in it; missing ones and empty texts are left out.
 
     Raises ``TableError`` for values that cannot be compared.

@@ -109,9 +109,7 @@ def published_rows(frame: Any) -> PublishedTable:
     return PublishedTable(source.rows, source.convert)
 
 
-def _scanned(
-    engine: Engine, path: str | Path, plan: Plan, record_key: str | None = None
-) -> Source:
+def _scanned(engine: Engine, path: str | Path, plan: Plan, record_key: str | None = None) -> Source:
     identifying = identifying_columns(plan.roles, record_key)
     columns = [*plan.used, *([record_key] if record_key else []), *identifying]
     texts = [*plan.texts, *identifying]

@@ -38,7 +38,7 @@ def refuse_kept_that_single_out(rows: Rows, plan: Plan) -> None:
 def rows_that_may_be_published(rows: Rows, plan: Plan) -> Rows:
     """The kept columns of rows that are not bound, without those that ``nulls = "drop"`` drops."""
     dropping = [name for name in plan.roles.published if plan.nulls_of(name) == "drop"]
-    rows = rows.select(dict.fromkeys([*columns_to_keep(plan.roles), *dropping]))
+    rows = rows.select(list(dict.fromkeys([*columns_to_keep(plan.roles), *dropping])))
 
     def read(batch: pa.RecordBatch) -> list[pa.Array]:
         return [with_missing(series_of(batch[0]), plan.missing).to_arrow()]

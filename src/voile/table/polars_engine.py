@@ -65,6 +65,7 @@ class PolarsEngine:
     def of_native(self, frame: Any) -> PolarsSource:
         """Any eager data frame that narwhals knows; raises ``TableError``."""
         rows, to_native = from_native(frame)
+
         def convert(rows: Rows) -> Any:
             return to_native(rows.to_native())
 
@@ -82,7 +83,8 @@ def unique_words(columns: Sequence[pl.Series], key: Key) -> Words:
     rows = with_row_words(PolarsRows.of_frame(frame), frame.columns, key)
     gives = pa.schema([pa.field(WORDS[0], pa.uint64())])
     drawn = rows.map(lambda batch: [array_of(words_of(batch, key))], WORDS, gives)
-    return drawn.select([WORDS[0]]).frame()[WORDS[0]].to_numpy()
+    words: Words = pl.Series(drawn.select([WORDS[0]]).to_arrow()[WORDS[0]]).to_numpy()
+    return words
 
 
 def _of_file(path: Path, types: Mapping[str, pl.DataType]) -> PolarsRows:

@@ -107,8 +107,9 @@ class _Made:
         numbers = pl.Series("", self._numbers)
         if self._missing is None:
             return numbers
-        return pl.select(pl.when(~pl.Series(self._missing)).then(numbers)).to_series()
+        return pl.select(made=pl.when(~pl.Series(self._missing)).then(numbers))["made"]
 
 
 def _numpy_type(dtype: pa.DataType) -> np.dtype[Any]:
-    return pl.Series(dtype=polars_type(dtype)).to_numpy().dtype
+    empty: NDArray[Any] = pl.Series(dtype=polars_type(dtype)).to_numpy()
+    return empty.dtype

@@ -508,7 +508,7 @@ def _whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
     ends = np.append(starts[1:], rows)
     first = 0
     while first < rows:
-        last = int(ends[min(np.searchsorted(ends, first + BATCH_ROWS), len(ends) - 1)])
+        last = int(ends[min(int(np.searchsorted(ends, first + BATCH_ROWS)), len(ends) - 1)])
         yield slice(first, last)
         first = last
 

@@ -16,8 +16,8 @@ from voile.errors import PlanError, nearest
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.occurrences import count_occurrences, count_repeats
-from voile.table.summaries import ColumnProfile
 from voile.table.reading import read_frame
+from voile.table.summaries import ColumnProfile
 from voile.table.value_types import kind_of
 
 __all__ = ["Inspected", "inspect_file"]

@@ -91,7 +91,8 @@ class _Accounts:
     def of(cls, trips: Rows) -> _Accounts:
         names = (_EPSILON, _SQUARED_MU, _COUNT, _FIRST)
         found = trips.select(names).to_arrow()
-        return cls(*(pl.Series(found[name]).to_numpy() for name in names), trips)
+        epsilon, squared_mu, reports, first_row = (pl.Series(found[it]).to_numpy() for it in names)
+        return cls(epsilon, squared_mu, reports, first_row, trips)
 
     def with_costs(self, costs: Rows) -> _Accounts:
         """The accounts with what trips cost, by trip."""
@@ -144,7 +145,7 @@ def relocate(
     mover = _Mover(relocation, named, shown, randomness.key("relocate"))
     columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *mover.places]
     by = [SECONDS, _ROW]
-    seen, trips = ids.select(dict.fromkeys(columns)).map_groups(
+    seen, trips = ids.select(list(dict.fromkeys(columns))).map_groups(
         _Examiner(relocation, named), named.trip, by, _FLAGS, _OF_TRIPS
     )
     _require_one_destination(seen, named)

@@ -1,1 +1,1 @@
-"""What crosses a boundary, declared once: checked values, their JSON, and expressions over columns."""
+"""What crosses a boundary, declared once: checked values, their JSON, expressions over columns."""
