@@ -229,10 +229,8 @@ class PlainRows:
         return PlainRows(self.schema, values, [self._numbers[i] for i in places])
 
     def _with(self, gives: pa.Schema, made: Values) -> PlainRows:
-        stay = [field for field in self.schema if field.name not in made]
-        schema = pa.schema([*stay, *gives])
-        values = {n: made[n] if n in made else self._values[n] for n in schema.names}
-        return PlainRows(schema, values, self._numbers)
+        fields = {field.name: field for field in [*self.schema, *gives]}
+        return PlainRows(pa.schema(fields.values()), self._values | made, self._numbers)
 
     def _batch(self, names: Sequence[str], start: int, end: int) -> pa.RecordBatch:
         fields = [self.schema.field(name) for name in names]

@@ -60,7 +60,7 @@ def test_ends_may_stand_anywhere():
 
 def test_the_kind_of_frame_is_kept():
     """A release of a pandas frame stays one of a pandas frame."""
-    published = published_rows(pl.DataFrame({"x.low": [1], "x.high": [2]}), pl.DataFrame.to_pandas)
+    published = published_rows(pl.DataFrame({"x.low": [1], "x.high": [2]}).to_pandas())
     assert list(published.with_intervals_as_text().to_native()["x"]) == ["[1, 2]"]
 
 

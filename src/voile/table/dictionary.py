@@ -31,9 +31,11 @@ __all__ = [
     "code_type",
     "count_codes",
     "encode",
+    "gathered",
     "look_up",
     "sort_rows",
     "sorted_places",
+    "without_minus_zero",
 ]
 
 Codes = NDArray[np.integer[Any]]
@@ -75,7 +77,7 @@ class DictionaryColumn:
         values = self.values
         if values.dtype == pl.String and len(values) < min(len(codes), _DICTIONARY_LIMIT):
             values = values.cast(pl.Enum(values.drop_nulls()))
-        return values.gather(pl.Series(codes))
+        return gathered(values, codes)
 
     def first_place(self, chosen: pl.Series) -> int:
         """The place, from 0, of the first row with a chosen value; -1 if there is none."""
@@ -92,6 +94,20 @@ class DictionaryColumn:
     def mapped(self, values: pl.Series) -> DictionaryColumn:
         """The column with other values for the present ones, in their order; they may repeat."""
         return _ascending(values, self.codes)
+
+
+def gathered(values: pl.Series, places: NDArray[Any]) -> pl.Series:
+    """The values at these places; Polars takes some names, such as "^a$", for patterns."""
+    return values.alias("").gather(pl.Series(places)).alias(values.name)
+
+
+def without_minus_zero(values: pl.Series) -> pl.Series:
+    """The values, with zero for minus zero."""
+    if not values.dtype.is_float() or not (values == 0).any():
+        return values
+    zero = pl.lit(0.0, dtype=values.dtype)  # adding zero would be optimised away
+    plain = pl.when(values == 0).then(zero).otherwise(values).alias(values.name)
+    return pl.select(plain).to_series()
 
 
 def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryColumn:
@@ -265,10 +281,7 @@ def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
 
 def _ascending(values: pl.Series, codes: Codes) -> DictionaryColumn:
     """A column from values that may repeat, in any order."""
-    if values.dtype.is_float():
-        zero = pl.lit(0.0, dtype=values.dtype)  # adding zero would be optimised away
-        plain = pl.when(values == 0).then(zero).otherwise(values).alias(values.name)
-        values = pl.select(plain).to_series()
+    values = without_minus_zero(values)
     order = values.arg_sort(nulls_last=False)
     ranked = values[order]
     new = np.ones(len(values), dtype=bool)

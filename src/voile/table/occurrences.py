@@ -24,7 +24,7 @@ __all__ = ["count_occurrences", "count_repeats", "occurrences_of"]
 def occurrences_of(column: DictionaryColumn) -> Occurrences:
     """How often the values of a bound column stand in it; a missing value is a value."""
     counts = count_codes(column.codes, len(column.values))
-    return Occurrences(len(column.codes), len(column.values), int((counts == 1).sum()))
+    return Occurrences(len(column.codes), int((counts > 0).sum()), int((counts == 1).sum()))
 
 
 def count_occurrences(column: pl.Series) -> Occurrences:

@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.table.arrays import array_of
-from voile.table.dictionary import Codes, DictionaryColumn, encode, look_up
+from voile.table.dictionary import Codes, DictionaryColumn, encode, gathered, look_up
 from voile.table.protocol import Counted
 
 __all__ = ["Column"]
@@ -151,12 +151,13 @@ class Column:
             return Column.of(self._dictionary.only(rows))
         if self.codes is None:
             return Column(self.values.filter(pl.Series(rows)))
-        return Column(self.values, self.codes[rows])
+        there = DictionaryColumn(self.values, self.codes).only(rows)
+        return Column(there.values, there.codes)
 
     def gathered(self, places: NDArray[Any]) -> Column:
         """The column of the rows at these places, in this order."""
         if self.codes is None:
-            return Column(self.values.gather(pl.Series(places)))
+            return Column(gathered(self.values, places))
         codes = look_up(self.codes, places)
         if self._dictionary is not None and self._dictionary.codes is self.codes:
             return Column.of(DictionaryColumn(self._dictionary.values, codes))
@@ -182,7 +183,7 @@ class Column:
         """The value of each of some rows."""
         if self.codes is None:
             return _plain(self.values[rows]).alias(name)
-        return self.values.gather(pl.Series(self.codes[rows])).alias(name)
+        return gathered(self.values, self.codes[rows]).alias(name)
 
     def arrow(self, rows: slice) -> pa.Array:
         """The values of some rows, as a dictionary array where there are codes."""

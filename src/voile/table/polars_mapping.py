@@ -84,7 +84,7 @@ class _Made:
         numeric = pa.types.is_integer(field.type) or pa.types.is_floating(field.type)
         self._numbers = np.empty(rows, dtype=_numpy_type(field.type)) if numeric else None
         self._missing: NDArray[np.bool_] | None = None
-        self._others: dict[int, Any] = {}
+        self._others: dict[int, pl.Series] = {}
 
     def at(self, part: slice, array: Any) -> None:
         """Put the values of some rows in their place."""
@@ -107,7 +107,7 @@ class _Made:
         numbers = pl.Series("", self._numbers)
         if self._missing is None:
             return numbers
-        return pl.select(made=pl.when(~pl.Series(self._missing)).then(numbers))["made"]
+        return pl.select(pl.when(~pl.Series(self._missing)).then(numbers)).to_series()
 
 
 def _numpy_type(dtype: pa.DataType) -> np.dtype[Any]:

@@ -37,6 +37,7 @@ from voile.table.dictionary import (
     look_up,
     sort_rows,
     sorted_places,
+    without_minus_zero,
 )
 from voile.table.occurrences import count_occurrences, count_repeats, occurrences_of
 from voile.table.polars_column import Column
@@ -117,7 +118,7 @@ class PolarsRows:
         numbers: NDArray[np.int64] | None = None,
     ) -> PolarsRows:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
-        columns = {series.name: Column(series) for series in frame}
+        columns = {series.name: Column(without_minus_zero(series)) for series in frame}
         order = None if numbers is None else _Order(lambda: numbers)
         return cls(columns, frame.height, order=order)
 
@@ -164,6 +165,8 @@ class PolarsRows:
         held = self._columns[column]
         if ignored is None and held.is_read and held.codes is not None:
             return occurrences_of(held.dictionary)
+        if not self.height:
+            return Occurrences(0, 0, 0)
         values = pl.concat([batch[column] for batch in self._batches([column])])
         return count_occurrences(values) if ignored is None else count_repeats(values, ignored)
 
@@ -493,7 +496,7 @@ def _combined(columns: Sequence[DictionaryColumn]) -> Combinations:
 
 
 def _slices(rows: int) -> Iterator[slice]:
-    """Batches of rows; one that is empty where there are none."""
+    """Batches of rows; none where there are none."""
     return (slice(start, min(start + BATCH_ROWS, rows)) for start in range(0, rows, BATCH_ROWS))
 
 
@@ -515,7 +518,7 @@ def _whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
 
 def _turned(codes: Codes, size: int, *, turn: bool) -> tuple[Codes, int]:
     """Codes that order rows the other way round, where that is wanted."""
-    return (codes.dtype.type(size - 1) - codes if turn else codes), size
+    return (codes.dtype.type(max(size - 1, 0)) - codes if turn else codes), size
 
 
 def _partners(left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:

@@ -190,8 +190,9 @@ class Rows(Protocol):
         """
 
     def join(self, counted: Counted, columns: Mapping[str, pa.Array]) -> Rows:
-        """More columns, by combination of values; missing where a row's was not counted.
+        """More columns, or others in place of those of the same names, by combination of values.
 
+        A value is missing where a row's combination was not counted.
         Each array has shape (g,): what rows of each combination get.
         """
 

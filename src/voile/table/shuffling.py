@@ -108,10 +108,10 @@ def _deal(
         before += count
     for place in range(size):
         word = words[place]
-        bucket = np.int64((word >> shift) & mask)
-        to_words[ends[bucket]] = word
-        to_values[ends[bucket]] = values[place]
-        ends[bucket] += 1
+        into = np.int64((word >> shift) & mask)
+        to_words[ends[into]] = word
+        to_values[ends[into]] = values[place]
+        ends[into] += 1
     return bits
 
 
