@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -304,6 +305,16 @@ class ShuffleContract(Engine):
         for made_up, group in ((replace(counts, of=None), [0, 0]), (counts, [0, 0, 0])):
             with pytest.raises(ValueError, match="that were counted"):
                 Grouping.of_counts(made_up, np.array(group))
+
+    @pytest.mark.parametrize("sampled", [False, True])
+    def test_a_row_without_a_group_is_not_counted_silently(self, sampled: bool) -> None:
+        """What is counted in groups is all rows: none may be left out, and none be uncounted."""
+        table = self.table([(20 + row % 2, "Aix", 1.0) for row in range(40)])
+        sample = table.sample_rows(Decimal("0.5"), Randomness.seeded(1)) if sampled else None
+        counts = table.count_combinations(["age"], sample)
+        groups = Grouping.of_counts(counts, np.array([0, 0 if sampled else -1]))
+        with pytest.raises(ValueError, match="leave no row out"):
+            table.count_in_groups(groups, ["town"])
 
     def test_the_name_of_the_groups_must_be_free(self) -> None:
         """A published column called ``group`` is not overwritten."""

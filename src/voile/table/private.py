@@ -196,16 +196,21 @@ class PrivateTable:
     def count_in_groups(self, groups: Grouping, columns: Sequence[str]) -> tuple[GroupCounts, ...]:
         """Rows by group and distinct value, for each of some columns.
 
-        Groups leave no row out.  Numeric columns must be finite; raises ``TableError``.
+        Numeric columns must be finite; raises ``TableError``.  Raises ``ValueError`` where groups
+        leave a row out, or are of a sample.
         """
+        counted = groups.of.counted
+        if groups.group.min(initial=0) < 0 or counted.rows.sum() != self._rows.height:
+            msg = "groups must leave no row out, and be of combinations of all rows of the table"
+            raise ValueError(msg)
         self._require_finite(columns)
-        rows = groups.of.rows.join(groups.of.counted, {_GROUP: array_of(groups.group)})
+        rows = groups.of.rows.join(counted, {_GROUP: array_of(groups.group)})
         found = []
         for column in columns:
-            counted = rows.count([_GROUP, column])
-            numbers = series_of(counted.values[0]).to_numpy()
-            group, value = counted.codes.astype(np.int64).T
-            found.append(GroupCounts(column, numbers[group], value, counted.rows))
+            cells = rows.count([_GROUP, column])
+            numbers = series_of(cells.values[0]).to_numpy()
+            group, value = cells.codes.astype(np.int64).T
+            found.append(GroupCounts(column, numbers[group], value, cells.rows))
         return tuple(found)
 
     # -- rows that are chosen ---------------------------------------------------------------------
