@@ -142,8 +142,9 @@ def relocate(
     published = plan.roles.published
     require_free_names(published, dict.fromkeys(shown, "what it shows of positions"))
     ids = with_words(reports.rows, [named.trip], randomness.key("trip"), _WORD)
-    mover = _Mover(relocation, named, shown, randomness.key("relocate"))
-    columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *mover.places]
+    own = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
+    places = (LATITUDE, LONGITUDE, *own)
+    columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *places]
     by = [SECONDS, _ROW]
     seen, trips = ids.select(list(dict.fromkeys(columns))).map_groups(
         _Examiner(relocation, named), named.trip, by, _FLAGS, _OF_TRIPS
@@ -153,6 +154,7 @@ def relocate(
     notices += _told_of_the_map(reports.rows, zones)
     accounts = _Accounts.of(trips)
     charge(accounts)
+    mover = _Mover(relocation, named, shown, randomness.key("relocate"))  # not before it is paid
     if relocation.one_at_a_time:
         seen = seen.filter(negated(Column(_AGAIN)))
     moved, costs = seen.map_groups(mover, named.trip, by, mover.gives, _COSTS)
@@ -228,8 +230,6 @@ class _Mover:
         self._relocation = relocation
         self._named = named
         self._key = key
-        own = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
-        self.places = (LATITUDE, LONGITUDE, *own)
         dtype = pa.int64() if relocation.remaining else pa.float64()
         self.gives = pa.schema([pa.field(name, dtype) for name in shown])
 
