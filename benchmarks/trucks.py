@@ -21,6 +21,7 @@ from benchmarks.trucks_attacks import (
     attack_all,
 )
 from benchmarks.trucks_data import beijing, drives
+from voile.roads.stretches import stretches
 
 __all__ = ["CASES", "Results", "run"]
 
@@ -125,7 +126,7 @@ def run() -> Measurement:
         Waiting(roads, taken),
         f"{len(taken)} drives of {people} people (GeoLife, {labelled} labelled car or taxi, the "
         "others unlabelled and moving as cars do), 10 to 20 minutes each, on Beijing's roads for "
-        f"cars ({roads.nodes:,} crossings, {roads.edges:,} directed edges)",
+        f"cars ({roads.edges:,} directed edges, {stretches(roads).max() + 1:,} stretches)",
     )
 
 
@@ -141,9 +142,9 @@ def _measurement(results: Results, waiting: Waiting, data: str) -> Measurement:
         data=data,
         seeds=f"{SEED}; arrival {SEED + 1}",
         protocol="True roads: the track of 10 s matched to the map. A road is right where it is "
-        "the true edge between two crossings, in either direction. Each drive is reported every "
+        "the true stretch between two crossings, in either direction. Each drive is reported every "
         f"{INTERVAL:g} s (40 reports or fewer) unless said otherwise. The adversary knows "
-        "mechanism and parameters, and learned speeds and traffic from the drives of the other "
+        "mechanism and parameters, and learned speeds, their limit and traffic from the other "
         "half of the people. Epsilon is that of planar Laplace noise: angle selection and "
         "correlated Gaussian noise move positions equally far; remaining distances have epsilon "
         "\u03c0/4, which costs the same error of arrival. Means over drives with normal 95 % "

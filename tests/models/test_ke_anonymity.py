@@ -24,6 +24,12 @@ def test_validity_needs_distinct_values_and_a_range(values, valid):
     assert is_valid(np.array(values, np.int64), 3, 4) == valid
 
 
+def test_the_least_demand_needs_a_value():
+    """One value is enough for k = 1 and e = 0, and no value is not."""
+    assert is_valid(np.array([5]), 1, 0)
+    assert not is_valid(np.array([], np.int64), 1, 0)
+
+
 @given(pairs_of_group_and_value, scales)
 def test_statistics_equal_a_count_by_hand(pairs, scale):
     """Rows, distinct values and extremes of each group, for int64 and for huge integers."""
