@@ -1,4 +1,4 @@
-"""Write docs/reference/*.schema.json: what ``record.json`` and ``comparison.json`` hold.
+"""Write docs/reference/*.schema.json: what plans, ``record.json`` and ``comparison.json`` hold.
 
 ``python tools/make_schemas.py`` writes the files; with ``--check`` it only compares, and exits with
 status 1 where a file differs from the code.
@@ -12,12 +12,14 @@ from pathlib import Path
 
 import click
 
+from voile.publish.registry import plan_schema
 from voile.study.schema import comparison_schema, record_schema
 
 __all__ = ["SCHEMAS", "drifted"]
 
 _FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 SCHEMAS = {
+    _FOLDER / "plan.schema.json": plan_schema,
     _FOLDER / "study-record.schema.json": record_schema,
     _FOLDER / "comparison.schema.json": comparison_schema,
 }

@@ -31,12 +31,13 @@ if TYPE_CHECKING:
     from voile.publish.ke_anonymity import KEAnonymity
     from voile.publish.m_shuffle import MShuffle
     from voile.publish.ranking.publisher import Ranking
+    from voile.publish.registry import read_plan
     from voile.query import answer
     from voile.randomness import Randomness
     from voile.release.folder import read_release
     from voile.release.release import Guarantee, Release
     from voile.schema.budget import BudgetPlan
-    from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
+    from voile.schema.plan import ColumnPlan, Method, Plan
     from voile.schema.roles import Roles
     from voile.schema.trajectory import TrajectoryColumns
     from voile.study.grid import compare
@@ -70,7 +71,7 @@ _HOMES = {
     "open_frame": "voile.table.opening",
     "open_table": "voile.table.opening",
     "make_release": "voile.study.run",
-    "read_plan": "voile.schema.plan",
+    "read_plan": "voile.publish.registry",
     "read_release": "voile.release.folder",
     "run_study": "voile.study.single",
 }

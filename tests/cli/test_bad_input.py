@@ -174,7 +174,7 @@ BAD_PLANS = {
     ),
     "one column twice in a role": (('"city"', '"age"'), ["[roles]", "'age'", "one role"]),
     "a role that is no list": (('["name"]', '"name"'), ["[roles] identifiers", "list"]),
-    "a role of numbers": (('["name"]', "[3]"), ["[roles] identifiers", "names of columns as text"]),
+    "a role of numbers": (('["name"]', "[3]"), ["[roles] identifiers", "column names as texts"]),
     "no sensitive column": (('["salary"]', "[]"), ["[roles]", "sensitive"]),
     "two sensitive columns": (
         ('["age", "city"]\nsensitive = ["salary"]', '["city"]\nsensitive = ["salary", "age"]'),
@@ -182,7 +182,7 @@ BAD_PLANS = {
     ),
     "unknown key at the top": (
         ("[roles]", 'null = "drop"\n[roles]'),
-        ["the plan: unknown key 'null'", "did you mean 'nulls'?"],
+        ["unknown key 'null'", "did you mean 'nulls'?"],
     ),
     "unknown role": (
         ("sensitive =", "sensitve ="),
@@ -218,14 +218,14 @@ BAD_PLANS = {
     "k is a fraction": (("k = 2", "k = 2.5"), ["[method] k", "whole number of at least 2"]),
     "k is a text": (("k = 2", 'k = "3"'), ["[method] k", "whole number of at least 2"]),
     "k is a truth value": (("k = 2", "k = true"), ["[method] k", "whole number of at least 2"]),
-    "no k": (("k = 2", ""), ["[method]", "needs the parameter k"]),
+    "no k": (("k = 2", ""), ["[method]", "needs 'k'"]),
     "e is negative": (("e = 100", "e = -0.5"), ["[method] e", "at least 0"]),
     "e is a text": (("e = 100", 'e = "wide"'), ["[method] e", "number of at least 0"]),
     "e is a truth value": (("e = 100", "e = true"), ["[method] e", "number of at least 0"]),
     "e is not a number": (("e = 100", "e = nan"), ["[method] e", "number of at least 0"]),
     "e is infinite": (("e = 100", "e = inf"), ["[method] e", "number of at least 0"]),
-    "no e": (("e = 100", ""), ["[method]", "needs the parameter e"]),
-    "no name of the method": (('name = "ke-anonymity"', ""), ["[method] needs a name"]),
+    "no e": (("e = 100", ""), ["[method]", "needs 'e'"]),
+    "no name of the method": (('name = "ke-anonymity"', ""), ["[method]: needs 'name'"]),
     "unknown method": (
         ("ke-anonymity", "ke-anonimity"),
         ["no method 'ke-anonimity'", "did you mean 'ke-anonymity'?"],

@@ -163,7 +163,7 @@ def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], word:
         (None, r"\[method\]"),
         (Method("ke-anonimity", {"k": 2, "e": 0}), "'ke-anonymity'"),
         (Method("ke-anonymity", {"k": 2, "e": 0, "serie": "s"}), "'series'"),
-        (Method("ke-anonymity", {"e": 0}), "needs the parameter k"),
+        (Method("ke-anonymity", {"e": 0}), "needs 'k'"),
         (Method("ke-anonymity", {"k": 1, "e": 0}), r"\[method\] k must"),
     ],
 )

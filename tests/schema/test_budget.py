@@ -58,8 +58,8 @@ def test_document(limit):
 @pytest.mark.parametrize(
     ("budget", "message"),
     [
-        ("epsilon = 1", "needs data_set"),
-        ('data_set = "p"', "needs epsilon"),
+        ("epsilon = 1", "needs 'data_set'"),
+        ('data_set = "p"', "needs 'epsilon'"),
         ('data_set = ""\nepsilon = 1', "data_set must be a text"),
         ("data_set = 1\nepsilon = 1", "data_set must be a text"),
         ('data_set = "p"\nepsilon = -1', "epsilon must be a number of at least 0"),

@@ -258,13 +258,13 @@ class TestDates:
     @pytest.mark.parametrize(
         ("periods", "words"),
         [
-            ((), "must list periods"),
-            ("year", "must list periods"),
+            ((), "must be a list of periods"),
+            ("year", "must be a list of periods"),
             (("year", "month"), "longer than the one before"),
             (("month", "month"), "longer than the one before"),
             (("moth",), "did you mean 'month'"),
-            (("week",), "must be among"),
-            ((1,), "must be among"),
+            (("week",), "must be one of 'hour'"),
+            ((1,), "must be one of 'hour'"),
         ],
     )
     def test_a_mistake_is_named(self, periods, words):

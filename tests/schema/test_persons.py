@@ -77,7 +77,7 @@ def test_what_a_plan_may_say() -> None:
         ({"person": ["row"]}, ['[roles] person must be "row"']),
         ({"person": 1}, ['[roles] person must be "row"']),
         ({"keep_unique": "a"}, ["[roles] keep_unique must be a list"]),
-        ({"keep_unique": [1]}, ["[roles] keep_unique must hold names"]),
+        ({"keep_unique": [1]}, ["[roles] keep_unique must be a list of column names"]),
         ({"keep_unique": ["parcl"], "keep": ["parcel"]}, ["'parcl'", "did you mean 'parcel'?"]),
         ({"keep_unique": ["a"], "identifiers": ["a"]}, ["keep_unique", "'a'", "keep does not"]),
     ],

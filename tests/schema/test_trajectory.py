@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from voile.errors import PlanError
-from voile.schema.plan import Plan, parse_plan
+from voile.publish.registry import completed
+from voile.schema.plan import Plan
+from voile.schema.plan import parse_plan as parse_stated
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 
 GEO = {"name": "geo-indistinguishability"}
+
+
+def parse_plan(document: dict[str, Any], folder: str = ".") -> Plan:
+    """A plan with what its method takes for granted."""
+    return completed(parse_stated(document, folder), folder)
 
 
 def test_defaults():
@@ -45,8 +53,8 @@ def test_names_of_the_plan():
         ({"trip": ["id"]}, r"\[roles\] trip must be the name of one column"),
         ({"time": ""}, r"\[roles\] time must be the name of one column"),
         ({"latitude": "x", "longitude": "x"}, "must name different columns"),
-        ({"destination": "x"}, "destination must name two columns"),
-        ({"destination": ["x", 1]}, "destination must name two columns"),
+        ({"destination": "x"}, "destination must be two columns"),
+        ({"destination": ["x", 1]}, "destination must be two columns"),
         ({"keep": ["time"]}, "column 'time' is named in keep and is the time of a trajectory"),
         ({"identifiers": ["trip"]}, "column 'trip' is named in identifiers"),
         ({"tripp": "x"}, "unknown key 'tripp'; did you mean 'trip'"),

@@ -138,7 +138,7 @@ def test_points_differ_in_name_and_parameters(sizes):
         ([plan(k=[2, 3, 2])], r"k lists 2 more than once"),
         ([plan(k=[2, 1.0, 1])], r"k lists 1 more than once"),
         ([plan(k=[0, 1])], "k must be a whole number of at least 2"),
-        ([plan(k=2), plan(kk=[2])], "has no parameter 'kk'"),
+        ([plan(k=2), plan(kk=[2])], "unknown key 'kk'"),
         ([plan("generalisation", k=2)], "did you mean 'generalization'"),
         ([plan(k=list(range(2, 10_003)))], "10,001 studies, more than 10,000"),
         ([plan(k=list(range(2, 9000)), l=list(range(2, 9000)))], "more than 10,000"),

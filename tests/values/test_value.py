@@ -55,7 +55,7 @@ def test_numbers_are_exact(side):
         ({"figure": []}, "plan.toml: unknown key 'figure'; did you mean 'figures'?"),
         ({}, "plan.toml: needs 'figures'"),
         ([], "plan.toml: the document must be a table of keys and values"),
-        (figures(copies=0), "plan.toml: copies must be a number of at least 1"),
+        (figures(copies=0), "plan.toml: copies must be a whole number of at least 1"),
         (figures(copies="7"), "plan.toml: copies must be a whole number"),
         (figures(copies=True), "plan.toml: copies must be a whole number"),
         (figures(names={"a": 1}), "plan.toml: names.a must be a text"),
@@ -86,7 +86,7 @@ def test_what_a_document_holds_is_quoted_only_where_it_is_public():
     with pytest.raises(TableError, match="unknown kind 'squaer'; did you mean 'square'"):
         read(Drawing, secret, "here", TableError, public=True)
     coloured = figures({"kind": "circle", "radius": 1, "colour": "gren"})
-    with pytest.raises(TableError, match=r"must be 'red' or 'green'$"):
+    with pytest.raises(TableError, match=r"must be one of 'red', 'green'$"):
         read(Drawing, coloured, "here", TableError)
     with pytest.raises(TableError, match="did you mean 'green'"):
         read(Drawing, coloured, "here", TableError, public=True)

@@ -25,10 +25,11 @@ from voile.cli.attack_shown import (
 from voile.cli.several import TakesSeveral
 from voile.cli.show import as_json, print_json, progress
 from voile.errors import InputError
+from voile.publish.registry import read_plan
 from voile.randomness import Randomness
 from voile.release.folder import read_release
 from voile.release.release import Release
-from voile.schema.plan import Plan, read_plan
+from voile.schema.plan import Plan
 from voile.table.reading import read_frame
 
 __all__ = ["attack"]

@@ -11,9 +11,10 @@ import click
 
 from voile.cli.show import as_json, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
+from voile.publish.registry import read_plan
 from voile.schema.hierarchy.suggestion import Suggestion, suggest, toml_text
 from voile.schema.persons import Occurrences
-from voile.schema.plan import ColumnPlan, Plan, read_plan
+from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.profile import Inspected, inspect_file
 from voile.table.summaries import ColumnProfile

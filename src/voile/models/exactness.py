@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import PlanError
-from voile.schema.keys import number
+from voile.values.exact import usable_number
 
 __all__ = ["at_most", "decimal_parameter", "sums", "whole_numbers", "whole_parameter"]
 
@@ -64,7 +64,7 @@ def whole_parameter(name: str, value: object, least: int, meaning: str) -> None:
 
 def decimal_parameter(name: str, value: object, allowed: str) -> Decimal:
     """A parameter as the decimal that a reader sees; raises ``PlanError`` for no finite number."""
-    exact = number(value, texts=True)
+    exact = usable_number(value, texts=True)
     if exact is None:
         msg = f"{name} must be {allowed}"
         raise PlanError(msg)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import ClassVar, Literal, Protocol
 
 from voile.errors import PlanError
 from voile.randomness import Randomness
@@ -20,6 +20,9 @@ Suppressed = Literal["drop", "carry"]
 
 class Publisher(Protocol):
     """An immutable object whose fields are the parameters of its method, already validated."""
+
+    of_trips: ClassVar[bool]
+    """Whether what is published are the reports of trips."""
 
     @property
     def series(self) -> str | None:
@@ -74,6 +77,8 @@ class SingleRelease:
 
     Releases of one data set are tied by their budget, if it has one.
     """
+
+    of_trips: ClassVar[bool] = False
 
     @property
     def series(self) -> None:

@@ -34,15 +34,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, Field, Strict, model_validator
+from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError, nearest
 from voile.schema.budget import BudgetPlan
-from voile.schema.hierarchy.declared import HIERARCHY_KEYS, Hierarchy, plain, read_hierarchy
+from voile.schema.hierarchy.declared import (
+    Hierarchy,
+    HierarchyKeys,
+    plain,
+    read_hierarchy,
+)
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.keys import known_keys, number, table_of
 from voile.schema.roles import Roles
-from voile.schema.trajectory import MAP_PARAMETERS, TRAJECTORY_METHODS, TrajectoryColumns
+from voile.schema.trajectory import TrajectoryColumns
+from voile.values.value import Exact, Says, Several, Value, checked, read
 
 __all__ = [
     "ColumnPlan",
@@ -50,10 +58,12 @@ __all__ = [
     "Nulls",
     "Outside",
     "Plan",
-    "one_of",
+    "PlanDocument",
     "parse_plan",
     "read_plan",
 ]
+
+T = TypeVar("T", Roles, TrajectoryColumns)
 
 Nulls = Literal["refuse", "category", "drop"]
 """What becomes of missing values: an error, a value of their own, or their rows are left out."""
@@ -66,19 +76,27 @@ Outside = Literal["refuse", "clamp"]
 
 ColumnType = Literal["text", "number"]
 
-_TOP_LEVEL = ("nulls", "missing", "roles", "columns", "method", "budget")
-_COLUMN = ("bounds", "outside", "nulls", "type", "better", "order", *HIERARCHY_KEYS)
+
+def _different(order: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(order)) < len(order):
+        raise PydanticCustomError("different", "different texts")
+    return order
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
-class ColumnPlan:
+class ColumnFacts:
     """What is publicly known about one column, and how its missing values are treated.
 
-    Raises ``PlanError`` where bounds are not two ascending numbers, or values are to be clamped to
-    bounds that are not there.
+    Raises ``PlanError`` where bounds do not ascend, or values are to be clamped to bounds that are
+    not there.
     """
 
-    bounds: tuple[Decimal, Decimal] | None = None
+    bounds: Annotated[
+        tuple[Exact, Exact] | None,
+        Strict(False),
+        Says("two numbers, the lowest and the highest possible value"),
+    ] = None
     """Public facts, never computed from the data."""
     nulls: Nulls | None = None
     """None: as the plan says for all columns."""
@@ -86,21 +104,30 @@ class ColumnPlan:
     """None: as the file says; "text" keeps codes such as zip codes from being numbers."""
     outside: Outside = "refuse"
     """What becomes of values outside the bounds."""
-    hierarchy: Hierarchy | None = None
-    """What values are generalized to; None: a value stays as it is, or nothing is said of it."""
     better: Better = "higher"
     """Which values rank rows first."""
-    order: tuple[str, ...] | None = None
+    order: Annotated[
+        Annotated[Several[str], Field(min_length=2), AfterValidator(_different)] | None,
+        Says('a list of different texts, the lowest first: ["C", "B", "A"]'),
+    ] = None
     """Of texts that rank rows: all of them, the lowest first; None: the column holds numbers."""
 
     def __post_init__(self) -> None:
-        if self.bounds is not None:
-            object.__setattr__(self, "bounds", _bounds(self.bounds))
+        if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
+            msg = "bounds are the wrong way round: the first must be below the second"
+            raise PlanError(msg)
         if self.outside == "clamp" and self.bounds is None:
             msg = 'outside = "clamp" needs the bounds that values are clamped to'
             raise PlanError(msg)
-        if self.order is not None:
-            object.__setattr__(self, "order", _order(self.order))
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class ColumnPlan(ColumnFacts):
+    """What a plan says about one column."""
+
+    hierarchy: Hierarchy | None = None
+    """What values are generalized to; None: a value stays as it is, or nothing is said of it."""
 
     def bind_hierarchy(self, column: str, values: DistinctValues) -> BoundHierarchy:
         """What the distinct values of the column become at each level; see ``declared``.
@@ -112,6 +139,18 @@ class ColumnPlan:
         return self.hierarchy.bind(column, values, self.bounds)
 
 
+@checked(PlanError)
+@dataclass(frozen=True)
+class ColumnTable(ColumnFacts, HierarchyKeys):
+    """The same as a table of a file states it."""
+
+    def in_folder(self, folder: Path) -> ColumnPlan:
+        """With the hierarchy that is declared, read from its file if it stands in one."""
+        facts = {said.name: getattr(self, said.name) for said in fields(ColumnFacts)}
+        return ColumnPlan(**facts, hierarchy=read_hierarchy(self, folder))
+
+
+@checked(PlanError)
 @dataclass(frozen=True)
 class Method:
     """The name of a method and its parameters, not yet validated."""
@@ -120,6 +159,7 @@ class Method:
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Plan:
     """Everything a custodian decided."""
@@ -128,7 +168,7 @@ class Plan:
     method: Method | None = None
     """None: a plan that is only good for inspecting."""
     nulls: Nulls = "refuse"
-    missing: tuple[str, ...] = ()
+    missing: Several[str] = ()
     columns: Mapping[str, ColumnPlan] = field(default_factory=dict)
     budget: BudgetPlan | None = None
     """None: what releases spend is not accounted."""
@@ -216,107 +256,72 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
 
     Files that the plan names are looked for in ``folder``, the working directory by default.
     """
-    known_keys("the plan", document, _TOP_LEVEL)
-    roles = table_of("[roles]", document.get("roles", {}))
-    of_trajectory = [f.name for f in fields(TrajectoryColumns)]
-    known_keys("[roles]", roles, [*(f.name for f in fields(Roles)), *of_trajectory])
-    columns = table_of("[columns]", document.get("columns", {}))
-    method = _method(document["method"], Path(folder)) if "method" in document else None
-    named = {name: roles[name] for name in of_trajectory if name in roles}
+    stated: PlanDocument = read(PlanDocument, document, "", PlanError, public=True, tables=True)
+    columns = {}
+    for name, column in stated.columns.items():
+        try:
+            columns[name] = column.in_folder(Path(folder))
+        except PlanError as error:
+            msg = f"[columns.{name}] {error}"
+            raise PlanError(msg) from None
     return Plan(
-        roles=Roles(**{name: roles[name] for name in roles if name not in named}),
-        method=method,
-        nulls=one_of("nulls", document.get("nulls", "refuse"), Nulls),
-        missing=_texts("missing", document.get("missing", [])),
-        columns={name: _column(name, column, Path(folder)) for name, column in columns.items()},
-        budget=(
-            BudgetPlan.of_table(table_of("[budget]", document["budget"]))
-            if "budget" in document
-            else None
-        ),
+        roles=stated.roles.of(Roles),
+        method=None if stated.method is None else stated.method.of(document),
+        nulls=stated.nulls,
+        missing=stated.missing,
+        columns=columns,
+        budget=stated.budget,
         trajectory=(
-            TrajectoryColumns(**named)
-            if named or (method and method.name in TRAJECTORY_METHODS)
+            stated.roles.of(TrajectoryColumns)
+            if {named.name for named in fields(TrajectoryColumns)}
+            & document.get("roles", {}).keys()
             else None
         ),
     )
 
 
-def one_of(where: str, value: object, choices: Any) -> Any:
-    """The value, if a ``Literal`` type allows it; raises ``PlanError`` with the nearest one."""
-    allowed = get_args(choices)
-    if value not in allowed:
-        hint = nearest(value, allowed) if isinstance(value, str) else ""
-        msg = f"{where} must be one of {', '.join(map(repr, allowed))}{hint}"
-        raise PlanError(msg)
-    return value
+@checked(PlanError)
+@dataclass(frozen=True)
+class RolesTable(TrajectoryColumns, Roles):
+    """The table of roles in a file, in which those of trajectories stand too."""
+
+    def __post_init__(self) -> None:
+        Roles.__post_init__(self)
+        TrajectoryColumns.__post_init__(self)
+
+    def of(self, kind: type[T]) -> T:
+        """The roles of one kind."""
+        return kind(**{named.name: getattr(self, named.name) for named in fields(kind)})
 
 
-def _method(value: object, folder: Path) -> Method:
-    table = table_of("[method]", value)
-    for key in ("nulls", "missing"):
-        if key in table:
-            msg = f"[method] {key} belongs at the top of the plan, above the first [table]"
-            raise PlanError(msg)
-    if not isinstance(table.get("name"), str):
-        msg = '[method] needs a name, for example name = "ke-anonymity"'
-        raise PlanError(msg)
-    parameters = {key: table[key] for key in table if key != "name"}
-    if table["name"] in TRAJECTORY_METHODS:
-        for key in MAP_PARAMETERS:
-            if isinstance(parameters.get(key), str):
-                parameters[key] = str(folder / parameters[key])
-    return Method(table["name"], parameters)
+class MethodTable(Value):
+    """The name of a method, beside which its parameters stand."""
+
+    model_config = ConfigDict(extra="allow")
+
+    name: Annotated[str, Says('the name of a method, for example "ke-anonymity"')]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _belongs_elsewhere(cls, table: Any) -> Any:
+        for key in ("nulls", "missing"):
+            if isinstance(table, Mapping) and key in table:
+                msg = f"{key} belongs at the top of the plan, above the first [table]"
+                raise ValueError(msg)
+        return table
+
+    def of(self, document: Mapping[str, Any]) -> Method:
+        """The method, its parameters as the document has them."""
+        given = {key: value for key, value in document["method"].items() if key != "name"}
+        return Method(self.name, given)
 
 
-def _column(name: str, value: object, folder: Path) -> ColumnPlan:
-    where = f"[columns.{name}]"
-    keys = table_of(where, value)
-    known_keys(where, keys, _COLUMN)
+class PlanDocument(Value):
+    """What the file of a plan may hold."""
 
-    choices = {"nulls": Nulls, "type": ColumnType, "outside": Outside, "better": Better}
-    chosen = {
-        key: one_of(f"{where} {key}", keys[key], allowed)
-        for key, allowed in choices.items()
-        if key in keys
-    }
-    hierarchy = read_hierarchy(where, keys, folder)
-    try:
-        return ColumnPlan(
-            bounds=keys.get("bounds"), hierarchy=hierarchy, order=keys.get("order"), **chosen
-        )
-    except PlanError as error:
-        msg = f"{where} {error}"
-        raise PlanError(msg) from None
-
-
-def _bounds(value: object) -> tuple[Decimal, Decimal]:
-    match list(map(number, value)) if isinstance(value, list | tuple) else []:
-        case [Decimal() as low, Decimal() as high]:
-            pass
-        case _:
-            msg = "bounds must be two numbers, the lowest and the highest possible value"
-            raise PlanError(msg)
-    if low >= high:
-        msg = "bounds are the wrong way round: the first must be below the second"
-        raise PlanError(msg)
-    return low, high
-
-
-def _order(value: object) -> tuple[str, ...]:
-    texts = list(value) if isinstance(value, list | tuple) else []
-    if (
-        len(texts) < 2
-        or len(set(map(str, texts))) < len(texts)
-        or not all(isinstance(text, str) for text in texts)
-    ):
-        msg = 'order must be a list of different texts, the lowest first: ["C", "B", "A"]'
-        raise PlanError(msg)
-    return tuple(texts)
-
-
-def _texts(where: str, value: object) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(text, str) for text in value):
-        msg = f'{where} must be a list of texts, for example ["?"]'
-        raise PlanError(msg)
-    return tuple(value)
+    nulls: Nulls = "refuse"
+    missing: Annotated[Several[str], Says('a list of texts, for example ["?"]')] = ()
+    roles: RolesTable = Field(default_factory=RolesTable)
+    columns: dict[str, ColumnTable] = Field(default_factory=dict)
+    method: MethodTable | None = None
+    budget: BudgetPlan | None = None

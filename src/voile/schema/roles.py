@@ -11,10 +11,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from voile.errors import PlanError, nearest
+from voile.values.value import Says, Several, checked
 
-__all__ = ["EACH_ROW", "Roles"]
+__all__ = ["EACH_ROW", "ColumnName", "Roles"]
+
+ColumnName = Annotated[str, Field(min_length=1)]
+_Columns = Annotated[
+    Several[ColumnName], Says('a list of column names as texts, for example ["age"]')
+]
 
 EACH_ROW = "row"
 """What ``person`` says where each row is another person."""
@@ -22,57 +31,54 @@ EACH_ROW = "row"
 _OF_COLUMNS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep")
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Roles:
     """Names of columns by role, of which a column has at most one, and who a row is.
 
-    Raises ``PlanError`` where a name is not text, a column stands in two roles, ``keep_unique``
-    names a column that is not kept, or ``person`` says anything but "row".
+    Raises ``PlanError`` where a column stands in two roles, or ``keep_unique`` names a column that
+    is not kept.
     """
 
-    identifiers: tuple[str, ...] = ()
+    identifiers: _Columns = ()
     """Never published."""
-    quasi_identifiers: tuple[str, ...] = ()
+    quasi_identifiers: _Columns = ()
     """What an adversary may know about a person from elsewhere."""
-    sensitive: tuple[str, ...] = ()
+    sensitive: _Columns = ()
     """What nobody may learn about a person."""
-    ranking: tuple[str, ...] = ()
+    ranking: _Columns = ()
     """What rows are ranked by; published as ranges."""
-    keep: tuple[str, ...] = ()
+    keep: _Columns = ()
     """Published as it is; known to be harmless."""
-    keep_unique: tuple[str, ...] = ()
+    keep_unique: _Columns = ()
     """Those of ``keep`` that may single out rows."""
-    person: str | None = None
+    person: Annotated[
+        Literal["row"] | None,
+        Says(
+            '"row", which says that each row is another person; a column that tells persons apart '
+            "cannot be named yet: bring the rows of each person together first"
+        ),
+    ] = None
     """Who is protected: "row", each row is another person; None: the rows must look like it."""
 
     def __post_init__(self) -> None:
-        for field in (*_OF_COLUMNS, "keep_unique"):
-            object.__setattr__(self, field, _names(field, getattr(self, field)))
         taken: dict[str, str] = {}
         for role, names in self.by_role.items():
             for name in names:
                 if name in taken:
                     msg = (
-                        f"[roles] column {name!r} is named in {taken[name]} and in {role}; "
-                        "give it one role"
+                        f"column {name!r} is named in {taken[name]} and in {role}; give it one role"
                     )
                     raise PlanError(msg)
                 taken[name] = role
         for name in self.keep_unique:
             if name not in self.keep:
                 msg = (
-                    f"[roles] keep_unique names the column {name!r}, which keep does not"
+                    f"keep_unique names the column {name!r}, which keep does not"
                     f"{nearest(name, self.keep)}; it says which of the columns under keep may "
                     "single out rows"
                 )
                 raise PlanError(msg)
-        if self.person is not None and self.person != EACH_ROW:
-            msg = (
-                f'[roles] person must be "{EACH_ROW}", which says that each row is another person; '
-                "a column that tells persons apart cannot be named yet: bring the rows of each "
-                "person together first"
-            )
-            raise PlanError(msg)
 
     @property
     def by_role(self) -> Mapping[str, tuple[str, ...]]:
@@ -95,14 +101,3 @@ class Roles:
                         f"not have{nearest(name, known)}"
                     )
                     raise PlanError(msg)
-
-
-def _names(field: str, names: object) -> tuple[str, ...]:
-    if isinstance(names, str) or not isinstance(names, Iterable):
-        msg = f'[roles] {field} must be a list of column names, for example ["age"]'
-        raise PlanError(msg)
-    listed = tuple(names)
-    if not all(isinstance(name, str) and name for name in listed):
-        msg = f"[roles] {field} must hold names of columns as text"
-        raise PlanError(msg)
-    return listed

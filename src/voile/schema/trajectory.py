@@ -15,45 +15,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Strict
 
 from voile.errors import PlanError
+from voile.schema.roles import ColumnName
+from voile.values.value import Says, checked
 
-__all__ = ["MAP_PARAMETERS", "TRAJECTORY_METHODS", "TrajectoryColumns"]
+__all__ = ["TrajectoryColumns"]
 
-TRAJECTORY_METHODS = ("geo-indistinguishability",)
-"""Methods whose plans have trajectories without saying so."""
-MAP_PARAMETERS = ("roads", "roads_nodes")
-"""Their parameters that name files, which are looked for in the folder of the plan."""
+_Column = Annotated[ColumnName, Says("the name of one column")]
+_Pair = Annotated[
+    tuple[ColumnName, ColumnName],
+    Strict(False),
+    Says(
+        "two columns, the latitude and the longitude of the place that a trip is bound for: "
+        '["to_latitude", "to_longitude"]'
+    ),
+]
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class TrajectoryColumns:
-    """Names of columns; raises ``PlanError`` where one is no text, or two are the same."""
+    """Names of columns; raises ``PlanError`` where two are the same."""
 
-    trip: str = "trip"
+    trip: _Column = "trip"
     """What tells trips apart."""
-    time: str = "time"
+    time: _Column = "time"
     """ISO 8601 with or without a zone, a time of the file's own type, or seconds since 1970."""
-    latitude: str = "latitude"
+    latitude: _Column = "latitude"
     """Degrees, north positive."""
-    longitude: str = "longitude"
+    longitude: _Column = "longitude"
     """Degrees, east positive."""
-    destination: tuple[str, str] | None = None
+    destination: _Pair | None = None
     """Latitude and longitude of the place that each trip is bound for; never published."""
 
     def __post_init__(self) -> None:
-        for name in ("trip", "time", "latitude", "longitude"):
-            if not isinstance(getattr(self, name), str) or not getattr(self, name):
-                msg = f'[roles] {name} must be the name of one column, for example "{name}"'
-                raise PlanError(msg)
-        if self.destination is not None:
-            object.__setattr__(self, "destination", _pair(self.destination))
         if len(set(self.names)) < len(self.names):
-            msg = (
-                "[roles] trip, time, latitude, longitude and destination must name different "
-                "columns"
-            )
+            msg = "trip, time, latitude, longitude and destination must name different columns"
             raise PlanError(msg)
 
     @property
@@ -74,14 +75,3 @@ class TrajectoryColumns:
             name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")
         }
         return found if self.destination is None else {**found, "destination": self.destination}
-
-
-def _pair(value: object) -> tuple[str, str]:
-    names = tuple(value) if isinstance(value, list | tuple) else ()
-    if len(names) != 2 or not all(isinstance(name, str) and name for name in names):
-        msg = (
-            "[roles] destination must name two columns, the latitude and the longitude of the "
-            'place that a trip is bound for: ["to_latitude", "to_longitude"]'
-        )
-        raise PlanError(msg)
-    return names[0], names[1]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import PlanError
-from voile.publish.registry import publisher_of
+from voile.publish.registry import publisher_of, read_plan
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.declared import Hierarchy
@@ -25,7 +25,7 @@ from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.prefixes import Prefixes
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.numbers import json_number
-from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
+from voile.schema.plan import ColumnPlan, Method, Plan
 
 __all__ = ["StatedPlan", "json_value", "needs_ledger", "single_release", "state_plan"]
 

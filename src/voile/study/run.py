@@ -17,15 +17,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from voile.errors import InputError
 from voile.publish.publisher import Publisher
-from voile.publish.registry import publisher_of
+from voile.publish.registry import publisher_of, read_plan
 from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.release.folder import check_new_folder, write_release
 from voile.release.release import Publication
-from voile.schema.plan import Plan, one_of, read_plan
+from voile.schema.plan import Plan
 from voile.study.books import Books
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.private import PrivateTable
@@ -121,7 +122,9 @@ def prepare_release(
     ``make_release`` does.
     """
     publisher = publisher_of(plan.method)
-    one_of("intervals", intervals, Intervals)
+    if intervals not in get_args(Intervals):
+        msg = f"intervals must be one of {', '.join(map(repr, get_args(Intervals)))}"
+        raise InputError(msg)
     if out is not None:
         check_new_folder(out)
     books = Books(plan, publisher, ledger, progress)

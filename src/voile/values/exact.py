@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
-__all__ = ["exact_decimal", "json_number"]
+__all__ = ["exact_decimal", "json_number", "usable_number"]
+
+_LARGEST_EXPONENT = 400
+"""Beyond what a 64-bit float can hold; larger numbers are no values of anything."""
 
 
 def exact_decimal(number: Decimal | float | str) -> Decimal:
@@ -15,3 +18,20 @@ def exact_decimal(number: Decimal | float | str) -> Decimal:
 def json_number(number: Decimal) -> int | float:
     """A decimal as JSON writes it: exact where it is whole, else the nearest double."""
     return int(number) if number == number.to_integral_value() else float(number)
+
+
+def usable_number(value: object, *, texts: bool = False) -> Decimal | None:
+    """The value as an exact number; None if it is none, not finite, or beyond all use.
+
+    With ``texts``, "0.1" is a number as well, so that Python can state every decimal exactly.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | Decimal | float | str):
+        return None
+    if isinstance(value, str) and not texts:
+        return None
+    try:
+        exact = exact_decimal(value)
+    except InvalidOperation:
+        return None
+    usable = exact.is_finite() and (not exact or abs(exact.adjusted()) <= _LARGEST_EXPONENT)
+    return exact if usable else None

@@ -212,7 +212,7 @@ def test_flash_and_ola_publish_the_same(objective: Any) -> None:
         ({"k": 2, "suppression_limit": 1.01}, "suppression_limit must be a number between 0 and 1"),
         ({"k": 2, "suppression_limit": "5%"}, "suppression_limit must be a number between 0 and 1"),
         ({"k": 2, "l": 1}, "l must be a whole number of at least 2"),
-        ({"k": 2, "l": {"kind": "entropy"}}, "the table l needs a value"),
+        ({"k": 2, "l": {"kind": "entropy"}}, "l: needs 'value'"),
         ({"k": 2, "l": {"value": 2, "kin": "entropy"}}, "did you mean 'kind'"),
         ({"k": 2, "l": {"value": 2, "kind": "entropic"}}, "did you mean 'entropy'"),
         ({"k": 2, "l": {"value": 2, "kind": "recursive"}}, "l needs c where kind"),

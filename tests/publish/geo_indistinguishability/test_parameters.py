@@ -52,7 +52,7 @@ def test_what_can_be(given):
         ({"epsilon": 0.1, "tau": 60, "mechanism": "planar-laplace"}, "tau is of use for mechanism"),
         ({"epsilon": 0.1, "differences": "shifted", "mechanism": "planar-laplace"}, "differences"),
         ({"epsilon": 0.1, "epsilon_angle": 5}, 'epsilon_angle is of use for .*"angle-selection"'),
-        ({"epsilon": 0.1, "mechanism": "angle-selection"}, "needs epsilon_angle"),
+        ({"epsilon": 0.1, "mechanism": "angle-selection"}, "needs 'epsilon_angle'"),
         ({"levels": 1}, "levels need radii"),
         ({"epsilon": 0.1, "radii": 400}, "radii is of use with levels only"),
         ({"epsilon": 0.1, "centre": [1, 2]}, "centre is of use with levels only"),
@@ -81,7 +81,7 @@ def test_what_can_be(given):
         ({**ROADS, "radius_bounds": 900}, "radius_bounds must be the smallest and the largest"),
         ({**ROADS, "levels": [1, 2]}, "level_limits must ascend .* one fewer"),
         ({**ROADS, "zones_by": "true", "fleet": "v", "budget": 1}, "has no bound"),
-        ({"epsilon": 0.1, "taus": 1}, "no parameter 'taus'; did you mean 'tau'"),
+        ({"epsilon": 0.1, "taus": 1}, "unknown key 'taus'; did you mean 'tau'"),
     ],
 )
 def test_what_cannot_be(given, message):

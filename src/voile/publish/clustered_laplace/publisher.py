@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from voile.disclosure.disclosure import Disclosure
 from voile.dp.exact import uniform_words
@@ -19,11 +22,11 @@ from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
-from voile.schema.keys import number, number_between
 from voile.schema.numbers import json_number, plain_text
-from voile.schema.plan import ColumnPlan, one_of
+from voile.schema.plan import ColumnPlan
 from voile.table.decisions import Treatment
 from voile.table.private import PrivateTable
+from voile.values.value import Exact, KeptAs, Number, Says, Several, checked
 
 __all__ = ["Bounds", "ClusteredLaplace"]
 
@@ -35,6 +38,13 @@ Bounds = Literal["public", "data"]
 """Where clusters come from: public bounds and private quantiles, or the data, as in the seed."""
 
 
+def _whole(shares: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
+    if sum(shares) != 1:
+        raise PydanticCustomError("whole", "whose sum is 1")
+    return shares
+
+
+@checked(PlanError)
 @dataclass(frozen=True)
 class ClusteredLaplace(SingleRelease):
     """Publish numeric quasi-identifiers with noise, each as a value and an interval around it.
@@ -43,13 +53,17 @@ class ClusteredLaplace(SingleRelease):
     cannot be.
     """
 
-    epsilon: Decimal | float | None = None
+    epsilon: Annotated[Number, Field(gt=0)] | None = None
     """The budget of a row, shared equally by the columns; above 0."""
-    shares: Sequence[Decimal | float] = _SHARES
+    shares: Annotated[
+        Sequence[Decimal | float],
+        KeptAs(Annotated[Several[Annotated[Exact, Field(gt=0)]], AfterValidator(_whole)]),
+        Says("a list of numbers above 0 whose sum is 1, for example [0.05, 0.3, 0.3, 0.3, 0.05]"),
+    ] = _SHARES
     """Shares of the rows in the clusters, ascending by value; above 0, their sum is 1."""
-    confidence: Decimal | float = Decimal("0.7")
+    confidence: Annotated[Number, Field(ge=0, lt=1)] = Decimal("0.7")
     """The probability with which an interval holds the value it was drawn around; 0 to below 1."""
-    error: Decimal | float | None = None
+    error: Annotated[Number, Field(gt=0)] | None = None
     """Instead of ``epsilon``: the half-width that the widest interval may have, above 0."""
     bounds: Bounds = "public"
     """Where clusters come from."""
@@ -60,18 +74,7 @@ class ClusteredLaplace(SingleRelease):
         if (self.epsilon is None) == (self.error is None):
             msg = "either epsilon or error is needed, and not both"
             raise PlanError(msg)
-        for name in ("epsilon", "error"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, number_between(name, getattr(self, name), 0))
-        object.__setattr__(self, "shares", _shares(self.shares))
-        confidence = number(self.confidence)
-        if confidence is None or not 0 <= confidence < 1:
-            msg = "confidence must be a number of at least 0 and below 1"
-            raise PlanError(msg)
-        object.__setattr__(self, "confidence", confidence)
-        one_of("bounds", self.bounds, Bounds)
-        one_of("suppressed", self.suppressed, Suppressed)
-        if self.error is not None and not confidence:
+        if self.error is not None and not self.confidence:
             msg = "error is a half-width at a confidence; give a confidence above 0"
             raise PlanError(msg)
         if self.error is not None and self.bounds == "public" and len(self.shares) > 1:
@@ -228,15 +231,3 @@ def _declared(table: PrivateTable, column: str) -> tuple[Decimal, Decimal] | Non
 
 def _share_of(epsilon: Decimal, columns: int) -> Decimal:
     return (epsilon / columns).quantize(_STEP, rounding=ROUND_FLOOR) if columns > 1 else epsilon
-
-
-def _shares(value: object) -> tuple[Decimal, ...]:
-    shares = [number(share) for share in value] if isinstance(value, list | tuple) else []
-    exact = tuple(share for share in shares if share is not None and share > 0)
-    if not exact or len(exact) < len(shares) or sum(exact) != 1:
-        msg = (
-            "shares must be a list of numbers above 0 whose sum is 1, for example "
-            "[0.05, 0.3, 0.3, 0.3, 0.05]"
-        )
-        raise PlanError(msg)
-    return exact

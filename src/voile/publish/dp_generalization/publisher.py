@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.dp.sampling import smallest_k
@@ -34,20 +36,20 @@ from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
-from voile.schema.keys import number_between
 from voile.schema.numbers import json_number
-from voile.schema.plan import one_of
 from voile.table.carrying import as_stream
 from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts, RowSample
+from voile.values.value import Number, checked
 
 __all__ = ["DPGeneralization"]
 
 _NAME = "dp-generalization"
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class DPGeneralization(SingleRelease):
     """Publish a sample, generalized by a node of the lattice that is drawn privately.
@@ -56,15 +58,15 @@ class DPGeneralization(SingleRelease):
     parameters that cannot be.
     """
 
-    k: int
+    k: Annotated[int, Field(ge=2)]
     """Least number of published rows that share all their published values; at least 2."""
-    epsilon: Decimal | float | None = None
+    epsilon: Annotated[Number, Field(gt=0)] | None = None
     """The whole budget, above 0; None: what the choice and the sample cost together."""
-    epsilon_choice: Decimal | float | None = None
+    epsilon_choice: Annotated[Number, Field(gt=0)] | None = None
     """The budget of the choice, above 0; None: what the sample leaves of ``epsilon``."""
-    beta: Decimal | float = Decimal("0.7")
+    beta: Annotated[Number, Field(gt=0, lt=1)] = Decimal("0.7")
     """The probability with which a row is sampled, between 0 and 1, both excluded."""
-    delta: Decimal | float | None = None
+    delta: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """An upper bound, between 0 and 1; None: delta is what comes of the rest, and is reported."""
     choice: Choice = "expected"
     """Choose the node on what all rows promise ("expected"), or as the seed does ("sampled")."""
@@ -72,15 +74,6 @@ class DPGeneralization(SingleRelease):
     """What becomes of rows that are not published."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            msg = "k must be a whole number of at least 2"
-            raise PlanError(msg)
-        for name, most in (("epsilon", None), ("epsilon_choice", None), ("beta", 1), ("delta", 1)):
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, number_between(name, value, 0, most))
-        one_of("choice", self.choice, Choice)
-        one_of("suppressed", self.suppressed, Suppressed)
         if self.epsilon is None and self.epsilon_choice is None:
             msg = "epsilon (the whole budget) or epsilon_choice (that of the choice) is needed"
             raise PlanError(msg)

@@ -33,9 +33,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import PlanError
@@ -50,7 +51,12 @@ from voile.publish.generalization.statement import (
     infeasible_together,
     too_few_rows,
 )
-from voile.publish.generalization.terms import Closeness, Diversity
+from voile.publish.generalization.terms import (
+    AskedCloseness,
+    AskedDiversity,
+    Closeness,
+    Diversity,
+)
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import exactly, recoded, shown_roles
 from voile.randomness import Randomness
@@ -58,13 +64,13 @@ from voile.release.check import check_against_counts
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
-from voile.schema.keys import number
 from voile.schema.numbers import json_number
-from voile.schema.plan import ColumnPlan, one_of
+from voile.schema.plan import ColumnPlan
 from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
+from voile.values.value import Number, Says, checked
 
 __all__ = ["Algorithm", "Generalization"]
 
@@ -74,6 +80,7 @@ Algorithm = Literal["flash", "ola", "datafly", "k-optimize", "mondrian"]
 _FULL_DOMAIN = ("flash", "ola", "datafly")
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Generalization(SingleRelease):
     """Publish rows that share their quasi-identifiers with at least k - 1 others.
@@ -81,15 +88,17 @@ class Generalization(SingleRelease):
     Raises ``PlanError`` for parameters that cannot be.
     """
 
-    k: int
+    k: Annotated[int, Field(ge=2)]
     """Least number of rows in a group; at least 2."""
     algorithm: Algorithm = "flash"
     """How groups are found; see the module."""
-    suppression_limit: Decimal | float = 0
+    suppression_limit: Annotated[
+        Number, Field(ge=0, le=1), Says("a number between 0 and 1: a share of the rows")
+    ] = 0
     """Largest share of the rows that may be left out, between 0 and 1."""
-    l: Diversity | Mapping[str, Any] | int | None = None  # noqa: E741 - the name that all know
+    l: AskedDiversity | None = None  # noqa: E741 - the name that all know
     """Diversity of the sensitive values of a group; see ``terms``."""
-    t: Closeness | Mapping[str, Any] | Decimal | float | None = None
+    t: AskedCloseness | None = None
     """Closeness of the sensitive values of a group to those of all rows; see ``terms``."""
     objective: ObjectiveName = "loss"
     """What to lose least of; see ``objective``."""
@@ -97,18 +106,6 @@ class Generalization(SingleRelease):
     """Of ``mondrian``: whether the regions of groups may overlap."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            msg = "k must be a whole number of at least 2"
-            raise PlanError(msg)
-        one_of("algorithm", self.algorithm, Algorithm)
-        one_of("objective", self.objective, ObjectiveName)
-        limit = number(self.suppression_limit)
-        if limit is None or not 0 <= limit <= 1:
-            msg = "suppression_limit must be a number between 0 and 1: a share of the rows"
-            raise PlanError(msg)
-        object.__setattr__(self, "suppression_limit", limit)
-        object.__setattr__(self, "l", Diversity.of(self.l))
-        object.__setattr__(self, "t", Closeness.of(self.t))
         self._refuse_idle_parameters()
 
     @property

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator
 
 from voile.errors import PlanError
 from voile.models.criteria import Criterion
@@ -17,11 +19,11 @@ from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, Recurs
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
 from voile.release import claims
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.schema.keys import known_keys
 from voile.schema.numbers import exact_decimal
-from voile.schema.plan import ColumnPlan, Plan, one_of
+from voile.schema.plan import ColumnPlan, Plan
+from voile.values.value import KeptAs, checked
 
-__all__ = ["Closeness", "Diversity", "Kind"]
+__all__ = ["AskedCloseness", "AskedDiversity", "Closeness", "Diversity", "Kind"]
 
 Kind = Literal["distinct", "entropy", "recursive"]
 Distance = Literal["equal", "ordered", "hierarchical"]
@@ -30,17 +32,17 @@ _ORDERED = ("number", "date", "datetime", "time", "duration", "boolean")
 """Kinds of values whose order means something."""
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Diversity:
     """How diverse each sensitive column is within a group; see ``models.l_diversity``."""
 
-    value: int | Decimal | float
+    value: int | Decimal | float | str
     kind: Kind = "distinct"
-    c: Decimal | float | None = None
+    c: int | Decimal | float | str | None = None
     """Of the recursive kind alone."""
 
     def __post_init__(self) -> None:
-        one_of("l kind", self.kind, Kind)
         if (self.c is None) == (self.kind == "recursive"):
             msg = (
                 'l needs c where kind = "recursive", for example '
@@ -48,14 +50,6 @@ class Diversity:
             )
             raise PlanError(msg)
         self.criterion("any")
-
-    @classmethod
-    def of(cls, parameter: object) -> Diversity | None:
-        """The parameter ``l`` of a plan; raises ``PlanError``."""
-        if isinstance(parameter, cls):
-            return parameter
-        keys = _keys("l", parameter, ("kind", "c"))
-        return None if keys is None else cls(**keys)
 
     def criterion(self, column: str) -> Criterion:
         """The criterion for one sensitive column."""
@@ -93,24 +87,16 @@ class Diversity:
                 )
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Closeness:
     """How close each sensitive column within a group is to all rows; see ``models.t_closeness``."""
 
-    value: Decimal | float
+    value: int | Decimal | float | str
     distance: Distance = "equal"
 
     def __post_init__(self) -> None:
-        one_of("t distance", self.distance, Distance)
         EqualCloseness(self.value, "any")
-
-    @classmethod
-    def of(cls, parameter: object) -> Closeness | None:
-        """The parameter ``t`` of a plan; raises ``PlanError``."""
-        if isinstance(parameter, cls):
-            return parameter
-        keys = _keys("t", parameter, ("distance",))
-        return None if keys is None else cls(**keys)
 
     def criterion(self, column: str, values: DistinctValues, plan: Plan) -> Criterion:
         """The criterion for one sensitive column; raises ``PlanError`` where it has no distance."""
@@ -152,17 +138,26 @@ class Closeness:
         )
 
 
-def _keys(name: str, parameter: object, further: tuple[str, ...]) -> dict[str, Any] | None:
-    """A parameter that is one value, or a table with a ``value`` and further keys."""
-    if parameter is None:
-        return None
-    if not isinstance(parameter, Mapping):
-        return {"value": parameter}
-    known_keys(f"the table {name}", parameter, ("value", *further))
-    if "value" not in parameter:
-        msg = f"the table {name} needs a value, for example {name} = {{ value = ... }}"
-        raise PlanError(msg)
-    return dict(parameter)
+def _as_table(parameter: object) -> object:
+    """A value by itself is a table with a value."""
+    whole = isinstance(parameter, Mapping | Diversity | Closeness)
+    return parameter if whole else {"value": parameter}
+
+
+AskedDiversity = Annotated[
+    Diversity | Mapping[str, Any] | int,
+    KeptAs(
+        Annotated[Diversity, BeforeValidator(_as_table, json_schema_input_type=Diversity | int)]
+    ),
+]
+"""The parameter ``l``: a whole number, or a table."""
+AskedCloseness = Annotated[
+    Closeness | Mapping[str, Any] | Decimal | float,
+    KeptAs(
+        Annotated[Closeness, BeforeValidator(_as_table, json_schema_input_type=Closeness | float)]
+    ),
+]
+"""The parameter ``t``: a number, or a table."""
 
 
 def _first(l_value: object) -> str:

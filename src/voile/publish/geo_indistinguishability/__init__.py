@@ -35,6 +35,18 @@ guarantee at their borders (``zones_by = "true"`` is the seed's); the first dire
 not 0 (``start = "zero"``); distances on the ellipsoid.
 """
 
+from voile.publish.geo_indistinguishability.mechanisms import (
+    AngleSelection,
+    CorrelatedGaussian,
+    PlanarLaplace,
+    RemainingDistance,
+)
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 
-__all__ = ["GeoIndistinguishability"]
+__all__ = [
+    "AngleSelection",
+    "CorrelatedGaussian",
+    "GeoIndistinguishability",
+    "PlanarLaplace",
+    "RemainingDistance",
+]

@@ -11,18 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from voile.dp.planar.noise import (
-    AngleSelection,
-    CorrelatedGaussian,
-    LocationNoise,
-    PlanarLaplace,
-)
+from voile.dp.planar.noise import LocationNoise
 from voile.dp.planar.radius import corrected_epsilon
 from voile.dp.planar.zones import Zones
 from voile.errors import InfeasibleError
-from voile.publish.geo_indistinguishability.terms import Mechanism
 
-__all__ = ["DECIMALS", "FARTHEST_LATITUDE", "GRID", "Drawn", "drawn_with"]
+__all__ = ["DECIMALS", "FARTHEST_LATITUDE", "GRID", "Drawn", "lowered"]
 
 DECIMALS = 6
 """Of published degrees: 0.11 m.  A finer grid would cost 13 % of an epsilon of 0.0001 (eq. 3)."""
@@ -46,21 +40,13 @@ class Drawn:
     """Epsilons that are drawn with, over those that are promised; at most 1."""
 
 
-def drawn_with(
-    mechanism: Mechanism, zones: Zones, tau: float, deviation: float, start: str
-) -> Drawn:
-    """The noise of a mechanism; raises ``InfeasibleError`` where the grid is too fine for it."""
-    if mechanism == "correlated-gaussian":
-        return Drawn(CorrelatedGaussian(zones, tau), 1.0)
-    if mechanism == "remaining-distance":
-        return Drawn(PlanarLaplace(zones), 1.0)
+def lowered(zones: Zones) -> tuple[Zones, float]:
+    """Zones with the epsilons that do for the grid, and their ratio to those that are promised.
+
+    Raises ``InfeasibleError`` where the grid is too fine for them.
+    """
     factor = min(_factor(epsilon) for epsilon in zones.epsilons().ravel().tolist())
-    lowered = replace(zones, levels=tuple(level * factor for level in zones.levels))
-    if mechanism == "angle-selection":
-        return Drawn(
-            AngleSelection(lowered, deviation, "zero" if start == "zero" else "uniform"), factor
-        )
-    return Drawn(PlanarLaplace(lowered), factor)
+    return replace(zones, levels=tuple(level * factor for level in zones.levels)), factor
 
 
 def _factor(epsilon: float) -> float:

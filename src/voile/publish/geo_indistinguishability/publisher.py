@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 import numpy as np
+from pydantic import Field
 
-from voile.dp.planar.angles import turn_deviation
-from voile.dp.planar.costs import Differences
+from voile.disclosure.moved import RoadMap
 from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, total_epsilons
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
-from voile.errors import PlanError
-from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn, drawn_with
-from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
-from voile.publish.geo_indistinguishability.showing import Showing, road_map
+from voile.errors import PlanError, nearest
+from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
+from voile.publish.geo_indistinguishability.showing import Showing
 from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
 from voile.publish.geo_indistinguishability.terms import (
     Mechanism,
-    bounds,
+    Place,
+    Positive,
+    Share,
+    TripIds,
     check_together,
-    numbers,
-    place,
-    positive,
-    share,
-    text,
-    whole,
 )
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
@@ -38,93 +33,73 @@ from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.release.trips import FleetTerms, TripCosts
-from voile.schema.plan import one_of
-from voile.schema.trajectory import MAP_PARAMETERS
 from voile.table.decisions import Relocated, Relocation, TripAccounts
 from voile.table.private import PrivateTable
+from voile.values.value import Says
 
 __all__ = ["GeoIndistinguishability"]
 
 _NAME = "geo-indistinguishability"
-_TAU, _DELTA = 120.0, 1e-5
-_ROADS_WITHIN, _RADIUS_BOUNDS = 20, (100.0, 2_000.0)
-_CENTIMETRE = 0.01
-
-Start = Literal["uniform", "zero"]
-ZonesBy = Literal["published", "true"]
-TripIds = Literal["kept", "numbered"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True, init=False)
 class GeoIndistinguishability(SingleRelease):
     """Publish the reports of trips with noise in their positions.
 
-    Either ``epsilon``, or ``levels`` with ``radii`` or ``roads``.  Raises ``PlanError`` for
-    parameters that cannot be, or contradict each other.
+    What is made is of the class of the mechanism that is asked for, which has further parameters;
+    see ``mechanisms``.  Raises ``PlanError`` for parameters that cannot be, or contradict each
+    other.
     """
 
     mechanism: Mechanism = "correlated-gaussian"
     """How positions are moved, or that distances are published in their place."""
-    epsilon: float | None = None
-    """Per metre, above 0: noise moves a position by 2 / epsilon metres on average."""
-    levels: Sequence[float] | float | None = None
-    """Instead of epsilon: how well places within a radius may be told apart; near to far."""
-    radii: Sequence[float] | float | None = None
-    """Metres; epsilon is level / radius.  From near the centre to far away."""
-    level_limits: Sequence[float] | float | None = None
-    """Metres from the destination at which the next level begins, one fewer than levels."""
-    radius_limits: Sequence[float] | float | None = None
-    """Metres from the centre at which the next radius begins, one fewer than radii."""
-    centre: Sequence[float] | None = None
-    """Latitude and longitude from which radii are measured."""
-    roads: str | None = None
-    """Instead of radii: a map, by whose roads they are chosen; a file that ``read_roads`` reads."""
-    roads_nodes: str | None = None
-    """The table of nodes that a table of roads refers to."""
-    roads_within: int | None = None
-    """How many roads lie within a radius; None: 20."""
-    radius_bounds: Sequence[float] | None = None
-    """Metres: the smallest and the largest radius that is chosen by roads; None: 100 and 2,000."""
-    destination: Sequence[float] | None = None
+    destination: Place | None = None
     """Latitude and longitude of the place that all trips are bound for."""
-    zones_by: ZonesBy | None = None
-    """Whose zone counts: that of the last published position, or (the seed's) of the true one."""
-    tau: float | None = None
-    """Seconds in which the correlation of Gaussian noise falls to 1 / e; None: 120."""
-    epsilon_angle: float | None = None
-    """Of angle selection: the deviation of a turn is 2 pi sqrt(2 ln(1.25 / delta)) / epsilon."""
-    delta_angle: float | None = None
-    """Of angle selection, between 0 and 1; None: 1e-5."""
-    start: Start | None = None
-    """The first direction of angle selection: uniform (None), or (the seed's) zero."""
-    distance: float = 100.0
+    distance: Positive = 100.0
     """Metres: the cost of a trip is about trajectories nowhere further apart."""
-    delta: float = _DELTA
+    delta: Share = 1e-5
     """At which Gaussian noise is priced."""
-    differences: Differences | None = None
-    """Whether such trajectories differ anyhow (None: "any") or are moved as a whole."""
-    fleet: str | None = None
+    fleet: Annotated[
+        str | None,
+        Field(min_length=1),
+        Says('a text, the name of the fleet, for example "vans-2026"'),
+    ] = None
     """The name under which a ledger adds up what each trip spends."""
-    budget: float | None = None
+    budget: Positive | None = None
     """The epsilon that a trip may spend over all releases."""
     trips: TripIds = "kept"
     """Whether ids of trips are published, or numbers in the order in which trips begin."""
 
-    def __post_init__(self) -> None:
-        for name, choices in _CHOICES.items():
-            if name in _ALWAYS or getattr(self, name) is not None:
-                one_of(name, getattr(self, name), choices)
-        for name, checked in _CHECKED.items():
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, checked(name, getattr(self, name)))
-        if self.fleet is not None and (not isinstance(self.fleet, str) or not self.fleet):
-            msg = 'fleet must be a text, the name of the fleet, for example "vans-2026"'
+    of_trips: ClassVar[bool] = True
+    variants: ClassVar[dict[str, type[GeoIndistinguishability]]] = {}
+    """The classes of the mechanisms, by their names."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, mechanism: Mechanism = ..., **parameters: Any) -> None: ...
+
+    def __new__(cls, *, mechanism: object = "correlated-gaussian", **parameters: Any) -> Self:
+        """An object of the class of the mechanism; raises ``PlanError`` where there is none."""
+        if cls is not GeoIndistinguishability:
+            return object.__new__(cls)
+        known = cls.variants
+        if not isinstance(mechanism, str) or mechanism not in known:
+            hint = nearest(mechanism, known) if isinstance(mechanism, str) else ""
+            msg = f"mechanism must be one of {', '.join(map(repr, known))}{hint}"
             raise PlanError(msg)
+        for name in parameters:
+            others = [other for other, made in known.items() if _has(made, name)]
+            if others and mechanism not in others:
+                of_use = " and ".join(f'"{other}"' for other in others)
+                msg = (
+                    f'{name} is of use for mechanism {of_use} only, not for "{mechanism}"; leave '
+                    "it out"
+                )
+                raise PlanError(msg)
+        return object.__new__(known[mechanism])  # type: ignore[return-value]
+
+    def __post_init__(self) -> None:
         check_together({name: value for name, value in self._given() if value is not None})
-        if self.roads is None:
-            self._drawn  # noqa: B018 - zones are checked, and whether the grid allows for them
-        else:  # the map is read when the publisher gets ready
-            self._draw(replace(self._by_level, radii=self._radius_bounds[1:]))
 
     @property
     def trip_budget(self) -> FleetTerms | None:
@@ -132,7 +107,7 @@ class GeoIndistinguishability(SingleRelease):
         if self.fleet is None or self.budget is None:
             return None
         return FleetTerms(
-            self.fleet, self.budget, self.distance, self.delta, self.differences or "any"
+            self.fleet, self.budget, self.distance, self.delta, self._promise.differences
         )
 
     def get_ready(self) -> None:
@@ -182,83 +157,52 @@ class GeoIndistinguishability(SingleRelease):
             trip_costs=TripCosts(terms, moved.trips) if terms else None,
         )
 
-    @cached_property
+    @property
     def _zones(self) -> Zones:
         """Zones with the epsilons that are promised."""
-        if self.epsilon is not None:
-            return Zones(levels=(self.epsilon,))
-        if self._mapped is not None:
-            found = self._mapped.found
-            return replace(self._by_level, radii=found.radii, grid=found.grid)
-        assert self.radii is not None
-        return replace(
-            self._by_level,
-            radii=_listed(self.radii),
-            radius_limits=_listed(self.radius_limits),
-            centre=None if self.centre is None else (self.centre[0], self.centre[1]),
-        )
+        raise NotImplementedError
 
     @property
-    def _by_level(self) -> Zones:
-        """Zones of one radius, a metre."""
-        assert self.levels is not None
-        return Zones(
-            levels=_listed(self.levels),
-            level_limits=_listed(self.level_limits),
-            by=self.zones_by or "published",
-        )
+    def _map(self) -> RoadMap | None:
+        """The map that says the radii, if one does."""
+        return None
 
-    @property
-    def _radius_bounds(self) -> tuple[float, float]:
-        least, most = self.radius_bounds or _RADIUS_BOUNDS
-        return least, most
-
-    @cached_property
-    def _mapped(self) -> MappedRadii | None:
-        """Radii by the roads of the map; None where none is named."""
-        if self.roads is None:
-            return None
-        within = self.roads_within or _ROADS_WITHIN
-        return read_radii(self.roads, self.roads_nodes, within, self._radius_bounds)
-
-    @property
-    def _deviation(self) -> float:
-        """Of a turn, in radians; 0 where angles are not selected."""
-        if self.mechanism != "angle-selection":
-            return 0.0
-        assert self.epsilon_angle is not None
-        return turn_deviation(self.epsilon_angle, self.delta_angle or _DELTA)
+    def _draw(self, zones: Zones) -> Drawn:
+        """The noise for zones; raises ``InfeasibleError`` where it cannot be drawn."""
+        raise NotImplementedError
 
     @cached_property
     def _drawn(self) -> Drawn:
         return self._draw(self._zones)
 
-    def _draw(self, zones: Zones) -> Drawn:
-        return drawn_with(
-            self.mechanism, zones, self.tau or _TAU, self._deviation, self.start or "uniform"
+    @property
+    def _price(self) -> TripPrice:
+        """What trips cost; in proportion, as what is drawn with less is charged as promised."""
+        return TripPrice(
+            distance=self.distance / self._drawn.factor,
+            tau=None,
+            deviation=None,
+            first_turn=False,
+            differences="any",
         )
 
     @property
     def _relocation(self) -> Relocation:
-        drawn, correlated = self._drawn, self.mechanism == "correlated-gaussian"
-        price = TripPrice(
-            # In proportion: what is drawn with a smaller epsilon is charged as promised.
-            distance=self.distance / drawn.factor,
-            tau=(self.tau or _TAU) if correlated else None,
-            deviation=self._deviation or None,
-            first_turn=self.start == "zero",
-            differences=self.differences or "any",
-        )
         destination = self.destination
         return Relocation(
-            noise=drawn.noise,
-            price=price,
+            noise=self._drawn.noise,
+            price=self._price,
             destination=None if destination is None else (destination[0], destination[1]),
-            remaining=self.mechanism == "remaining-distance",
+            remaining=self._remaining,
             decimals=DECIMALS,
-            one_at_a_time=correlated,
+            one_at_a_time=self._one_at_a_time,
             numbered=self.trips == "numbered",
         )
+
+    _remaining: ClassVar[bool] = False
+    """Whether distances are published in place of positions."""
+    _one_at_a_time: ClassVar[bool] = False
+    """Whether reports of a trip have noise that depends on each other's."""
 
     @property
     def _promise(self) -> Promise:
@@ -267,10 +211,10 @@ class GeoIndistinguishability(SingleRelease):
             zones=self._zones,
             distance=self.distance,
             delta=self.delta,
-            tau=self.tau or _TAU,
-            deviation=self._deviation,
-            differences=self.differences or "any",
-            uniform_start=self.start != "zero",
+            tau=0.0,
+            deviation=0.0,
+            differences="any",
+            uniform_start=True,
         )
 
     def _given(self) -> Iterator[tuple[str, Any]]:
@@ -283,31 +227,20 @@ class GeoIndistinguishability(SingleRelease):
             for name, value in self._given()
             if value is not None
         }
-        if self.mechanism == "correlated-gaussian":
-            given["tau"] = self.tau or _TAU
-        decision: dict[str, Any] = {"epsilon_factor": self._drawn.factor}
-        if self._mapped is not None:
-            # Where a map lies on the custodian's machine is nobody's business.
-            given |= {name: Path(str(given[name])).name for name in MAP_PARAMETERS if name in given}
-            given["roads_within"] = self.roads_within or _ROADS_WITHIN
-            given["radius_bounds"] = list(self._radius_bounds)
-            decision["map"] = self._mapped.document()
-        if self.mechanism == "angle-selection":
-            decision["deviation"] = self._deviation
-        if self.mechanism != "remaining-distance":
-            decision["decimals"] = DECIMALS
-        return {"name": _NAME, **given, "decision": decision}
+        return {"name": _NAME, **given, "decision": self._decision}
+
+    @property
+    def _decision(self) -> dict[str, Any]:
+        return {"epsilon_factor": self._drawn.factor, "decimals": DECIMALS}
 
     @property
     def _showing(self) -> Showing:
-        found, within = self._mapped, self.roads_within or _ROADS_WITHIN
-        by_roads = road_map(str(self.roads), found, within, self._radius_bounds) if found else None
         return Showing(
             drawn=self._drawn,
             zones=self._zones,
-            map=by_roads,
+            map=self._map,
             destination=self._relocation.destination,
-            remaining=self.mechanism == "remaining-distance",
+            remaining=self._remaining,
             numbered=self.trips == "numbered",
         )
 
@@ -328,8 +261,6 @@ class GeoIndistinguishability(SingleRelease):
 
     def _displacement(self) -> str:
         epsilons = self._zones.epsilons()
-        if self.mechanism == "remaining-distance":
-            return f"as distances with a mean error of {1 / epsilons.min():,.0f} m"
         near, far = MEAN_RADIUS / epsilons.max(), MEAN_RADIUS / epsilons.min()
         metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
         return f"moved by {metres} m on average"
@@ -347,12 +278,6 @@ class GeoIndistinguishability(SingleRelease):
                 "attacks tell how well it is hidden; more noise, or fewer reports of a trip, cost "
                 "less"
             )
-        if self.mechanism == "angle-selection":
-            yield (
-                "angle-selection protects single reports, not trajectories; where directions "
-                "hardly turn, an adversary who knows the mechanism follows a truck better than "
-                "under other noise"
-            )
         if self.fleet is None:
             yield (
                 "what trips spend was not accounted, because [method] names no fleet with a "
@@ -360,38 +285,8 @@ class GeoIndistinguishability(SingleRelease):
             )
 
 
-_ALWAYS = ("mechanism", "trips")
-_CHOICES = {
-    "mechanism": Mechanism,
-    "trips": TripIds,
-    "zones_by": ZonesBy,
-    "start": Start,
-    "differences": Differences,
-}
-_CHECKED = {
-    "epsilon": positive,
-    "levels": numbers,
-    "radii": numbers,
-    "level_limits": numbers,
-    "radius_limits": numbers,
-    "centre": place,
-    "roads": text,
-    "roads_nodes": text,
-    "roads_within": whole,
-    "radius_bounds": bounds,
-    "destination": place,
-    "tau": positive,
-    "epsilon_angle": positive,
-    "delta_angle": share,
-    "distance": positive,
-    "delta": share,
-    "budget": positive,
-}
-"""What numbers and names must be."""
-
-
-def _listed(value: object) -> tuple[float, ...]:
-    return tuple(value) if isinstance(value, tuple) else ()
+def _has(made: Any, parameter: str) -> bool:
+    return any(field.name == parameter for field in fields(made))
 
 
 def _costliest(trips: TripAccounts, delta: float) -> Costliest:

@@ -1,38 +1,91 @@
-"""The parameters of geo-indistinguishability, checked one by one and against each other."""
+"""The types of the parameters of geo-indistinguishability, and which of them go together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BeforeValidator, Field, Strict
+from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError
-from voile.schema.keys import number, number_between
+from voile.values.value import InPlanFolder, KeptAs, Real, Says, Several
 
 __all__ = [
+    "Bounds",
+    "File",
     "Mechanism",
-    "bounds",
+    "Place",
+    "Positive",
+    "Positives",
+    "Share",
+    "TripIds",
+    "ZonesBy",
     "check_together",
-    "numbers",
-    "place",
-    "positive",
-    "share",
-    "text",
-    "whole",
 ]
 
 Mechanism = Literal[
     "correlated-gaussian", "planar-laplace", "angle-selection", "remaining-distance"
 ]
+ZonesBy = Literal["published", "true"]
+TripIds = Literal["kept", "numbered"]
 
-_ONLY_FOR: Mapping[str, tuple[str, ...]] = {
-    "tau": ("correlated-gaussian",),
-    "differences": ("correlated-gaussian",),
-    "epsilon_angle": ("angle-selection",),
-    "delta_angle": ("angle-selection",),
-    "start": ("angle-selection",),
-    "levels": ("correlated-gaussian", "planar-laplace", "angle-selection"),
-}
-"""Parameters that mean nothing to other mechanisms."""
+Positive = Annotated[Real, Field(gt=0)]
+Share = Annotated[Real, Field(gt=0, lt=1)]
+
+
+def _listed(given: object) -> object:
+    return given if isinstance(given, list | tuple) else (given,)
+
+
+Positives = Annotated[
+    Sequence[float] | float,
+    KeptAs(
+        Annotated[
+            Several[Positive], BeforeValidator(_listed, json_schema_input_type=float | list[float])
+        ]
+    ),
+    Says("a number above 0, or a list of such numbers"),
+]
+"""One number or a list of them."""
+
+
+def _ascending(ends: tuple[float, float]) -> tuple[float, float]:
+    if not ends[0] < ends[1]:
+        raise PydanticCustomError("ascending", "the smallest comes first")
+    return ends
+
+
+Bounds = Annotated[
+    Sequence[float],
+    KeptAs(Annotated[tuple[Positive, Positive], Strict(False), AfterValidator(_ascending)]),
+    Says("the smallest and the largest radius in metres, such as [100, 2000]"),
+]
+
+
+def _on_earth(place: tuple[float, float]) -> tuple[float, float]:
+    latitude, longitude = place
+    if abs(latitude) > 90 and abs(latitude) <= 180 and abs(longitude) <= 90:
+        msg = "the latitude comes first; latitude and longitude seem to be swapped"
+        raise ValueError(msg)
+    if abs(latitude) > 90 or abs(longitude) > 180:
+        msg = "a latitude lies between -90 and 90, a longitude between -180 and 180 degrees"
+        raise ValueError(msg)
+    return place
+
+
+Place = Annotated[
+    Sequence[float],
+    KeptAs(Annotated[tuple[Real, Real], Strict(False), AfterValidator(_on_earth)]),
+    Says("a latitude and a longitude in degrees, for example [48.86, 2.29]"),
+]
+File = Annotated[
+    str,
+    Field(min_length=1),
+    Says('the name of a file, for example "city.osm.pbf"'),
+    InPlanFolder(),
+]
+
 _ONLY_WITH: Mapping[str, str] = {
     "radii": "levels",
     "level_limits": "levels",
@@ -50,14 +103,6 @@ _ONLY_WITH: Mapping[str, str] = {
 
 def check_together(given: Mapping[str, Any]) -> None:
     """Refuse parameters that contradict each other; ``given`` are those that are not None."""
-    mechanism = given["mechanism"]
-    for name, mechanisms in _ONLY_FOR.items():
-        if name in given and mechanism not in mechanisms:
-            of_use = " and ".join(f'"{other}"' for other in mechanisms)
-            msg = (
-                f'{name} is of use for mechanism {of_use} only, not for "{mechanism}"; leave it out'
-            )
-            raise PlanError(msg)
     if ("epsilon" in given) == ("levels" in given):
         msg = (
             "either epsilon (per metre) is needed, or levels and radii (metres), whose quotient it "
@@ -71,9 +116,6 @@ def check_together(given: Mapping[str, Any]) -> None:
     _check_radii(given)
     if "fleet" in given and "budget" not in given:
         msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
-        raise PlanError(msg)
-    if mechanism == "angle-selection" and "epsilon_angle" not in given:
-        msg = "angle-selection needs epsilon_angle, from which the deviation of a turn follows"
         raise PlanError(msg)
     zones = max(len(given.get(name, ())) for name in ("levels", "radii"))
     differ = zones > 1 or "roads" in given
@@ -100,64 +142,3 @@ def _check_radii(given: Mapping[str, Any]) -> None:
             "map that says the radii"
         )
         raise PlanError(msg)
-
-
-def positive(name: str, value: object) -> float:
-    """A number above 0; raises ``PlanError``."""
-    return float(number_between(name, value, 0))
-
-
-def share(name: str, value: object) -> float:
-    """A number between 0 and 1; raises ``PlanError``."""
-    return float(number_between(name, value, 0, 1))
-
-
-def numbers(name: str, value: object) -> tuple[float, ...]:
-    """One number above 0 or a list of them; raises ``PlanError``."""
-    listed: Sequence[object] = value if isinstance(value, list | tuple) else (value,)
-    return tuple(positive(name, item) for item in listed)
-
-
-def bounds(name: str, value: object) -> tuple[float, float]:
-    """Two ascending numbers above 0; raises ``PlanError``."""
-    found = numbers(name, value)
-    if len(found) != 2 or not found[0] < found[1]:
-        msg = f"{name} must be the smallest and the largest radius in metres, such as [100, 2000]"
-        raise PlanError(msg)
-    return found[0], found[1]
-
-
-def whole(name: str, value: object) -> int:
-    """A whole number of at least 1; raises ``PlanError``."""
-    found = number(value)
-    if found is None or found < 1 or found != int(found):
-        msg = f"{name} must be a whole number of at least 1"
-        raise PlanError(msg)
-    return int(found)
-
-
-def text(name: str, value: object) -> str:
-    """The name of a file; raises ``PlanError``."""
-    if not isinstance(value, str) or not value:
-        msg = f'{name} must be the name of a file, for example "city.osm.pbf"'
-        raise PlanError(msg)
-    return value
-
-
-def place(name: str, value: object) -> tuple[float, float]:
-    """A latitude and a longitude in degrees; raises ``PlanError``."""
-    listed = [number(item) for item in value] if isinstance(value, list | tuple) else []
-    degrees = [float(item) for item in listed if item is not None]
-    if len(degrees) != 2 or len(listed) != 2:
-        msg = f"{name} must be a latitude and a longitude in degrees, for example [48.86, 2.29]"
-        raise PlanError(msg)
-    latitude, longitude = degrees
-    if abs(latitude) > 90 and abs(latitude) <= 180 and abs(longitude) <= 90:
-        msg = f"{name}: the latitude comes first; latitude and longitude seem to be swapped"
-        raise PlanError(msg)
-    if abs(latitude) > 90 or abs(longitude) > 180:
-        msg = (
-            f"{name}: a latitude lies between -90 and 90, a longitude between -180 and 180 degrees"
-        )
-        raise PlanError(msg)
-    return latitude, longitude

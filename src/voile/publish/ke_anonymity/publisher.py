@@ -32,9 +32,10 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from pydantic import AfterValidator, Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
@@ -53,7 +54,6 @@ from voile.release.check import check_against_history
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
-from voile.schema.keys import number
 from voile.schema.numbers import (
     ExactNumbers,
     decimals_of,
@@ -61,17 +61,24 @@ from voile.schema.numbers import (
     units_of,
     unscaled,
 )
-from voile.schema.plan import one_of
 from voile.table.decisions import PermutedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import KnownRows, RowMatch, ValueCounts
+from voile.values.value import NumberOrText, Says, checked
 
 __all__ = ["KEAnonymity"]
 
 _NAME = "ke-anonymity"
 
 
+def _plain(e: Decimal) -> Decimal:
+    """Without trailing zeros and exponents."""
+    scale = decimals_of(e)
+    return unscaled(units_of(e, scale), scale)
+
+
+@checked(PlanError)
 @dataclass(frozen=True)
 class KEAnonymity:
     """Publish in blocks of at least k distinct sensitive values and a range of at least e.
@@ -79,31 +86,27 @@ class KEAnonymity:
     Raises ``PlanError`` for parameters that cannot be.
     """
 
-    k: int
+    k: Annotated[int, Field(ge=2)]
     """Least number of distinct sensitive values in a block; at least 2."""
-    e: Decimal | float | str
+    e: Annotated[
+        NumberOrText,
+        Field(ge=0),
+        AfterValidator(_plain),
+        Says("a number of at least 0: the least range of a group's sensitive values"),
+    ]
     """Least range of a block, in the unit of the sensitive column; at least 0."""
-    series: str | None = None
+    series: Annotated[str, Field(min_length=1)] | None = None
     """Name that ties the releases of one growing table together."""
-    record_key: str | None = None
+    record_key: Annotated[str, Field(min_length=1)] | None = None
     """Column that identifies a row across versions; None: rows are only appended."""
     adversary: Adversary = "union"
     """Who compares releases: any combination of blocks, or one old block with one new."""
     search: Search = "full-cover"
     """How the blocks of later releases are found; see ``decision``."""
 
+    of_trips: ClassVar[bool] = False
+
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or not isinstance(self.k, int) or self.k < 2:
-            msg = "k must be a whole number of at least 2"
-            raise PlanError(msg)
-        object.__setattr__(self, "e", _range(self.e))
-        one_of("adversary", self.adversary, Adversary)
-        one_of("search", self.search, Search)
-        for name in ("series", "record_key"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, str) or not value):
-                msg = f"{name} must be a text"
-                raise PlanError(msg)
         if self.record_key and not self.series:
             msg = "record_key is of use in a series only; name the series too, or leave it out"
             raise PlanError(msg)
@@ -325,12 +328,3 @@ def _published_roles(table: PrivateTable) -> Mapping[str, tuple[str, ...]]:
         "sensitive": roles.sensitive,
         "keep": roles.keep,
     }
-
-
-def _range(e: object) -> Decimal:
-    exact = number(e, texts=True)
-    if exact is None or exact < 0:
-        msg = "e must be a number of at least 0: the least range of a group's sensitive values"
-        raise PlanError(msg)
-    scale = decimals_of(exact)
-    return unscaled(units_of(exact, scale), scale)

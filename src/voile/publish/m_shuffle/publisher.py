@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import InfeasibleError, PlanError, nearest
-from voile.models.exactness import whole_parameter
 from voile.models.hypergeometric import chance_information
 from voile.publish.m_shuffle.clustering import Clustering, SensitiveValues, clustering_of
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
@@ -26,12 +26,7 @@ from voile.publish.m_shuffle.decision import (
 )
 from voile.publish.m_shuffle.showing import notices, published_decision
 from voile.publish.m_shuffle.statement import guarantee, named
-from voile.publish.m_shuffle.terms import (
-    check_limits,
-    checked_columns,
-    checked_number,
-    checked_rule,
-)
+from voile.publish.m_shuffle.terms import Columns, check_limits, checked_rule
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import exactly, shown_roles
 from voile.randomness import Randomness
@@ -39,11 +34,11 @@ from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.numbers import json_number
-from voile.schema.plan import one_of
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts, GroupCounts
+from voile.values.value import Number, Says, checked
 
 __all__ = ["MShuffle", "Scale"]
 
@@ -57,6 +52,7 @@ Scale = Literal["standardized", "units"]
 """How far apart several sensitive numbers are: in standard deviations, or in their own units."""
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class MShuffle(SingleRelease):
     """Permute weakly tied quasi-identifiers within clusters of like sensitive values.
@@ -65,19 +61,23 @@ class MShuffle(SingleRelease):
     ``max_log_probability``, which choose them.  Raises ``PlanError`` for parameters that cannot be.
     """
 
-    clusters: int | None = None
+    clusters: Annotated[
+        int | None,
+        Field(ge=1),
+        Says("a whole number of at least 1: how many clusters rows are divided into"),
+    ] = None
     """K, at least 1; None: one for each combination of categories, or chosen by the limits."""
-    columns: Sequence[str] | int | None = None
+    columns: Columns | None = None
     """What to permute: names, or how many by rank; None: all weakly tied ones, or chosen."""
     rule: RuleName | None = None
     """What makes a column weakly tied; None: by entropy where its threshold is given."""
-    tie_threshold: Decimal | float | None = None
+    tie_threshold: Annotated[Number, Field(ge=0, le=1)] | None = None
     """Ties above it are strong, 0 to 1; for rule "mutual-information", where None is 0.05."""
-    entropy_threshold: Decimal | float | None = None
+    entropy_threshold: Annotated[Number, Field(ge=0)] | None = None
     """H0 in nats: columns of more entropy are weakly tied; for rule "entropy"."""
-    max_divergence: Decimal | float | None = None
+    max_divergence: Annotated[Number, Field(ge=0)] | None = None
     """The most that the release may diverge from the table on average, in nats; at least 0."""
-    max_log_probability: Decimal | float | None = None
+    max_log_probability: Annotated[Number, Field(le=0)] | None = None
     """The most that the log of the probability of guessing the columns may be; at most 0."""
     probability: Probability = "arrangements"
     """What counts as a guess: a distinct arrangement, or the seed's (1/n)^n for each column."""
@@ -85,24 +85,10 @@ class MShuffle(SingleRelease):
     """How several numeric sensitive columns are compared."""
 
     def __post_init__(self) -> None:
-        one_of("probability", self.probability, Probability)
-        one_of("scale", self.scale, Scale)
-        if self.clusters is not None:
-            whole_parameter("clusters", self.clusters, 1, "how many clusters rows are divided into")
         rule = checked_rule(self.rule, self.tie_threshold, self.entropy_threshold)
         if rule == "mutual-information" and self.tie_threshold is None:
             object.__setattr__(self, "tie_threshold", _TIE)
         object.__setattr__(self, "rule", rule)
-        object.__setattr__(self, "columns", checked_columns(self.columns))
-        for name, low, high in (
-            ("tie_threshold", 0, 1),
-            ("entropy_threshold", 0, None),
-            ("max_divergence", 0, None),
-            ("max_log_probability", None, 0),
-        ):
-            if getattr(self, name) is not None:
-                exact = checked_number(name, getattr(self, name), low, high)
-                object.__setattr__(self, name, exact)
         check_limits({field.name: getattr(self, field.name) for field in fields(self)})
 
     @property

@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError
 from voile.publish.m_shuffle.columns import RuleName
-from voile.schema.keys import number
-from voile.schema.plan import one_of
+from voile.values.value import KeptAs, Says, Several
 
-__all__ = ["check_limits", "checked_columns", "checked_number", "checked_rule"]
+__all__ = ["Columns", "check_limits", "checked_rule"]
 
 
-def checked_columns(given: object) -> tuple[str, ...] | int | None:
-    """Names of columns to permute, or how many, or nothing; raises ``PlanError``."""
-    if given is None:
-        return None
-    if isinstance(given, int) and not isinstance(given, bool) and given >= 1:
-        return given
-    names = tuple(given) if isinstance(given, list | tuple) else ()
-    texts = all(isinstance(name, str) for name in names)
-    if not names or not texts or len(set(names)) < len(names):
-        msg = (
-            "columns must be names of different quasi-identifiers, such as "
-            '["zip", "age"], or how many of them to permute, at least 1'
-        )
-        raise PlanError(msg)
+def _different(names: tuple[str, ...] | int) -> tuple[str, ...] | int:
+    if isinstance(names, tuple) and len(set(names)) < len(names):
+        raise PydanticCustomError("different", "different columns")
     return names
 
 
-def checked_number(name: str, value: object, low: int | None, high: int | None) -> Decimal:
-    """The value as an exact number between limits, both included; raises ``PlanError``."""
-    exact = number(value)
-    within = exact is not None and (low is None or exact >= low) and (high is None or exact <= high)
-    if exact is None or not within:
-        allowed = {
-            (0, 1): "from 0 to 1",
-            (0, None): "of at least 0",
-            (None, 0): "of at most 0",
-        }[low, high]
-        msg = f"{name} must be a number {allowed}"
-        raise PlanError(msg)
-    return exact
+Columns = Annotated[
+    Sequence[str] | int,
+    KeptAs(
+        Annotated[
+            Annotated[Several[str], Field(min_length=1)] | Annotated[int, Field(ge=1)],
+            AfterValidator(_different),
+        ]
+    ),
+    Says(
+        'names of different quasi-identifiers, such as ["zip", "age"], or how many of them to '
+        "permute, at least 1"
+    ),
+]
+"""Names of columns to permute, or how many."""
 
 
 def checked_rule(
@@ -51,7 +43,6 @@ def checked_rule(
     """The rule that is named, or that the threshold belongs to; raises ``PlanError``."""
     if rule is None:
         rule = "mutual-information" if entropy_threshold is None else "entropy"
-    one_of("rule", rule, RuleName)
     if rule == "entropy" and entropy_threshold is None:
         msg = 'rule = "entropy" needs entropy_threshold, in nats'
         raise PlanError(msg)

@@ -29,15 +29,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import Field, Strict
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError, PlanError, TableError
 from voile.models.criteria import Criterion
 from voile.publish.generalization.regions import is_ordered
-from voile.publish.generalization.terms import Diversity
+from voile.publish.generalization.terms import AskedDiversity, Diversity
 from voile.publish.publisher import SingleRelease
 from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
 from voile.publish.ranking.expression import parse
@@ -52,13 +53,13 @@ from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
-from voile.schema.keys import number, number_between, table_of
 from voile.schema.numbers import json_number
-from voile.schema.plan import ColumnPlan, Plan, one_of
+from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
 from voile.table.private import PrivateTable, TopRows
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
+from voile.values.value import Exact, KeptAs, Number, Says, checked
 
 __all__ = ["Ranking"]
 
@@ -78,6 +79,7 @@ SearchName = Literal[
 ]
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Ranking(SingleRelease):
     """Publish what the best rows look like, in boxes of at least k rows.
@@ -85,65 +87,52 @@ class Ranking(SingleRelease):
     Raises ``PlanError`` for parameters that cannot be.
     """
 
-    k: int
+    k: Annotated[int, Field(ge=2)]
     """Least number of rows in a group; at least 2."""
-    top: int
+    top: Annotated[int, Field(ge=1)]
     """How many rows are best; at least k."""
-    precision: Decimal | float = Decimal("0.7")
+    precision: Number = Decimal("0.7")
     """Least share of best rows among all rows in a box, above 0 and at most 1."""
-    by: Mapping[str, Decimal | float] | str | None = None
+    by: Annotated[
+        Mapping[str, Decimal | float] | str | None,
+        KeptAs(dict[str, Annotated[Exact, Field(gt=0)]] | str | None),
+        Says("a table of weights, or an expression in quotes", within=False),
+    ] = None
     """The weight of each ranking column, above 0, or an ``expression``; None: 1 each."""
     search: SearchName = "auto"
     """How groups are found."""
     ties: Ties = "top"
     """Whether rows that share the score of the last of the best are all best, or none is."""
-    batch: int | None = None
+    batch: Annotated[int, Field(ge=1)] | None = None
     """From how many of the best rows left a group is sought, at least 1; None: from 2 k.
 
     Few give many small boxes, many give few large ones that publish more of the best rows."""
-    l: Diversity | Mapping[str, Any] | int | None = None  # noqa: E741 - the name that all know
+    l: AskedDiversity | None = None  # noqa: E741 - the name that all know
     """Diversity of the sensitive values of a group, as in ``generalization``."""
-    theta: Decimal | float = Decimal("0.04")
+    theta: Number = Decimal("0.04")
     """Of ``theta``: the least gain in precision of a step."""
-    alpha: Decimal | float = Decimal("0.3")
+    alpha: Number = Decimal("0.3")
     """Of ``grasp``: 0 takes the best step, 1 any."""
-    iterations: int = 32
+    iterations: Annotated[int, Field(ge=1)] = 32
     """Of ``grasp``: how often it starts anew."""
-    exchange: tuple[int, int] = (2, 2)
+    exchange: Annotated[
+        tuple[int, int], Strict(False), Says("two whole numbers, such as [2, 2]")
+    ] = (2, 2)
     """Of ``grasp``: an exchange takes out up to m layers of a box and puts in up to n rows."""
-    work: int = 100_000
+    work: Annotated[int, Field(ge=1)] = 100_000
     """Of ``exact`` and ``auto``: how many boxes are looked at for a group, on any machine."""
-    seconds: Decimal | float | None = None
+    seconds: Number | None = None
     """Of ``exact`` and ``auto``: a limit of time besides; what it allows depends on the machine."""
 
     def __post_init__(self) -> None:
-        for name, least in {"k": 2, "top": 1, "batch": 1, "iterations": 1, "work": 1}.items():
-            value = getattr(self, name)
-            if name == "batch" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                msg = f"{name} must be a whole number of at least {least}"
-                raise PlanError(msg)
         if self.k > self.top:
             msg = (
                 f"k = {self.k:,} is above top = {self.top:,}: a group would have more rows than "
                 "are best; lower k, or raise top"
             )
             raise PlanError(msg)
-        for name in ("precision", "theta", "alpha", "seconds"):
-            if name != "seconds" or self.seconds is not None:
-                object.__setattr__(self, name, _number(name, getattr(self, name)))
-        object.__setattr__(self, "exchange", _pair("exchange", self.exchange))
-        one_of("search", self.search, SearchName)
-        one_of("ties", self.ties, Ties)
-        object.__setattr__(self, "l", Diversity.of(self.l))
         if isinstance(self.by, str):
             parse(self.by)
-        elif self.by is not None:
-            given = dict(self.by) if isinstance(self.by, Mapping) else self.by
-            weights = table_of("by, unless it is an expression in quotes,", given)
-            exact = {name: number_between(f"by {name}", w, 0) for name, w in weights.items()}
-            object.__setattr__(self, "by", exact)
         self._terms()
 
     @property
@@ -367,19 +356,3 @@ def _document(group: MeasuredGroup, shift: Fraction) -> Mapping[str, object]:
 
 def _json(value: Fraction) -> int | float:
     return int(value) if value.denominator == 1 else float(value)
-
-
-def _number(name: str, value: object) -> Decimal:
-    exact = number(value)
-    if exact is None:
-        msg = f"{name} must be a number"
-        raise PlanError(msg)
-    return exact
-
-
-def _pair(name: str, value: object) -> tuple[int, int]:
-    match value:
-        case (int() as m, int() as n) if not isinstance(m, bool) and not isinstance(n, bool):
-            return m, n
-    msg = f"{name} must be two whole numbers, such as [2, 2]"
-    raise PlanError(msg)

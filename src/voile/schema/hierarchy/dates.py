@@ -14,14 +14,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from voile.errors import PlanError, TableError, nearest
+from voile.errors import PlanError, TableError
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.levels import as_they_are, bind_levels, everything, labelled, present
+from voile.values.value import Says, Several, checked
 
-__all__ = ["PERIODS", "Dates"]
+__all__ = ["PERIODS", "Dates", "Periods"]
 
 _DAYS = 36_525  # of a century
 _SHARES = {
@@ -50,6 +54,22 @@ _FORMS = {
 }
 
 
+def _ascending(periods: tuple[str, ...]) -> tuple[str, ...]:
+    places = [PERIODS.index(period) for period in periods]
+    if any(shorter >= longer for shorter, longer in pairwise(places)):
+        raise PydanticCustomError("ascending", "each longer than the one before")
+    return periods
+
+
+Periods = Annotated[
+    Several[Literal["hour", "day", "month", "quarter", "year", "decade"]],
+    Field(min_length=1),
+    AfterValidator(_ascending),
+    Says('a list of periods, each longer than the one before, such as ["month", "year"]'),
+]
+
+
+@checked(PlanError)
 @dataclass(frozen=True)
 class Dates:
     """The periods that the levels show, each longer than the one before.
@@ -57,20 +77,7 @@ class Dates:
     Raises ``PlanError`` for a period that is unknown or out of order.
     """
 
-    periods: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        periods = tuple(self.periods) if isinstance(self.periods, list | tuple) else ()
-        for period in periods:
-            if period not in PERIODS:
-                hint = nearest(period, PERIODS) if isinstance(period, str) else ""
-                msg = f"must be among {', '.join(map(repr, PERIODS))}{hint}"
-                raise PlanError(msg)
-        places = [PERIODS.index(period) for period in periods]
-        if not places or any(shorter >= longer for shorter, longer in pairwise(places)):
-            msg = 'must list periods, each longer than the one before, such as ["month", "year"]'
-            raise PlanError(msg)
-        object.__setattr__(self, "periods", periods)
+    periods: Periods
 
     def bind(
         self, column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None

@@ -14,24 +14,28 @@ Every kind is an immutable value with the same ``bind``; without any, ``plain`` 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from voile.errors import PlanError
-from voile.schema.hierarchy.dates import Dates
+from voile.schema.hierarchy.dates import Dates, Periods
 from voile.schema.hierarchy.files import read_taxonomy
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.levels import SMALLEST_SHARE, as_they_are, bind_levels, everything
-from voile.schema.hierarchy.prefixes import Prefixes
+from voile.schema.hierarchy.prefixes import Kept, Prefixes
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.hierarchy.tree import read_tree, tree_of
-from voile.schema.keys import known_keys, table_of
+from voile.values.value import Says, checked
 
-__all__ = ["HIERARCHY_KEYS", "Hierarchy", "plain", "read_hierarchy"]
+__all__ = ["HIERARCHY_KEYS", "Hierarchy", "HierarchyKeys", "plain", "read_hierarchy"]
 
 Hierarchy = Taxonomy | Intervals | Prefixes | Dates
+FileName = Annotated[str, Field(min_length=1), Says('the name of a file, for example "age.csv"')]
 
 
 def plain(
@@ -49,56 +53,47 @@ def plain(
     return bind_levels(column, values, [as_they_are(count, share), top], share)
 
 
-def read_hierarchy(where: str, keys: Mapping[str, Any], folder: Path) -> Hierarchy | None:
-    """The hierarchy among the keys of a column's table, or None; raises ``PlanError``.
+@checked(PlanError)
+@dataclass(frozen=True)
+class HierarchyKeys:
+    """The keys of a column's table that declare a hierarchy, of which one may stand there."""
 
-    ``where`` is the name of the table, for messages.
-    """
-    named = [key for key in HIERARCHY_KEYS if key in keys]
+    hierarchy: FileName | None = None
+    tree: Annotated[
+        FileName | dict[str, Any] | None, Says("the name of a file, or a table of groups")
+    ] = None
+    intervals: Intervals | None = None
+    prefix: Kept | None = None
+    dates: Periods | None = None
+
+
+HIERARCHY_KEYS = tuple(key.name for key in fields(HierarchyKeys))
+
+
+def read_hierarchy(keys: HierarchyKeys, folder: Path) -> Hierarchy | None:
+    """The hierarchy among the keys of a column's table, or None; raises ``PlanError``."""
+    named = [key for key in HIERARCHY_KEYS if getattr(keys, key) is not None]
     if not named:
         return None
     if len(named) > 1:
-        msg = f"{where} declares {' and '.join(named)}; a column has one hierarchy"
+        msg = f"declares {' and '.join(named)}; a column has one hierarchy"
         raise PlanError(msg)
     (key,) = named
     try:
-        return _READERS[key](keys[key], folder)
+        return _READERS[key](getattr(keys, key), folder)
     except PlanError as error:
-        msg = f"{where} {key}: {error}"
+        msg = f"{key}: {error}"
         raise PlanError(msg) from None
 
 
-def _file(value: object, folder: Path) -> Hierarchy:
-    if not isinstance(value, str) or not value:
-        msg = 'must be the name of a file, for example "age.csv"'
-        raise PlanError(msg)
-    return read_taxonomy(folder / value)
-
-
-def _tree(value: object, folder: Path) -> Hierarchy:
-    if isinstance(value, str) and value:
-        return read_tree(folder / value)
-    if not isinstance(value, dict):
-        msg = "must be the name of a file, or a table of groups"
-        raise PlanError(msg)
-    return tree_of(value)
-
-
-def _intervals(value: object, folder: Path) -> Hierarchy:
-    keys = table_of("it", value)
-    known_keys("it", keys, ("origin", "widths", "unit"))
-    if "widths" not in keys:
-        msg = "needs widths, for example { origin = 0, widths = [5, 10, 20] }"
-        raise PlanError(msg)
-    return Intervals(**keys)
+def _tree(value: str | dict[str, Any], folder: Path) -> Hierarchy:
+    return read_tree(folder / value) if isinstance(value, str) else tree_of(value)
 
 
 _READERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
-    "hierarchy": _file,
-    "intervals": _intervals,
-    "prefix": lambda value, folder: Prefixes(value),
-    "dates": lambda value, folder: Dates(value),
+    "hierarchy": lambda name, folder: read_taxonomy(folder / name),
     "tree": _tree,
+    "intervals": lambda intervals, folder: intervals,
+    "prefix": lambda kept, folder: Prefixes(kept),
+    "dates": lambda periods, folder: Dates(periods),
 }
-HIERARCHY_KEYS = tuple(_READERS)
-"""Keys of a column's table that declare a hierarchy; at most one of them may stand there."""

@@ -31,16 +31,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from voile.errors import PlanError, TableError
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.hierarchy.levels import Level, as_they_are, bind_levels, everything
-from voile.schema.keys import number
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
+from voile.values.value import Exact, Says, Several, checked
 
 __all__ = ["Intervals"]
 
@@ -49,6 +50,7 @@ _INT64_SAFE = 2**60
 """Below it, sums and differences of two borders are safe in 64 bits."""
 
 
+@checked(PlanError)
 @dataclass(frozen=True)
 class Intervals:
     """Widths of the intervals of each level, ascending, from borders at ``origin`` on.
@@ -56,29 +58,29 @@ class Intervals:
     Raises ``PlanError`` where widths are not positive and ascending, or no multiples of ``unit``.
     """
 
-    widths: tuple[Decimal, ...]
-    origin: Decimal = Decimal(0)
-    unit: Decimal | None = None
+    widths: Annotated[
+        Several[Annotated[Exact, Field(gt=0)]],
+        Field(min_length=1),
+        Says("a list of numbers above 0, for example [5, 10, 20]"),
+    ]
+    origin: Annotated[Exact, Says("a number, one of the borders between intervals")] = Decimal(0)
+    unit: Annotated[
+        Exact | None, Field(ge=0), Says("the step in which the column is measured, or 0 for none")
+    ] = None
     """The step in which the column is measured; 0: continuously."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "widths", _widths(self.widths))
-        origin = number(self.origin)
-        if origin is None:
-            msg = "origin must be a number, one of the borders between intervals"
+        if any(lower >= upper for lower, upper in pairwise(self.widths)):
+            msg = "widths must ascend: each level has wider intervals than the one below"
             raise PlanError(msg)
-        object.__setattr__(self, "origin", origin)
-        if self.unit is None:
-            return
-        unit = number(self.unit)
-        if unit is None or unit < 0:
-            msg = "unit must be the step in which the column is measured, or 0 for none"
+        if len(self.widths) > _MOST_WIDTHS:
+            msg = f"widths are {len(self.widths)}, and more than {_MOST_WIDTHS} levels serve nobody"
             raise PlanError(msg)
-        places = max(map(decimals_of, (unit, *self.widths)))
+        unit = self.unit
+        places = max(map(decimals_of, (unit or Decimal(0), *self.widths)))
         if unit and any(units_of(w, places) % units_of(unit, places) for w in self.widths):
             msg = f"widths must be multiples of the unit {unit}"
             raise PlanError(msg)
-        object.__setattr__(self, "unit", unit)
 
     def bind(
         self, column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None
@@ -212,18 +214,3 @@ class _Grid:
     def _nests(self, level: int) -> bool:
         """Whether all borders of the level are borders of every level below without moving."""
         return all(upper % lower == 0 for lower, upper in pairwise(self.widths[: level + 1]))
-
-
-def _widths(declared: object) -> tuple[Decimal, ...]:
-    listed = declared if isinstance(declared, list | tuple) else ()
-    widths = [width for width in map(number, listed) if width is not None and width > 0]
-    if not widths or len(widths) < len(listed):
-        msg = "widths must be a list of numbers above 0, for example [5, 10, 20]"
-        raise PlanError(msg)
-    if any(lower >= upper for lower, upper in pairwise(widths)):
-        msg = "widths must ascend: each level has wider intervals than the one below"
-        raise PlanError(msg)
-    if len(widths) > _MOST_WIDTHS:
-        msg = f"widths are {len(widths)}, and more than {_MOST_WIDTHS} levels serve nobody"
-        raise PlanError(msg)
-    return tuple(widths)

@@ -12,9 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import pairwise
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
@@ -28,13 +31,32 @@ from voile.schema.hierarchy.levels import (
     labelled,
     present,
 )
+from voile.values.value import Says, Several, checked
 
-__all__ = ["Prefixes"]
+__all__ = ["Kept", "Prefixes"]
 
 _MANY = 100
 """Characters beyond which a share is too small to count."""
 
 
+def _descending(kept: tuple[int, ...]) -> tuple[int, ...]:
+    if any(more <= fewer for more, fewer in pairwise(kept)):
+        raise PydanticCustomError("descending", "fewer from level to level")
+    return kept
+
+
+Kept = Annotated[
+    Several[Annotated[int, Field(ge=1)]],
+    Field(min_length=1),
+    AfterValidator(_descending),
+    Says(
+        "a list of how many characters each level keeps, fewer from level to level, for example "
+        "[3, 1]"
+    ),
+]
+
+
+@checked(PlanError)
 @dataclass(frozen=True)
 class Prefixes:
     """How many characters each level keeps, fewer from level to level.
@@ -42,18 +64,7 @@ class Prefixes:
     Raises ``PlanError`` unless these are descending whole numbers of at least 1.
     """
 
-    kept: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        kept = tuple(self.kept) if isinstance(self.kept, list | tuple) else ()
-        whole = all(isinstance(c, int) and not isinstance(c, bool) and c > 0 for c in kept)
-        if not kept or not whole or any(more <= fewer for more, fewer in pairwise(kept)):
-            msg = (
-                "must list how many characters each level keeps, fewer from level to level, for "
-                "example [3, 1]"
-            )
-            raise PlanError(msg)
-        object.__setattr__(self, "kept", kept)
+    kept: Kept
 
     def bind(
         self, column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None

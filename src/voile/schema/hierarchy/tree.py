@@ -29,7 +29,7 @@ from voile.errors import PlanError
 from voile.schema.hierarchy.files import read_lines
 from voile.schema.hierarchy.levels import EVERYTHING
 from voile.schema.hierarchy.taxonomy import Taxonomy
-from voile.schema.keys import number
+from voile.values.exact import usable_number
 
 __all__ = ["read_tree", "tree_of"]
 
@@ -55,7 +55,7 @@ def _paths(nested: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[
                 yield from _paths(below, (name, *above))
             case []:
                 yield (name, *above)
-            case list():
+            case list() | tuple():
                 yield from ((_value(name, value), name, *above) for value in below)
             case _:
                 msg = (
@@ -68,7 +68,7 @@ def _paths(nested: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[
 def _value(group: str, value: object) -> str:
     if isinstance(value, str):
         return value
-    exact = number(value)
+    exact = usable_number(value)
     if exact is None:
         msg = f"{group!r} must list values as texts or numbers"
         raise PlanError(msg)
