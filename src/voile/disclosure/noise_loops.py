@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
-
+from voile.compiled import njit
 from voile.geodesy import Floats
 
 __all__ = ["weigh"]

@@ -19,8 +19,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from voile.compiled import njit
 
 __all__ = ["chance_information", "chance_shares"]
 

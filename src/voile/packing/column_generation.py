@@ -28,10 +28,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from voile.compiled import njit, register_jitable
 from voile.packing.instance import MAXIMUM_TOTAL
 from voile.packing.knapsack import best_pattern
 from voile.packing.patterns import Demand

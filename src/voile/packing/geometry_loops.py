@@ -18,8 +18,9 @@ that is placed, e for each cuboid that it makes.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from voile.compiled import njit
 
 __all__ = ["RULES", "fill_bin"]
 

@@ -17,8 +17,9 @@ n * n is at most ``BEST_FIT_WORK``.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from voile.compiled import njit
 
 __all__ = ["best_fit_decreasing", "decreasing", "first_fit_decreasing"]
 

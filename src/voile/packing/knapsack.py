@@ -20,8 +20,9 @@ items, several times faster than the O(n C) table of values on the benchmark set
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from voile.compiled import njit
 
 __all__ = ["best_pattern"]
 

@@ -28,10 +28,9 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from voile.compiled import njit, register_jitable
 from voile.packing.instance import Instance
 from voile.packing.stop import Deadline
 

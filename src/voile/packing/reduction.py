@@ -26,9 +26,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.packing.instance import Instance, Packing
 
 __all__ = ["Reduced", "reduce"]

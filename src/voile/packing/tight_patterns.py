@@ -27,9 +27,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.packing.column_generation import Prices
 from voile.packing.or_tools import constraint_solver, is_installed, solved
 from voile.packing.patterns import Demand, Pattern

@@ -14,8 +14,9 @@ worst; one round of repacking r b d for the r items that were taken out.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from voile.compiled import njit
 
 __all__ = ["best_fit", "fill_by_direction", "first_fit", "repack"]
 

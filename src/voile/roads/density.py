@@ -17,8 +17,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from voile.compiled import njit
 from voile.dp.planar.zones import MICRODEGREES, RadiusGrid
 from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads, cells_around, distance_to_segment

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.roads.network import Places, RoadNetwork
 

@@ -15,9 +15,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from voile.compiled import njit
 from voile.roads.network import Places, RoadNetwork
 
 __all__ = ["Chains", "chains_of", "stretches"]

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.randomness import Key, Randomness
 from voile.table.arrays import array_of, numbers_of
 from voile.table.decisions import Perturbation

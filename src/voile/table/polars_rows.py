@@ -23,9 +23,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.randomness import Key
 from voile.schema.persons import Occurrences
 from voile.table.combinations import Combinations, combine, count_pairs

@@ -17,9 +17,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.randomness import Key
 
 __all__ = ["permute_within_runs"]

@@ -30,11 +30,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from voile.attack.trajectory.laws import Factors, NoiseLaw, pair_factor
 from voile.attack.trajectory.states import Reach
+from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.roads.network import Places, RoadNetwork
 

@@ -19,9 +19,9 @@ from functools import lru_cache
 from typing import Any, Literal, Protocol
 
 import numpy as np
-from numba import njit
 
 from voile.attack.trajectory.states import Lines
+from voile.compiled import njit
 from voile.dp.planar.angles import wrapped_density
 from voile.geodesy import Floats
 from voile.roads.nearest import distance_to_segment

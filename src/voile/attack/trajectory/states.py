@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.roads.network import Places, RoadNetwork
 from voile.roads.stretches import Chains, chains_of, stretches

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from voile.compiled import njit
 
 __all__ = ["normal_quantile"]
 

@@ -22,8 +22,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from voile.compiled import njit
 from voile.dp.planar.trips import Trips
 from voile.geodesy import Floats
 from voile.randomness import Blocks128, Key

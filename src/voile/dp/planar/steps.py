@@ -22,8 +22,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from voile.compiled import njit
 from voile.dp.planar.quantile import normal_quantile
 from voile.dp.planar.zones import ZoneArrays, zone_epsilon
 from voile.geodesy import Floats, displaced, sine_cosine

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.errors import PlanError
 from voile.geodesy import Floats, metres_between
 

@@ -18,10 +18,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from voile.compiled import njit, register_jitable
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.regions import domain_scale, is_ordered, positions
 

@@ -29,10 +29,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from voile.compiled import njit, register_jitable
 from voile.errors import PlanError
 from voile.publish.generalization.axes import Cover, cover
 

@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from voile.compiled import njit, register_jitable
 
 __all__ = ["CutTable", "propose_cuts", "split_partitions"]
 

@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from voile.compiled import njit
 
 __all__ = ["Fields", "GroupTable", "Grouper", "Words", "get_ready", "group_equal"]
 

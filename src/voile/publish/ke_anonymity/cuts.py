@@ -31,9 +31,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
+
+from voile.compiled import njit, register_jitable, uncompiled
 
 __all__ = [
     "after_last",
@@ -44,6 +44,9 @@ __all__ = [
     "enclosing",
     "latest_valid_start",
 ]
+
+_WORTH_LOADING = 10_000
+"""Window ends from which loading Numba takes less time than doing without it."""
 
 
 def as_units(values: NDArray[Any]) -> NDArray[Any]:
@@ -117,7 +120,8 @@ def best_cuts(
     No values, or no allowed way to cut: None.
     """
     units = as_units(values)
-    kernel = _best_starts.py_func if units.dtype == np.object_ else _best_starts
+    few = low.size < _WORTH_LOADING
+    kernel = uncompiled(_best_starts) if few or units.dtype == np.object_ else _best_starts
     windows = np.ascontiguousarray(low, np.int64), np.ascontiguousarray(high, np.int64)
     return boundaries_of(kernel(units, np.array(cut_allowed, np.bool_), *windows))
 

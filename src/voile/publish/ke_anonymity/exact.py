@@ -44,10 +44,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
-from numba.extending import register_jitable
 from numpy.typing import NDArray
 
+from voile.compiled import njit, register_jitable, uncompiled
 from voile.errors import PlanError
 from voile.publish.ke_anonymity.cuts import (
     after_last,
@@ -101,7 +100,7 @@ def exact_blocks(
     _check_affordable(len(units), len(releases), compiled)
     valid = latest_valid_start(units, np.ones(len(units), np.bool_), k, e)
     reach = _reach(units, births, releases, k, e)
-    kernel = _best_starts_tested if compiled else _best_starts_tested.py_func
+    kernel = _best_starts_tested if compiled else uncompiled(_best_starts_tested)
     return blocks_of(boundaries_of(kernel(units, valid, reach)))
 
 

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from math import lgamma, log
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.models.dependence import adjusted_information, entropy
 from voile.models.hypergeometric import chance_shares
 from voile.models.permutation import log_factorials

@@ -39,9 +39,9 @@ from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.publish.ranking.boxes import (
     Bits,
     Question,

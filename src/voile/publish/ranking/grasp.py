@@ -28,9 +28,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.publish.ranking.boxes import (
     Question,
     content,

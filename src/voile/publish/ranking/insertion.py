@@ -24,8 +24,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from voile.compiled import njit
 from voile.publish.ranking.boxes import Question, content, has, is_feasible, tally
 from voile.publish.ranking.groups import Outcome
 from voile.publish.ranking.remnant import Remnant

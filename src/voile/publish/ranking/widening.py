@@ -23,8 +23,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from voile.compiled import njit
 from voile.publish.ranking.boxes import count, has, is_feasible, is_precise, tally
 
 __all__ = ["widen"]

@@ -15,9 +15,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.sharing.map.trails import Places
 

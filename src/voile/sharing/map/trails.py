@@ -13,9 +13,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.geodesy import Floats
 
 __all__ = ["Places", "joined"]

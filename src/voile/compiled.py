@@ -1,0 +1,108 @@
+"""Compiled loops: Numba, loaded when the first of them is called.
+
+Numba costs half a second of processor to load, and most calls of Voile need none of its loops.  So
+``njit`` and ``register_jitable`` stand here in place of Numba's own, with the same meaning, and
+leave all of its work to the first call.  A loop is compiled once for all processes: its machine
+code is kept beside the source, or in ``NUMBA_CACHE_DIR``.  Where nothing can be kept there, because
+the folder is not ours or the disk is full, the loop is compiled anew in each process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+__all__ = ["njit", "register_jitable", "uncompiled"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_loading = threading.RLock()
+_awaiting: list[Callable[..., Any]] = []
+"""Functions that Numba is to know of when it is loaded."""
+
+
+class _Compiled:
+    """A function that is compiled when it is first called, from Python or from another."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.py_func = function
+        self._options = options
+        self._dispatcher: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        return (self._dispatcher or self._load())(*arguments)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What it is to compiled functions that call it."""
+        from numba import types  # noqa: PLC0415 - loaded on demand, which is the point
+
+        return types.Dispatcher(self._dispatcher or self._load())
+
+    def _load(self) -> Any:
+        with _loading:
+            if self._dispatcher is None:
+                self._dispatcher = _dispatcher(self.py_func, self._options)
+            return self._dispatcher
+
+
+def _njit(*, cache: bool = True, **options: Any) -> Any:
+    """Compile a function when it is first called, with the options of ``numba.njit``."""
+    return lambda function: _Compiled(function, {"cache": cache, **options})
+
+
+def uncompiled(function: F) -> F:
+    """The function as it is written, which gives the same; for work too small to load Numba for."""
+    return cast("F", function.py_func) if isinstance(function, _Compiled) else function
+
+
+def _register_jitable(function: F) -> F:
+    """Let compiled functions call this one, which stays as it is for Python."""
+    with _loading:
+        _awaiting.append(function)
+    return function
+
+
+if TYPE_CHECKING:  # what they decorate is as untyped as Numba's own
+    from numba import njit
+    from numba.extending import register_jitable
+else:
+    njit, register_jitable = _njit, _register_jitable
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    import numba  # noqa: PLC0415 - loaded on demand, which is the point
+    from numba.core.caching import FunctionCache  # noqa: PLC0415
+    from numba.extending import register_jitable as register  # noqa: PLC0415
+
+    while _awaiting:
+        register(_awaiting.pop())
+    new_cache: Any = FunctionCache
+    rest = dict(options)
+    cached = rest.pop("cache")
+    made: Any = numba.njit(**rest)(function)
+    if cached:
+        with contextlib.suppress(OSError, RuntimeError):  # where there is no folder to keep it in
+            made._cache = _as_the_disk_allows(new_cache(function))
+    return made
+
+
+def _as_the_disk_allows(cache: Any) -> Any:
+    """The cache, for which what cannot be read is not there, and what cannot be written is lost."""
+    for name in ("load_overload", "save_overload"):
+        setattr(cache, name, _forgiving(getattr(cache, name)))
+    return cache
+
+
+def _forgiving(method: Callable[..., Any]) -> Callable[..., Any]:
+    def forgiving(*arguments: Any) -> Any:
+        try:
+            return method(*arguments)
+        except OSError:
+            return None
+
+    return forgiving
