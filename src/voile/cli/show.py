@@ -11,9 +11,8 @@ from decimal import Decimal
 from typing import Any
 
 import click
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+
+from voile.ondemand import on_demand
 
 __all__ = [
     "as_json",
@@ -24,6 +23,10 @@ __all__ = [
     "say",
     "telling_what_is_done",
 ]
+
+rich: Any = on_demand("rich.console")
+rich_table: Any = on_demand("rich.table")
+rich_text: Any = on_demand("rich.text")
 
 _NO_TERMINAL = 160
 """Width of tables that go to a file or a pipe."""
@@ -40,11 +43,10 @@ ledger_option = click.option(
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """Show the present stage on a terminal, and nothing elsewhere."""
-    console = Console(stderr=True)
-    if not console.is_terminal:
+    if not sys.stderr.isatty():
         yield lambda stage: None
         return
-    with console.status("starting") as status:
+    with rich.Console(stderr=True).status("starting") as status:
         yield status.update
 
 
@@ -55,15 +57,15 @@ def print_json(document: Any) -> None:
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """A table on standard output; columns of numbers are flush right, None is left empty."""
-    console = Console(markup=False, highlight=False)
+    console = rich.Console(markup=False, highlight=False)
     if not console.is_terminal:
-        console = Console(markup=False, highlight=False, width=_NO_TERMINAL)
-    table = Table(box=None, pad_edge=False)
+        console = rich.Console(markup=False, highlight=False, width=_NO_TERMINAL)
+    table = rich_table.Table(box=None, pad_edge=False)
     for index, name in enumerate(columns):
         numeric = all(isinstance(row[index], int | float | Decimal | None) for row in rows)
-        table.add_column(Text(name), justify="right" if numeric else "left")
+        table.add_column(rich_text.Text(name), justify="right" if numeric else "left")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row))
+        table.add_row(*(rich_text.Text(_cell(value)) for value in row))
     console.print(table)
 
 

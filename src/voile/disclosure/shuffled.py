@@ -31,11 +31,13 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from voile.disclosure.evidence import Chosen, Evidence
+from voile.ondemand import on_demand
 
 __all__ = ["Permuted", "group_counts"]
+
+sparse: Any = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

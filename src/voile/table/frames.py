@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import narwhals as nw
 import polars as pl
 
 from voile.errors import TableError
+from voile.ondemand import on_demand
 
 __all__ = ["from_native"]
+
+nw: Any = on_demand("narwhals")
 
 
 def from_native(frame: Any) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]]:
@@ -47,7 +49,7 @@ def from_native(frame: Any) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]
     return rows, _way_back(wrapped.implementation)
 
 
-def _way_back(implementation: nw.Implementation) -> Callable[[pl.DataFrame], Any]:
+def _way_back(implementation: Any) -> Callable[[pl.DataFrame], Any]:
     def convert(published: pl.DataFrame) -> Any:
         if implementation.is_polars():
             return published

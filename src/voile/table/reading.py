@@ -20,13 +20,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from voile.errors import TableError, refuse_out_of_memory
+from voile.ondemand import on_demand
 from voile.table.delimited import csv_names, read_csv
 from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.value_types import kind_of_type, with_missing
@@ -40,6 +40,8 @@ __all__ = [
     "read_frame",
     "scan_rows",
 ]
+
+pq: Any = on_demand("pyarrow.parquet")
 
 SourceFormat = Literal["csv", "parquet", "arrow", "gpx"]
 Result = TypeVar("Result")

@@ -25,6 +25,8 @@ from voile.randomness import Key
 __all__ = ["permute_within_runs"]
 
 _PLACES = 1 << 20
+_WORTH_LOADING = 10_000
+"""Values from which loading compiled code takes less time than doing without it."""
 _FEW = 16
 """Words that are sorted by insertion at once."""
 _MOST_BITS = 10
@@ -36,6 +38,10 @@ def permute_within_runs(values: NDArray[Any], sizes: NDArray[np.int64], key: Key
 
     ``sizes`` are the lengths of the runs; they add up to n.
     """
+    if len(values) < _WORTH_LOADING:
+        runs = np.repeat(np.arange(len(sizes)), sizes)
+        values[:] = values[np.lexsort((key.stream(len(values), 0), runs))]
+        return
     ends = np.cumsum(sizes)
     run, start = 0, 0
     while run < len(sizes):

@@ -22,11 +22,12 @@ where Algorithm 2 wraps it; the two differ, and the mechanism wraps.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from scipy import special
 
 from voile.geodesy import Floats
+from voile.ondemand import on_demand
 
 __all__ = [
     "turn_constant",
@@ -35,6 +36,8 @@ __all__ = [
     "turn_within_truncated",
     "wrapped_density",
 ]
+
+special: Any = on_demand("scipy.special")
 
 
 def turn_deviation(epsilon: float, delta: float, spread: float = 2 * math.pi) -> float:

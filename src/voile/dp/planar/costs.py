@@ -29,14 +29,14 @@ Cost: O(n).
 from __future__ import annotations
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
-from scipy import optimize, special
 
 from voile.dp.planar.angles import turn_constant
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
+from voile.ondemand import on_demand
 
 __all__ = [
     "Differences",
@@ -48,6 +48,9 @@ __all__ = [
     "next_squared_mu",
     "squared_mu",
 ]
+
+optimize: Any = on_demand("scipy.optimize")
+special: Any = on_demand("scipy.special")
 
 Differences = Literal["any", "shifted"]
 """How neighbours may differ: anyhow within the distance, or moved as a whole."""

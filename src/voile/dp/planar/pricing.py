@@ -16,10 +16,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from voile.dp.planar.angles import turn_constant
 from voile.dp.planar.costs import (
@@ -30,8 +29,11 @@ from voile.dp.planar.costs import (
     squared_mu,
 )
 from voile.geodesy import Floats
+from voile.ondemand import on_demand
 
 __all__ = ["PROTECTS_NOTHING_ABOVE", "TripCost", "TripPrice", "total_epsilons"]
+
+special: Any = on_demand("scipy.special")
 
 PROTECTS_NOTHING_ABOVE = 20.0
 """Epsilon of a trip above which its promise is called none.

@@ -25,12 +25,13 @@ There is such an epsilon' only where q > 2 and epsilon is large enough.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
-from scipy import optimize, special
 
 from voile.errors import InfeasibleError
 from voile.geodesy import Floats
+from voile.ondemand import on_demand
 
 __all__ = [
     "ANGLE_STEP",
@@ -40,6 +41,9 @@ __all__ = [
     "radius_distribution",
     "radius_quantile",
 ]
+
+optimize: Any = on_demand("scipy.optimize")
+special: Any = on_demand("scipy.special")
 
 MEAN_RADIUS = 2.0
 """Mean radius times epsilon."""

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import sparse
 
 from voile.disclosure.evidence import Evidence, Labels
 from voile.disclosure.shuffled import Permuted, group_counts
+from voile.ondemand import on_demand
 from voile.release.reading.rows import (
     People,
     PublishedRows,
@@ -44,6 +44,8 @@ __all__ = [
     "shares_of",
     "texts_of",
 ]
+
+sparse: Any = on_demand("scipy.sparse")
 
 Codes = NDArray[np.int64]
 

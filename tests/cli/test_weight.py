@@ -1,0 +1,115 @@
+"""What a command loads: a method the libraries that it needs, and no other.
+
+Loading is most of what a small release costs: SciPy's optimization, Numba and the libraries of
+other methods take longer than a (k,e) release of some hundred rows.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from voile.publish.registry import method_names
+
+HEAVY = (
+    "numba",
+    "scipy.optimize",
+    "scipy.sparse",
+    "scipy.special",
+    "narwhals",
+    "rich",
+    "sqlglot",
+    "sklearn",
+    "ortools",
+    "matplotlib",
+    "dp_accounting",
+    "networkx",
+    "osmium",
+    "jinja2",
+    "fastapi",
+    "pyarrow.parquet",
+    "pyarrow.dataset",
+    "voile.attack",
+    "voile.utility",
+    "voile.query",
+    "voile.report",
+    "voile.sharing",
+    "voile.packing",
+    "voile.roads",
+    "voile.dp.planar.noise",
+)
+PEOPLE = "age,zip,paid,ill\n" + "".join(
+    f"{20 + i % 40},{10000 + i % 7},{1000 + 37 * i},{'abc'[i % 3]}\n" for i in range(60)
+)
+TRIPS = "trip,time,latitude,longitude\n" + "".join(
+    f"{i % 3},{i},48.{800 + i},2.{300 + i}\n" for i in range(30)
+)
+KNOWN = '[roles]\nquasi_identifiers = ["age"]\n'
+PLANS = {
+    "ke-anonymity": ('[roles]\nsensitive = ["paid"]\n', "k = 2\ne = 10"),
+    "generalization": (KNOWN, "k = 2"),
+    "dp-generalization": (
+        KNOWN + "[columns.age]\nintervals = { widths = [80] }\n",
+        "k = 5\nepsilon = 12",
+    ),
+    "clustered-laplace": (KNOWN + "[columns.age]\nbounds = [0, 99]\n", "epsilon = 1"),
+    "ranking": ('[roles]\nranking = ["paid"]\n', "k = 2\ntop = 9"),
+    "m-shuffle": (
+        '[roles]\nquasi_identifiers = ["age", "zip"]\nsensitive = ["paid"]\n',
+        'clusters = 2\ncolumns = ["zip"]',
+    ),
+    "geo-indistinguishability": ("[roles]\n", "epsilon = 0.005"),
+}
+MAY_LOAD = {
+    "ke-anonymity": set(),
+    "generalization": {"numba"},
+    "dp-generalization": {"numba"},
+    "clustered-laplace": {"numba"},
+    "ranking": {"numba"},
+    "m-shuffle": {"numba"},
+    "geo-indistinguishability": {
+        "numba",
+        "scipy.sparse",
+        "scipy.special",
+        "voile.dp.planar.noise",
+        "voile.roads",
+    },
+}
+"""Of the heavy ones."""
+
+RUN = f"""
+import json, sys
+from voile.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as left:
+    assert not left.code, left.code
+print(json.dumps([name for name in {HEAVY!r} if name in sys.modules]))
+"""
+
+
+def loaded(*arguments: str | Path) -> set[str]:
+    """The heavy modules that a call of the command line has loaded when it ends."""
+    ended = subprocess.run(
+        [sys.executable, "-c", RUN, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stderr
+    return set(json.loads(ended.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize("method", method_names())
+def test_a_method_loads_what_it_needs(method: str, tmp_path: Path) -> None:
+    """A release of some rows loads no library but those that are listed for its method."""
+    table, plan = tmp_path / "table.csv", tmp_path / "plan.toml"
+    before, parameters = PLANS[method]
+    table.write_text(TRIPS if method == "geo-indistinguishability" else PEOPLE)
+    plan.write_text(f'{before}[method]\nname = "{method}"\n{parameters}\n')
+    found = loaded("publish", table, "--plan", plan, "--out", tmp_path / "out", "--seed", "1")
+    assert found <= MAY_LOAD[method]
