@@ -13,7 +13,7 @@ from pathlib import Path
 import click
 
 from voile.publish.registry import plan_schema
-from voile.study.schema import comparison_schema, record_schema
+from voile.study.documents import comparison_schema, record_schema
 
 __all__ = ["SCHEMAS", "drifted"]
 

@@ -7,8 +7,7 @@ import json
 import jsonschema
 import pytest
 
-from voile.study.documents import read_comparison
-from voile.study.schema import comparison_schema
+from voile.study.documents import comparison_schema, read_comparison
 
 PEOPLE = [
     (f"person {i}", 20 + i % 20, ["York", "Bath", "Leeds"][i % 3], 1000 + 70 * i) for i in range(60)

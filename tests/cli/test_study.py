@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from voile.ledger import Ledger
-from voile.study.schema import record_schema
+from voile.study.documents import record_schema
 
 PEOPLE = [
     (f"person {i}", 20 + i % 20, ["York", "Bath", "Leeds"][i % 3], 1000 + 70 * i) for i in range(60)

@@ -176,7 +176,7 @@ def record(**more: Any) -> StudyRecord:
             "suppressed": 941,
             "held": 0,
             "carried": 0,
-            "objective": "0.3141592653589793",
+            "objective": 0.3141592653589793,
             "summary": "in 1,204 groups",
             "notices": ["941 rows were suppressed, 1.9 % of all"],
         },

@@ -17,11 +17,10 @@ from tests.study.instruments import Absentee, Crowd, Fails, Kills, Marks, Standa
 from tests.waiting import PATIENCE, wait_until
 from voile.errors import InfeasibleError, InputError, PlanError, TableError, VoileError
 from voile.schema.plan import parse_plan
-from voile.study.documents import read_comparison
+from voile.study.documents import comparison_schema, read_comparison, record_schema
 from voile.study.evidence import Terms
 from voile.study.grid import Axes, make_comparison
 from voile.study.points import NOT_CHARGED, PointTerms
-from voile.study.schema import comparison_schema, record_schema
 from voile.study.store import locked, partial_folder
 
 ROOT = Path(__file__).parents[2]

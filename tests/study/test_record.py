@@ -19,10 +19,9 @@ from voile.release.folder import read_release
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
 from voile.schema.roles import Roles
-from voile.study.documents import read_record, record_document, record_of_document
+from voile.study.documents import read_record, record_document, record_of_document, record_schema
 from voile.study.evidence import Terms
 from voile.study.run import make_release
-from voile.study.schema import record_schema
 from voile.study.single import make_study
 
 PEOPLE = pl.DataFrame(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -21,7 +20,7 @@ from voile.cli.show import (
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
 from voile.study.rates import rates_of
-from voile.study.record import PRIVATE, Skipped, StudyRecord
+from voile.study.record import PRIVATE, AttackDocument, MeasureDocument, Skipped, StudyRecord
 from voile.study.single import Study, make_study
 
 __all__ = ["study_command"]
@@ -138,9 +137,8 @@ def _show(record: StudyRecord) -> None:
 
 def _only_trips(record: StudyRecord) -> bool:
     """Whether a release of trips has no column that attacks on people are about."""
-    columns = record.release.get("roles", record.release["columns"])  # of format 1
     roles = ("quasi_identifiers", "sensitive", "ranking")
-    return bool(columns.get("trip")) and not any(columns.get(role) for role in roles)
+    return bool(record.roles.get("trip")) and not any(record.roles.get(role) for role in roles)
 
 
 def _tell_left_out(skipped: Sequence[Skipped]) -> None:
@@ -154,7 +152,7 @@ def _names(skipped: Sequence[Skipped]) -> str:
     return ", ".join(one.name for one in skipped)
 
 
-def _attack_row(attack: Mapping[str, Any], rehearsed: set[str]) -> list[object]:
+def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
     rates = rates_of(attack)
     if rates is None:
         return [attack["attack"], "not measured", "", "", ""]
@@ -167,8 +165,8 @@ def _attack_row(attack: Mapping[str, Any], rehearsed: set[str]) -> list[object]:
     ]
 
 
-def _utility_row(measured: Mapping[str, Any]) -> list[object]:
-    numbers = (measured[name] for name in ("value", "untouched", "useless"))
+def _utility_row(measured: MeasureDocument) -> list[object]:
+    numbers = (measured["value"], measured["untouched"], measured["useless"])
     return [measured["title"], *map(_number, numbers), measured["better"]]
 
 

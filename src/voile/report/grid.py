@@ -80,9 +80,10 @@ def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
                 found = attack.rates.success, attack.rates.baseline
                 attacks.setdefault(attack.name, {})[place] = found
         for measure in measures_of(record):
-            if measure.value is not None and measure.lower_is_better is not None:
-                measures.setdefault(measure.name, {})[place] = measure.value
-                said.setdefault(measure.name, (measure.title, measure.lower_is_better))
+            name, value = measure.document["measure"], measure.document["value"]
+            if value is not None:
+                measures.setdefault(name, {})[place] = value
+                said.setdefault(name, (measure.title, measure.document["better"] == "lower"))
     return (
         *(
             Finding(

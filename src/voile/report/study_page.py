@@ -16,13 +16,12 @@ from voile.report.reading import (
     Attack,
     Measure,
     attacks_of,
-    may_be_published,
     measures_of,
     pairs_of,
 )
 from voile.report.summary import study_summary
 from voile.report.toml import toml_of
-from voile.report.words import NOT_RECORDED, as_number, spoken
+from voile.report.words import spoken
 from voile.study.record import Distribution, StudyRecord
 
 __all__ = ["promise_of", "repeat_of", "study_page"]
@@ -34,7 +33,7 @@ _EVIDENCE = {
     "held_out": "rows held out",
     "rehearsed": "measured on a release made like this one of fewer rows",
 }
-_PUBLISHABLE = {True: "yes", False: "no: it has a seed", None: NOT_RECORDED}
+_PUBLISHABLE = {True: "yes", False: "no: it has a seed"}
 _ROLES = {
     "quasi_identifiers": "quasi-identifiers",
     "keep": "kept as they are",
@@ -47,29 +46,28 @@ class _Moved:
 
     column: str
     role: str
-    moved: float | None
-    chart: Chart | None
-    """Both are None where the record lacks a share."""
+    moved: float
+    chart: Chart
 
 
 def study_page(record: StudyRecord) -> Mapping[str, Any]:
     """The values of the template ``study.html.j2``."""
     attacks, measures = attacks_of(record), measures_of(record)
-    guarantee = record.release.get("guarantee") or {}
+    guarantee, method = record.release["guarantee"], record.release["method"]
     return {
         "name": record.name,
-        "publishable": may_be_published(record),
+        "publishable": record.release["publishable"],
         "attacks_skipped": record.attacks_skipped,
         "utility_skipped": record.utility_skipped,
         "summary": study_summary(record),
         "published": tuple(_published(record)),
         "roles": tuple(_roles(record)),
-        "settings": facts_of(_without(record.release.get("method", {}), "decision")),
-        "decision": facts_of(record.release.get("method", {}).get("decision") or {}),
+        "settings": facts_of(_without(method, "decision")),
+        "decision": facts_of(method.get("decision") or {}),
         "promise": promise_of(record),
-        "assumes": _texts(guarantee.get("assumes")) if guarantee else (),
+        "assumes": tuple(guarantee["assumes"]),
         "promised": facts_of(_without(guarantee, "statement", "assumes")),
-        "notices": _texts(record.publication.get("notices")),
+        "notices": tuple(record.publication["notices"]),
         "attacks": attacks,
         "attack_chart": attack_chart(attacks),
         "unmeasured": tuple(spoken(a.name) for a in attacks if a.rates is None),
@@ -78,33 +76,26 @@ def study_page(record: StudyRecord) -> Mapping[str, Any]:
         "unplaced": tuple(measure.title for measure in measures if measure.lost is None),
         "part_charts": tuple(_part_charts(record, measures)),
         "distributions": tuple(_distributions(record)),
-        "evidence": facts_of(
-            {
-                **dict.fromkeys(_EVIDENCE.values(), NOT_RECORDED),
-                **{_EVIDENCE.get(name, name): value for name, value in record.evidence.items()},
-            }
-        ),
+        "evidence": facts_of({_EVIDENCE[name]: value for name, value in record.evidence.items()}),
         **repeat_of(record),
     }
 
 
 def promise_of(record: StudyRecord) -> str:
     """The guarantee in words."""
-    statement = (record.release.get("guarantee") or {}).get("statement")
-    return str(statement or "No guarantee is stated.")
+    return record.release["guarantee"]["statement"] or "No guarantee is stated."
 
 
 def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
     """What is needed to make a study again: its plan, the command, versions and seconds."""
-    targets = record.evidence.get("targets")
-    aimed = "" if targets is None else f" --targets {targets}"
+    aimed = f" --targets {record.evidence['targets']}"
     seed = "" if record.seed is None else f" --seed {record.seed}"
     return {
         "plan": toml_of(record.plan),
         "command": f"voile study INPUT --plan plan.toml --out DIR{aimed}{seed}",
         "seed": record.seed,
         "versions": tuple(record.versions.items()),
-        "seconds": tuple((stage, as_number(spent)) for stage, spent in record.seconds.items()),
+        "seconds": tuple(record.seconds.items()),
     }
 
 
@@ -122,47 +113,39 @@ def attack_chart(attacks: Sequence[Attack]) -> Chart | None:
 def loss_chart(measures: Sequence[Measure]) -> Chart | None:
     """Measures whose scale has two ends, the kindest first; None where there is none."""
     losses = [
-        Loss(m.title, m.value, m.untouched, m.useless)
+        Loss(m.title, one["value"], one["untouched"], one["useless"])
         for m in sorted(measures, key=lambda measure: measure.lost or 0.0)
+        for one in [m.document]
         if m.lost is not None
-        and m.value is not None
-        and m.untouched is not None
-        and m.useless is not None
+        and one["value"] is not None
+        and one["untouched"] is not None
+        and one["useless"] is not None
     ]
     title = "Each measure on its way from an untouched release to a useless one"
     return draw_losses("losses", title, losses) if losses else None
 
 
-def _texts(texts: Sequence[str] | None) -> tuple[str, ...]:
-    """A list of sentences; where the record lacks it, that is said."""
-    return (NOT_RECORDED,) if texts is None else tuple(texts)
-
-
 def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
     release, publication = record.release, record.publication
-    yield "rows published", as_number(release.get("rows"))
-    for key, name in (
-        ("rows_in", "rows of the original"),
-        ("suppressed", "rows left out for good"),
-        ("held", "rows held back for a later release"),
-        ("carried", "rows carried over to the next pool"),
+    yield "rows published", release["rows"]
+    yield "rows of the original", publication["rows_in"]
+    for name, rows in (
+        ("rows left out for good", publication["suppressed"]),
+        ("rows held back for a later release", publication["held"]),
+        ("rows carried over to the next pool", publication["carried"]),
     ):
-        value = as_number(publication.get(key))
-        if value is None:
-            yield name, NOT_RECORDED
-        elif value or key == "rows_in":
-            yield name, value
-    if publication.get("objective") not in {None, ""}:
-        objective = as_number(publication["objective"])
-        yield "what the method minimised", objective or publication["objective"]
-    if publication.get("summary"):
+        if rows:
+            yield name, rows
+    if publication["objective"] is not None:
+        yield "what the method minimised", publication["objective"]
+    if publication["summary"]:
         yield "in short", publication["summary"]
-    yield "may be published", _PUBLISHABLE[may_be_published(record)]
-    yield "release", release.get("release_id")
+    yield "may be published", _PUBLISHABLE[release["publishable"]]
+    yield "release", release["release_id"]
 
 
 def _roles(record: StudyRecord) -> Iterator[tuple[str, Sequence[str]]]:
-    for role, names in (record.release.get("columns") or {}).items():
+    for role, names in record.roles.items():
         if names:
             yield _ROLES.get(role, spoken(role).lower()), names
 
@@ -188,7 +171,7 @@ def _part_charts(record: StudyRecord, measures: Sequence[Measure]) -> Iterator[C
 
 def _columns(record: StudyRecord) -> list[str]:
     """Names of columns by which parts of measures may go."""
-    released = [n for names in (record.release.get("columns") or {}).values() for n in names]
+    released = [name for names in record.roles.values() for name in names]
     stems = [n.removesuffix(".low").removesuffix(".high") for n in released]
     return list(dict.fromkeys([d.column for d in record.distributions] + released + stems))
 
@@ -197,28 +180,17 @@ def _distributions(record: StudyRecord) -> Iterator[_Moved]:
     for index, distribution in enumerate(record.distributions):
         if not distribution.labels:
             continue
-        column, role, shares = distribution.column, distribution.role, _shares(distribution)
-        if shares is None:
-            yield _Moved(column, role, None, None)
-        else:
-            chart = draw_shares(f"distribution-{index}", column, shares)
-            yield _Moved(column, role, shares.moved, chart)
+        shares = _shares(distribution)
+        chart = draw_shares(f"distribution-{index}", distribution.column, shares)
+        yield _Moved(distribution.column, distribution.role, shares.moved, chart)
 
 
-def _shares(distribution: Distribution) -> Shares | None:
-    """The shares of a column; None where the record lacks one."""
-    before, after = (
-        [share for share in map(as_number, shares) if share is not None]
-        for shares in (distribution.before, distribution.after)
-    )
-    if not len(before) == len(after) == len(distribution.labels):
-        return None
-    edges = distribution.edges and [as_number(edge) for edge in distribution.edges]
-    finite = [edge for edge in edges or () if edge is not None]
+def _shares(distribution: Distribution) -> Shares:
+    edges = distribution.edges
     return Shares(
-        labels=tuple(map(str, distribution.labels)),
-        edges=tuple(finite) if edges and len(finite) == len(edges) > 1 else None,
-        before=tuple(before),
-        after=tuple(after),
+        labels=distribution.labels,
+        edges=edges if edges and len(edges) > 1 else None,
+        before=distribution.before,
+        after=distribution.after,
         numeric=distribution.kind not in {"date", "datetime", "time"},
     )

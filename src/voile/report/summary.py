@@ -7,10 +7,9 @@ from typing import Any
 
 from voile.report.figures.frontier import Placed
 from voile.report.grid import risk_title
-from voile.report.reading import Attack, Measure, attacks_of, may_be_published, measures_of
+from voile.report.reading import Attack, Measure, attacks_of, measures_of
 from voile.report.words import (
     NOTHING,
-    as_number,
     clipped,
     counted,
     listed,
@@ -28,12 +27,7 @@ __all__ = ["comparison_summary", "method_text", "study_summary"]
 
 
 _STATUS = {"wrong": "with a wrong plan or input"}
-_WARNINGS = {
-    True: "",
-    False: " It was made with a seed and must not be published.",
-    None: " The record does not say that it may be published.",
-}
-"""By whether a release may be published."""
+_SEEDED = " It was made with a seed and must not be published."
 
 
 def study_summary(record: StudyRecord) -> tuple[str, ...]:
@@ -69,12 +63,10 @@ def method_text(method: Mapping[str, Any]) -> str:
 
 
 def _published(record: StudyRecord) -> str:
-    rows = as_number(record.release.get("rows"))
-    rows_in = as_number(record.publication.get("rows_in"))
-    of = "" if rows_in is None else f" of {number(rows_in)}"
-    warning = _WARNINGS[may_be_published(record)]
-    method = method_text(record.release.get("method", {}))
-    return f"{number(rows)}{of} rows were published by {method}.{warning}"
+    release = record.release
+    rows, rows_in = number(release["rows"]), number(record.publication["rows_in"])
+    warning = "" if release["publishable"] else _SEEDED
+    return f"{rows} of {rows_in} rows were published by {method_text(release['method'])}.{warning}"
 
 
 def _attacked(attacks: tuple[Attack, ...]) -> Iterator[str]:

@@ -17,7 +17,6 @@ from voile.study.rates import as_number
 
 __all__ = [
     "NOTHING",
-    "NOT_RECORDED",
     "Share",
     "as_number",
     "clipped",
@@ -36,8 +35,6 @@ __all__ = [
 
 NOTHING = "\N{EN DASH}"
 """Stands where there is no value."""
-NOT_RECORDED = "not recorded"
-"""Stands where a record lacks a value, which is neither 0 nor a default."""
 _SPACE = "\N{NO-BREAK SPACE}"
 _ELLIPSIS = "\N{HORIZONTAL ELLIPSIS}"
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"

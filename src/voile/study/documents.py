@@ -1,25 +1,28 @@
 """Records as JSON and back: ``record.json`` of a study, ``comparison.json`` of a grid; private.
 
-Their schema is published as docs/reference/study-record.schema.json and comparison.schema.json
-(``schema``).  Numbers that are not finite have no place in JSON; they are null.  A comparison names
-the files of its records and does not repeat them.
+Both are declared in ``record``; their schemas are published as
+docs/reference/study-record.schema.json and comparison.schema.json.  Numbers that are not finite
+have no place in JSON; they are null.  A comparison names the files of its records and does not
+repeat them.  A change that breaks readers gets another number in ``RECORD_FORMAT``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, fields
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from voile.errors import InputError
-from voile.study.record import PRIVATE, Comparison, Distribution, Point, Skipped, StudyRecord
+from voile.study.record import PRIVATE, Comparison, Point, StudyRecord
+from voile.values.value import json_schema, plain
 
 __all__ = [
     "COMPARISON_FORMAT",
     "RECORD_FORMAT",
     "comparison_document",
+    "comparison_schema",
     "json_text",
     "point_document",
     "point_of_document",
@@ -27,6 +30,7 @@ __all__ = [
     "read_record",
     "record_document",
     "record_of_document",
+    "record_schema",
 ]
 
 RECORD_FORMAT = "voile-study-record-2"
@@ -39,97 +43,104 @@ Document = Mapping[str, Any]
 
 def record_document(record: StudyRecord) -> dict[str, Any]:
     """A record for JSON; the first key says that it is private."""
-    return {"private": PRIVATE, "format": RECORD_FORMAT, **asdict(record)}
+    return {"private": PRIVATE, "format": RECORD_FORMAT, **plain(record)}
 
 
 def record_of_document(document: Document) -> StudyRecord:
-    """The record that was written as this document; raises ``ValueError`` where it is none.
-
-    Figures that an attack or a measure lacks are missing in the record, too (``rates``).
-    """
+    """The record that was written as this document; raises ``InputError`` where it is none."""
     if document.get("format") not in _READ:
-        msg = f"this is no record of the format {RECORD_FORMAT}"
-        raise ValueError(msg)
-    values = {field.name: document[field.name] for field in fields(StudyRecord)}
-    values |= {
-        "attacks": tuple(values["attacks"]),
-        "attacks_skipped": tuple(Skipped(**one) for one in values["attacks_skipped"]),
-        "utility": tuple(values["utility"]),
-        "utility_skipped": tuple(Skipped(**one) for one in values["utility_skipped"]),
-        "distributions": tuple(map(_distribution, values["distributions"])),
-    }
-    if any("attack" not in one for one in values["attacks"]) or any(
-        "measure" not in one for one in values["utility"]
-    ):
-        msg = "an attack or a measure of this record has no name"
-        raise ValueError(msg)
-    return StudyRecord(**values)
+        msg = f"this is not the record of a study in the format {RECORD_FORMAT}"
+        raise InputError(msg)
+    return StudyRecord(**_without_heading(document))
 
 
 def point_document(point: Point, record: str | None) -> dict[str, Any]:
     """A point for JSON, its record named by the file that holds it."""
-    values = {field.name: getattr(point, field.name) for field in fields(Point)}
-    return values | {"record": record}
+    return {**plain(replace(point, record=None)), "record": record}
 
 
 def point_of_document(document: Document, record: StudyRecord | None) -> Point:
     """The point that was written as this document, with its record.
 
-    Raises ``ValueError`` for a finished study without a record.
+    Raises ``InputError`` where it is none, or lacks the record of a finished study.
     """
-    values = {field.name: document[field.name] for field in fields(Point)}
-    if values["status"] == "done" and record is None:
+    point = Point(**{**document, "record": record})
+    if point.status == "done" and record is None:
         msg = "the record of a finished study is missing"
-        raise ValueError(msg)
-    return Point(**(values | {"record": record}))
+        raise InputError(msg)
+    return point
 
 
 def comparison_document(comparison: Comparison, files: Mapping[str, str]) -> dict[str, Any]:
     """A comparison for JSON; ``files`` has the file of the record of each point by name."""
-    values = {field.name: getattr(comparison, field.name) for field in fields(Comparison)}
+    values = plain(replace(comparison, points=()))
     points = [point_document(point, files.get(point.name)) for point in comparison.points]
     return {"private": PRIVATE, "format": COMPARISON_FORMAT, **values, "points": points}
 
 
 def read_record(path: str | Path) -> StudyRecord:
     """Read the record of a study; raises ``InputError`` where the file holds none."""
+    document = _read(Path(path))
     try:
-        return record_of_document(_read(Path(path)))
-    except (ValueError, KeyError, TypeError, AttributeError):
-        msg = f"{path}: this is not the record of a study of this version of Voile"
-        raise InputError(msg) from None
+        return record_of_document(document)
+    except InputError as error:
+        raise _unreadable(path, error) from None
 
 
 def read_comparison(folder: str | Path) -> Comparison:
     """Read a comparison with its records from its folder; raises ``InputError``."""
     folder = Path(folder)
     path = folder / "comparison.json"
+    document = _read(path)
+    points = document.get("points")
     try:
-        document = _read(path)
-        if document.get("format") != COMPARISON_FORMAT:
-            raise ValueError
-        values = {field.name: document[field.name] for field in fields(Comparison)}
-        values |= {
-            "plans": tuple(values["plans"]),
-            "swept": {name: tuple(tried) for name, tried in values["swept"].items()},
-            "points": tuple(
-                point_of_document(
-                    one, read_record(folder / one["record"]) if one["record"] else None
-                )
-                for one in values["points"]
-            ),
-            "frontier": tuple(values["frontier"]),
-            "notices": tuple(values["notices"]),
-        }
-        return Comparison(**values)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        msg = f"{path}: this is not a comparison of this version of Voile"
-        raise InputError(msg) from None
+        if document.get("format") != COMPARISON_FORMAT or not isinstance(points, list):
+            msg = f"this is not a comparison in the format {COMPARISON_FORMAT}"
+            raise InputError(msg)
+        files = [one.get("record") if isinstance(one, dict) else None for one in points]
+        records = [read_record(folder / str(file)) if file else None for file in files]
+        read = map(point_of_document, points, records)
+        return Comparison(**{**_without_heading(document), "points": tuple(read)})
+    except (InputError, TypeError) as error:
+        raise _unreadable(path, error) from None
 
 
 def json_text(document: Document) -> str:
     """A document as the text of its file."""
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def record_schema() -> dict[str, Any]:
+    """The schema of ``record.json``, for programs that read it."""
+    return _schema("Voile: the record of a study (private)", RECORD_FORMAT, StudyRecord)
+
+
+def comparison_schema() -> dict[str, Any]:
+    """The schema of ``comparison.json``, which names the files of its records."""
+    schema = _schema("Voile: a comparison of studies (private)", COMPARISON_FORMAT, Comparison)
+    point = schema["$defs"]["Point"]
+    point["properties"]["record"] = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    return {**schema, "$defs": {"Point": point}}
+
+
+def _schema(title: str, form: str, kind: Any) -> dict[str, Any]:
+    stated = json_schema(kind)
+    heading = {"private": {"const": PRIVATE}, "format": {"const": form}}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **stated,
+        "title": title,
+        "properties": {**heading, **stated["properties"]},
+        "required": [*heading, *stated["required"]],
+    }
+
+
+def _without_heading(document: Document) -> dict[str, Any]:
+    return {key: held for key, held in document.items() if key not in {"private", "format"}}
+
+
+def _unreadable(path: str | Path, error: Exception) -> InputError:
+    return InputError(f"{path}: {error}; run the study again with this version of Voile")
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -138,14 +149,9 @@ def _read(path: Path) -> dict[str, Any]:
     except OSError as error:
         msg = f"{path}: it cannot be read ({error.strerror})"
         raise InputError(msg) from None
+    except ValueError:
+        document = None
     if not isinstance(document, dict):
-        raise ValueError
+        msg = f"{path}: this is not a record or a comparison, which are tables of JSON"
+        raise InputError(msg)
     return document
-
-
-def _distribution(document: Document) -> Distribution:
-    lists = {
-        name: None if document[name] is None else tuple(document[name])
-        for name in ("labels", "edges", "before", "after")
-    }
-    return Distribution(**{**document, **lists})

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import inf
 
 from voile.errors import InputError, nearest
-from voile.study.rates import Rates, as_number, rates_of
-from voile.study.record import StudyRecord
+from voile.study.rates import Rates, rates_of
+from voile.study.record import Better, StudyRecord
 
 __all__ = ["GAIN", "WORST", "frontier", "known_risks", "loss_of", "most_common_loss", "risk_of"]
 
@@ -66,26 +66,26 @@ def risk_of(record: StudyRecord, risk: str) -> float | None:
 
 def loss_of(record: StudyRecord, loss: str) -> float | None:
     """The value of a measure of utility in a study; None where it has none."""
-    values = (as_number(one.get("value")) for one in record.utility if one["measure"] == loss)
+    values = (one["value"] for one in record.utility if one["measure"] == loss)
     return next((value for value in values if value is not None), None)
 
 
-def most_common_loss(records: Sequence[StudyRecord], asked: str | None = None) -> tuple[str, str]:
+def most_common_loss(
+    records: Sequence[StudyRecord], asked: str | None = None
+) -> tuple[str, Better]:
     """The measure of utility to compare studies by, and whether "lower" or "higher" is better.
 
     By default the one that most studies have; of several the error of the time of arrival or the
     displacement of trips, the distance of pairs of columns, or else the first.  Empty where there
     is none.  Raises ``InputError`` for one that is asked for and that no study has.
     """
-    better: dict[str, str] = {}
+    better: dict[str, Better] = {}
     counts: dict[str, int] = {}
     for record in records:
         for measured in record.utility:
-            name, direction = measured["measure"], measured.get("better")
-            if direction not in {"lower", "higher"}:  # nobody can tell which of two is better
-                continue
-            better.setdefault(name, direction)
-            counts[name] = counts.get(name, 0) + (as_number(measured.get("value")) is not None)
+            name = measured["measure"]
+            better.setdefault(name, measured["better"])
+            counts[name] = counts.get(name, 0) + (measured["value"] is not None)
     if asked is not None and asked not in better:
         known = ", ".join(better) or "none"
         msg = f"no study has the measure {asked!r}{nearest(asked, better)} (known: {known})"

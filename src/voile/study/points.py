@@ -24,7 +24,7 @@ from voile.study.evidence import Terms, gather
 from voile.study.instruments import Instruments
 from voile.study.original import Original
 from voile.study.plans import needs_ledger, single_release
-from voile.study.record import Point, StudyRecord
+from voile.study.record import Point, Status, StudyRecord
 from voile.study.recording import Subject, put_on_record
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
@@ -37,7 +37,7 @@ NOT_CHARGED = (
     "of its plan were left aside"
 )
 
-_STATUSES: tuple[tuple[type[VoileError], str], ...] = (
+_STATUSES: tuple[tuple[type[VoileError], Status], ...] = (
     (OutOfMemoryError, "failed"),  # not for good: with more memory it may be done
     (InfeasibleError, "infeasible"),
     (RefusedError, "refused"),
@@ -76,7 +76,7 @@ def study_point(original: Original, point: GridPoint, shared: PointTerms) -> Poi
     return Point(name, point.parameters, "done", record=record)
 
 
-def status_of(error: VoileError) -> str:
+def status_of(error: VoileError) -> Status:
     """The status of a point that ended in an error."""
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), "failed")
 

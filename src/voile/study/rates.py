@@ -1,17 +1,16 @@
 """The figures of an attack as its document gives them, or that it lacks some.
 
-A figure that is not there is not zero: an attack whose success, interval or baseline a record lacks
-was not measured, and neither was one that was aimed at nobody.  Who reads such a record may say so,
-or refuse it; nobody may take it for an attack that fails.
+A figure that is null is not zero: an attack without a success, an interval or a baseline was not
+measured, and neither was one that was aimed at nobody.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
-from typing import Any
+
+from voile.study.record import AttackDocument
 
 __all__ = ["Rates", "as_number", "rates_of"]
 
@@ -42,18 +41,13 @@ class Rates:
         return self.baseline < self.low
 
 
-def rates_of(attack: Mapping[str, Any]) -> Rates | None:
-    """The figures of the document of an ``AttackOutcome``; None where one of them is missing."""
-    success = attack.get("success")
-    estimate = success if isinstance(success, Mapping) else {}
-    targets, counted = as_number(attack.get("targets")), attack.get("checked")
-    value, low, high = (as_number(estimate.get(end)) for end in ("value", "low", "high"))
-    baseline = as_number(attack.get("baseline"))
-    if not targets or not isinstance(counted, bool):
+def rates_of(attack: AttackDocument) -> Rates | None:
+    """The figures of an attack; None where one of them is null, or it was aimed at nobody."""
+    success, baseline = attack["success"], attack["baseline"]
+    value, low, high = success["value"], success["low"], success["high"]
+    if value is None or low is None or high is None or baseline is None or not attack["targets"]:
         return None
-    if value is None or low is None or high is None or baseline is None:
-        return None
-    return Rates(int(targets), counted, value, low, high, baseline)
+    return Rates(attack["targets"], attack["checked"], value, low, high, baseline)
 
 
 def as_number(value: object) -> float | None:

@@ -15,7 +15,7 @@ from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.study.evidence import Evidence, Terms
 from voile.study.plans import StatedPlan, json_value
-from voile.study.record import Distribution, StudyRecord
+from voile.study.record import Distribution, PublicationDocument, ReleaseDocument, StudyRecord
 from voile.version import VERSION
 
 __all__ = ["Subject", "put_on_record", "versions"]
@@ -86,12 +86,13 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _release(publication: Publication) -> dict[str, Any]:
+def _release(publication: Publication) -> ReleaseDocument:
     document = document_of(publication.release)
-    return {key: json_value(document[key]) for key in _RELEASE if key in document}
+    stated: Any = {key: json_value(document[key]) for key in _RELEASE if key in document}
+    return stated  # type: ignore[no-any-return]
 
 
-def _private(publication: Publication, more: Sequence[str]) -> dict[str, Any]:
+def _private(publication: Publication, more: Sequence[str]) -> PublicationDocument:
     private = publication.private
     return {
         "rows_in": private.rows_in,

@@ -103,7 +103,7 @@ class PointStore:
             record = document["record"] and record_of_document(document["record"])
             point = point_of_document(document, record)
             return None if point.status == "done" and not record else point
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, InputError):
             return None
 
     def _file(self, digest: str) -> Path:

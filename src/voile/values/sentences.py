@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pydantic import BaseModel, GetCoreSchemaHandler
 from pydantic_core import core_schema
+from typing_extensions import is_typeddict
 
 from voile.errors import nearest
 
@@ -320,6 +321,8 @@ def _fields(kind: Any) -> dict[str, Any]:
     """The types of the fields of a class by name."""
     if not _is_class(kind):
         return {}
+    if is_typeddict(kind):
+        return get_type_hints(kind, include_extras=True)
     if is_dataclass(kind):
         types = get_type_hints(kind, include_extras=True)
         return {field.name: types[field.name] for field in fields(kind) if field.init}
@@ -330,4 +333,6 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 
 def _is_class(kind: Any) -> bool:
-    return isinstance(kind, type) and (is_dataclass(kind) or issubclass(kind, BaseModel))
+    return isinstance(kind, type) and (
+        is_dataclass(kind) or is_typeddict(kind) or issubclass(kind, BaseModel)
+    )

@@ -44,6 +44,7 @@ from pydantic import (
     Strict,
     TypeAdapter,
     ValidationError,
+    with_config,
 )
 from pydantic_core import ArgsKwargs, PydanticCustomError, core_schema
 
@@ -63,7 +64,9 @@ __all__ = [
     "Several",
     "Value",
     "checked",
+    "closed",
     "json_schema",
+    "plain",
     "read",
 ]
 
@@ -134,6 +137,16 @@ class Value(BaseModel):
     def document(self) -> dict[str, Any]:
         """The value as JSON takes it, without keys that say nothing."""
         return self.model_dump(mode="json", exclude_none=True)
+
+
+closed = with_config(_CONFIG)
+"""Decorates a ``TypedDict``: a document as JSON has it, which has its keys and no others."""
+
+
+def plain(value: Any) -> Any:
+    """A value of a checked class as JSON takes it; what says nothing is null."""
+    made: Any = type(value)
+    return _adapter(made).dump_python(value, mode="json")
 
 
 def checked(error: type[VoileError]) -> Callable[[type[T]], type[T]]:
