@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.report.toml import toml_of
 from voile.report.words import (
     as_number,
     clipped,
@@ -24,6 +23,7 @@ from voile.report.words import (
     times,
     width_of,
 )
+from voile.values.toml import toml_text
 
 
 @pytest.mark.parametrize(
@@ -151,13 +151,13 @@ TOML = st.recursive(
 @given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), TOML, max_size=4))
 def test_plans_as_toml(document):
     """Whatever a plan holds, a reader of TOML reads it from the page."""
-    assert tomllib.loads(toml_of(document)) == document
+    assert tomllib.loads(toml_text(document)) == document
 
 
 @given(st.dictionaries(st.text("ab \"'\\\n.", min_size=1), TOML, max_size=3))
 def test_columns_of_plans_as_toml(columns):
     """Each column has a table of its own, whatever its name."""
-    assert tomllib.loads(toml_of({"columns": columns})) == {"columns": columns}
+    assert tomllib.loads(toml_text({"columns": columns})) == {"columns": columns}
 
 
 def test_a_usual_plan_as_toml():
@@ -167,7 +167,7 @@ def test_a_usual_plan_as_toml():
         "nulls": "drop",
         "columns": {"zip code": {"bounds": [0, Decimal("0.50")]}, "x": {"deep": {"y": 1}}},
     }
-    assert toml_of(plan) == (
+    assert toml_text(plan) == (
         'nulls = "drop"\n\n[roles]\nkeep = ["a b"]\n\n'
-        '[columns."zip code"]\nbounds = [0, 0.50]\n\n[columns.x]\ndeep = { y = 1 }\n'
+        '[columns."zip code"]\nbounds = [0, 0.50]\n\n[columns.x]\ndeep = {y = 1}\n'
     )

@@ -13,24 +13,24 @@ from hypothesis import strategies as st
 from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.intervals import Intervals
 from voile.schema.hierarchy.prefixes import Prefixes
-from voile.schema.hierarchy.suggestion import Suggestion, suggest, toml_text
+from voile.schema.hierarchy.suggestion import Suggestion, suggest, suggestion_text
 from voile.schema.plan import ColumnPlan, parse_plan
 
 
 def read_back(suggestion: Suggestion) -> ColumnPlan:
     """The plan of the column as the suggested TOML has it."""
-    document = tomllib.loads(toml_text(suggestion), parse_float=Decimal)
+    document = tomllib.loads(suggestion_text(suggestion), parse_float=Decimal)
     return parse_plan(document).columns[suggestion.column]
 
 
 def test_ages():
     """Widths of 5, 10 and 20 years for ages from 17 to 90."""
     suggestion = suggest("age", "integer", None, ColumnPlan((Decimal(17), Decimal(90))))
-    assert toml_text(suggestion) == (
+    assert suggestion_text(suggestion) == (
         "# intervals from the declared bounds\n"
         "[columns.age]\n"
         "bounds = [17, 90]\n"
-        "intervals = { origin = 0, widths = [5, 10, 20] }\n"
+        "intervals = {origin = 0, widths = [5, 10, 20]}\n"
     )
 
 
@@ -65,7 +65,7 @@ def test_without_bounds_they_are_asked_for():
     suggestion = suggest("age", "integer", 2, ColumnPlan())
     assert suggestion.keys is None
     assert "declare bounds" in suggestion.note
-    assert tomllib.loads(toml_text(suggestion)) == {}
+    assert tomllib.loads(suggestion_text(suggestion)) == {}
 
 
 @pytest.mark.parametrize(

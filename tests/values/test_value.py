@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Mapping
+from dataclasses import FrozenInstanceError, dataclass, replace
 from decimal import Decimal
 from typing import Annotated, Literal
 
@@ -10,7 +12,16 @@ import pytest
 from pydantic import Field, ValidationError
 
 from voile.errors import PlanError, TableError
-from voile.values.value import Exact, Value, read
+from voile.values.value import (
+    Exact,
+    Number,
+    Says,
+    Several,
+    Value,
+    checked,
+    json_schema,
+    read,
+)
 
 
 class Square(Value):
@@ -103,3 +114,73 @@ def test_values_do_not_change():
 def test_what_says_nothing_is_not_written():
     """None is an absent key."""
     assert Circle(radius=1.5).document() == {"kind": "circle", "radius": 1.5}
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class Range:
+    """Two numbers, as people make them in Python."""
+
+    low: Annotated[Number, Field(ge=0, lt=10)]
+    high: Annotated[Number | None, Says("the larger number")] = None
+    names: Several[str] = ()
+    mode: Literal["open", "closed"] = "open"
+
+    def __post_init__(self) -> None:
+        if self.high is not None and self.low > self.high:
+            msg = "low is above high"
+            raise PlanError(msg)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class Ranges:
+    """Ranges by name."""
+
+    by_name: dict[str, Range]
+
+
+def test_a_checked_class_is_made_as_any_dataclass():
+    """By place or by name, with lists for tuples; numbers become exact; it is replaced in part."""
+    made = Range(0.1, names=["a"])
+    assert made == Range(low=Decimal("0.1"), names=("a",))
+    assert replace(made, high=3).high == Decimal(3)
+    assert pickle.loads(pickle.dumps(made)) == made
+    with pytest.raises(TypeError, match="too many arguments"):
+        Range(1, 2, (), "open", 5)
+    with pytest.raises(FrozenInstanceError):
+        made.low = 2
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "needs 'low'"),
+        ({"low": 10}, "low must be a number of at least 0 and below 10"),
+        ({"low": "1"}, "low must be a number of at least 0 and below 10"),
+        ({"low": True}, "low must be a number of at least 0 and below 10"),
+        ({"low": float("nan")}, "low must be a number of at least 0 and below 10"),
+        ({"low": 1, "high": "x"}, "high must be the larger number"),
+        ({"low": 1, "high": 0}, "low is above high"),
+        ({"low": 1, "names": "a"}, "names must be a list of texts"),
+        ({"low": 1, "mode": "clsed"}, "'open', 'closed'; did you mean 'closed'?"),
+        ({"lo": 1}, "unknown key 'lo'; did you mean 'low'? (known: low, high, names, mode)"),
+    ],
+)
+def test_mistakes_are_told_alike_from_python_and_from_a_document(given, said):
+    """The constructor and the reader say the same; the reader says in which table."""
+    with pytest.raises(PlanError) as caught:
+        Range(**given)
+    assert said in str(caught.value)
+    with pytest.raises(PlanError) as caught:
+        read(Ranges, {"by_name": {"x": given}}, "p", PlanError, public=True, tables=True)
+    assert str(caught.value).startswith("p: [by_name.x]")
+    assert said in str(caught.value)
+
+
+def test_the_schema_of_a_class_says_its_limits():
+    """Limits, choices and what is required."""
+    schema = json_schema(Range)
+    assert schema["required"] == ["low"]
+    assert (schema["properties"]["low"]["minimum"], schema["additionalProperties"]) == (0, False)
+    assert schema["properties"]["mode"]["enum"] == ["open", "closed"]

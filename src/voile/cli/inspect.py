@@ -12,7 +12,7 @@ import click
 from voile.cli.show import as_json, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
 from voile.publish.registry import read_plan
-from voile.schema.hierarchy.suggestion import Suggestion, suggest, toml_text
+from voile.schema.hierarchy.suggestion import Suggestion, suggest, suggestion_text
 from voile.schema.persons import Occurrences
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
@@ -86,7 +86,7 @@ def inspect_command(
         print_json(document)
         return
     if suggesting:
-        click.echo("\n".join(map(toml_text, suggestions)), nl=False)
+        click.echo("\n".join(map(suggestion_text, suggestions)), nl=False)
         return
     _show(source, table, profiles)
     for found in rows_as_persons:

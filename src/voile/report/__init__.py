@@ -7,7 +7,6 @@
 - ``reading``          attacks and measures as values with names
 - ``grid``             the studies of a grid side by side
 - ``facts``            documents of any shape as lists and tables
-- ``toml``             a plan as the text of its file
 - ``words``            numbers and names in words
 - ``figures``          charts
 - ``templates``        pages and their style sheet

@@ -22,9 +22,9 @@ from voile.report.grid import (
 )
 from voile.report.study_page import promise_of
 from voile.report.summary import comparison_summary, study_summary
-from voile.report.toml import toml_of
 from voile.report.words import NOTHING, listed, value_text
 from voile.study.record import Comparison, Point
+from voile.values.toml import toml_text
 
 __all__ = ["comparison_page"]
 
@@ -80,7 +80,7 @@ def comparison_page(comparison: Comparison) -> Mapping[str, Any]:
         "parameters": tuple(map(parameter_name, swept)),
         "rows": tuple(_rows(comparison, placed, findings, swept)),
         "winners": tuple(_winners(comparison, findings)),
-        "plans": tuple(map(toml_of, comparison.plans)),
+        "plans": tuple(map(toml_text, comparison.plans)),
         "command": _command(comparison),
         "versions": tuple(comparison.versions.items()),
     }

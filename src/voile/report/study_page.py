@@ -20,9 +20,9 @@ from voile.report.reading import (
     pairs_of,
 )
 from voile.report.summary import study_summary
-from voile.report.toml import toml_of
 from voile.report.words import spoken
 from voile.study.record import Distribution, StudyRecord
+from voile.values.toml import toml_text
 
 __all__ = ["promise_of", "repeat_of", "study_page"]
 
@@ -91,7 +91,7 @@ def repeat_of(record: StudyRecord) -> Mapping[str, Any]:
     aimed = f" --targets {record.evidence['targets']}"
     seed = "" if record.seed is None else f" --seed {record.seed}"
     return {
-        "plan": toml_of(record.plan),
+        "plan": toml_text(record.plan),
         "command": f"voile study INPUT --plan plan.toml --out DIR{aimed}{seed}",
         "seed": record.seed,
         "versions": tuple(record.versions.items()),

@@ -14,8 +14,6 @@ A suggestion is the whole table of the column, together with what the plan says 
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
@@ -24,12 +22,12 @@ from typing import Any
 
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
+from voile.values.toml import toml_text
 
-__all__ = ["Suggestion", "suggest", "toml_text"]
+__all__ = ["Suggestion", "suggest", "suggestion_text"]
 
 _INTERVALS = 20
 _PREFIXES = 4
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -57,14 +55,13 @@ def suggest(column: str, kind: str, digits: int | None, declared: ColumnPlan) ->
     return Suggestion(column, {**_declared_keys(declared), **found} if found else None, note)
 
 
-def toml_text(suggestion: Suggestion) -> str:
+def suggestion_text(suggestion: Suggestion) -> str:
     """A suggestion to paste into a plan; as a comment where there is none."""
-    name = _toml_key(suggestion.column)
     note = f"# {suggestion.note}\n"
     if suggestion.keys is None:
-        return f"# [columns.{name}]\n{note}"
-    lines = [f"{key} = {_toml_value(value)}\n" for key, value in suggestion.keys.items()]
-    return f"{note}[columns.{name}]\n{''.join(lines)}"
+        empty = toml_text({"columns": {suggestion.column: {}}})
+        return f"# {empty}{note}"
+    return note + toml_text({"columns": {suggestion.column: suggestion.keys}})
 
 
 def _hierarchy(
@@ -139,20 +136,3 @@ def _declared_keys(declared: ColumnPlan) -> dict[str, Any]:
     if declared.bounds:
         said["bounds"] = [json_number(bound) for bound in declared.bounds]
     return said
-
-
-def _toml_key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _toml_value(name)
-
-
-def _toml_value(value: object) -> str:
-    match value:
-        case str():  # basic strings of TOML are those of JSON, but for one control character
-            return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-        case list():
-            return f"[{', '.join(map(_toml_value, value))}]"
-        case dict():
-            pairs = (f"{_toml_key(key)} = {_toml_value(held)}" for key, held in value.items())
-            return f"{{ {', '.join(pairs)} }}"
-        case _:
-            return str(value)
