@@ -21,6 +21,7 @@ from voile.attack.trajectory.on_release import noise_of
 from voile.disclosure.noisy import Noisy
 from voile.errors import VoileError
 from voile.packing.posterior import Noise
+from voile.publish.registry import read_plan
 from voile.query import answer
 from voile.randomness import Randomness
 from voile.release.check import check_release
@@ -28,7 +29,6 @@ from voile.release.folder import read_release
 from voile.release.reading.sightings import People, PublishedRows
 from voile.release.release import Release
 from voile.roads.reading import read_roads
-from voile.schema.plan import read_plan
 from voile.utility.marginals import distributions
 from voile.utility.protocol import Comparison
 from voile.utility.registry import measures

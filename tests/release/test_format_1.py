@@ -10,9 +10,9 @@ import pytest
 from tests.release.golden import FOLDER, VARIANTS, compact, figures_of
 from voile.disclosure.exact import Exact
 from voile.disclosure.noisy import Noisy
+from voile.publish.registry import read_plan
 from voile.randomness import Randomness
 from voile.release.folder import read_release
-from voile.schema.plan import read_plan
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 

@@ -84,7 +84,7 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
         else value
         for name, value in plan.method.parameters.items()
     }
-    trips = _class_of(plan.method.name).of_trips and plan.trajectory is None
+    trips = getattr(_class_of(plan.method.name), "of_trips", False) and plan.trajectory is None
     return replace(
         plan,
         method=replace(plan.method, parameters=given),
