@@ -148,3 +148,91 @@ def test_an_attack_of_others_brings_its_options(desk):
     done = voile(*attack, "--attack", "skewness", "--guessed", "age", cwd=desk)
     assert done.returncode == 2
     assert "--guessed is of no use here: no attack that is named has a use for it" in done.stderr
+
+
+GENERALIZED = """
+[roles]
+quasi_identifiers = ["age"]
+sensitive = ["illness"]
+
+[columns.age]
+intervals = { widths = [5, 10, 20, 40] }
+
+[method]
+name = "generalization"
+k = 2
+criteria = [%s]
+"""
+
+
+@pytest.fixture
+def ward(tmp_path):
+    """Twelve patients, of whom neighbours in age have the same illness."""
+    rows = [f"{20 + i},{'flu' if i < 8 else 'cold'}\n" for i in range(12)]
+    (tmp_path / "ward.csv").write_text("age,illness\n" + "".join(rows))
+    return tmp_path
+
+
+def publish(ward: Path, criteria: str) -> subprocess.CompletedProcess[str]:
+    """Publish the ward by a plan with these criteria."""
+    (ward / "plan.toml").write_text(GENERALIZED % criteria)
+    return voile("publish", "ward.csv", "--plan", "plan.toml", "--out", "out", cwd=ward)
+
+
+def test_a_criterion_of_others_is_held_and_measured_again(ward):
+    """Groups are as large as it asks, and a release that is changed is found to break it."""
+    done = publish(ward, '{ name = "largest-share", column = "illness", alpha = 0.7 }')
+    assert done.returncode == 0, done.stderr
+    stated = json.loads((ward / "out" / "release.json").read_text())["guarantee"]
+    asked = {"name": "largest-share", "column": "illness", "alpha": 0.7}
+    assert stated["criteria"] == [asked]
+    assert "the values of 'illness' stand each in at most 0.7 of the rows" in stated["statement"]
+    assert breach_of(ward) == ""
+    path = ward / "out" / "data.csv"
+    path.write_text(path.read_text().replace("cold", "flu"))
+    assert "groups of the release break {'alpha': 0.7" in breach_of(ward)
+
+
+CHECK = """
+from voile import read_release
+from voile.release.check import GuaranteeBrokenError, check_release
+try:
+    check_release(read_release("out"))
+except GuaranteeBrokenError as error:
+    print(error)
+"""
+
+
+def breach_of(ward: Path) -> str:
+    """What a release breaks, as another process finds it; empty where it breaks nothing."""
+    path = os.pathsep.join([str(OTHERS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK],
+        cwd=ward,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("criteria", "said"),
+    [
+        ('{ column = "illness" }', "a criterion needs a name"),
+        ('{ name = "largest-shares", column = "illness" }', "did you mean 'largest-share'?"),
+        ('{ name = "largest-share", column = "illness", beta = 1 }', "has no parameter 'beta'"),
+        ('{ name = "largest-share", column = "illness", alpha = 2 }', "alpha must be above 0"),
+        ('{ name = "l-diversity", column = "age", l = 2 }', "which is not sensitive"),
+        ('{ name = "l-diversity", l = 2 }', "needs the parameter column"),
+        ('"l-diversity"', "each is a table"),
+    ],
+)
+def test_criteria_that_cannot_be_are_refused(ward, criteria, said):
+    """With the key and what is known; nothing is written."""
+    done = publish(ward, criteria)
+    assert done.returncode == 2
+    assert done.stderr.startswith("voile: [method] criteria: ")
+    assert said in done.stderr
+    assert not (ward / "out").exists()

@@ -4,18 +4,27 @@
 often each value of each sensitive column stands in it.  A ``Criterion`` says which groups are
 valid.  Decisions ask criteria while they search; the check of a release asks them again about the
 published rows.
+
+A plan states criteria by name (``StatedCriterion``; ``registry`` has the names); what they come to
+for a column is known once the values of that column are.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass, field, fields
+from decimal import Decimal
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Criterion", "Groups", "SensitiveCells"]
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.schema.numbers import json_number
+from voile.schema.plan import Plan
+
+__all__ = ["Criterion", "Groups", "SensitiveCells", "StatedCriterion"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,3 +67,43 @@ class Criterion(Protocol):
 
     def document(self) -> Mapping[str, object]:
         """Its parameters as they stand in ``release.json``, such as ``{"k": 5}``."""
+
+
+class StatedCriterion(ABC):
+    """A criterion as a plan states it; a frozen dataclass whose fields are its parameters.
+
+    It is of one sensitive column, and promised of the published rows of each group.
+    """
+
+    name: ClassVar[str]
+    """By which plans ask for it."""
+    column: str
+    """The sensitive column that it is about."""
+    of_all_rows: ClassVar[bool] = False
+    """Whether it compares a group with all rows of the table: where some of these were left out, a
+    release does not show whether it holds."""
+
+    @abstractmethod
+    def criterion(self, values: DistinctValues, plan: Plan | None) -> Criterion | None:
+        """What groups must satisfy where the column has these distinct values.
+
+        ``plan`` is None where a release is measured that nobody has the plan of; None is returned
+        where it cannot be measured without.  Raises ``PlanError`` where the column has no such.
+        """
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What holds of the values of the column in a group: "number at least 3 different ones"."""
+
+    def document(self) -> dict[str, Any]:
+        """It as it stands in ``release.json``: its name and parameters."""
+        stated = {each.name: getattr(self, each.name) for each in fields(self)}  # type: ignore[arg-type]
+        return {
+            "name": self.name,
+            **{
+                key: json_number(value) if isinstance(value, Decimal) else value
+                for key, value in stated.items()
+                if value is not None
+            },
+        }

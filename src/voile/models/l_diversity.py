@@ -31,13 +31,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import PlanError
-from voile.models.criteria import Groups
+from voile.models.criteria import Criterion, Groups, StatedCriterion
 from voile.models.exactness import (
     at_most,
     decimal_parameter,
@@ -45,9 +45,14 @@ from voile.models.exactness import (
     whole_numbers,
     whole_parameter,
 )
+from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import json_number
+from voile.schema.plan import Plan
+from voile.values.value import NumberOrText, checked
 
-__all__ = ["DistinctDiversity", "EntropyDiversity", "RecursiveDiversity"]
+__all__ = ["DistinctDiversity", "EntropyDiversity", "Kind", "LDiversity", "RecursiveDiversity"]
+
+Kind = Literal["distinct", "entropy", "recursive"]
 
 _DIGITS = 50
 _EQUAL = Decimal("1e-35")
@@ -156,6 +161,66 @@ class RecursiveDiversity:
         assert isinstance(self.c, Decimal)
         value = {"value": self.l, "kind": "recursive", "c": json_number(self.c)}
         return {"l": {**value, "column": self.column}}
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class LDiversity(StatedCriterion):
+    """The sensitive values of each group are l-diverse."""
+
+    name: ClassVar[str] = "l-diversity"
+
+    column: str
+    l: NumberOrText  # noqa: E741
+    """A whole number, but for the entropy kind."""
+    kind: Kind = "distinct"
+    c: NumberOrText | None = None
+    """Of the recursive kind alone."""
+
+    def __post_init__(self) -> None:
+        if (self.c is None) == (self.kind == "recursive"):
+            msg = (
+                'l needs c where kind = "recursive", for example '
+                '{ value = 3, kind = "recursive", c = 2 }, and nowhere else'
+            )
+            raise PlanError(msg)
+        self._criterion()
+
+    def criterion(self, values: DistinctValues, plan: Plan | None) -> Criterion:
+        """The criterion of its kind, whatever the values are."""
+        del values, plan
+        return self._criterion()
+
+    def _criterion(self) -> Criterion:
+        match self.kind:
+            case "distinct":
+                return DistinctDiversity(_whole(self.l), self.column)
+            case "entropy":
+                return EntropyDiversity(self.l, self.column)
+            case "recursive":
+                assert self.c is not None
+                return RecursiveDiversity(_whole(self.l), self.c, self.column)
+
+    @property
+    def words(self) -> str:
+        """What holds of the values of the column in a group."""
+        match self.kind:
+            case "distinct":
+                return f"number at least {self.l} different ones"
+            case "entropy":
+                return f"are as uncertain as {self.l} equally frequent ones (by entropy)"
+            case "recursive":
+                return (
+                    f"are recursively ({self.c}, {self.l})-diverse: the most frequent one has "
+                    f"fewer than {self.c} times the rows of all but the {_whole(self.l) - 1} most "
+                    "frequent ones"
+                )
+
+
+def _whole(number: object) -> int:
+    """A decimal that is whole as an integer; anything else is left to be refused."""
+    assert isinstance(number, Decimal)
+    return int(number) if number == int(number) else number  # type: ignore[return-value]
 
 
 def _check_l(value: int) -> None:

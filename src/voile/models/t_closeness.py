@@ -31,18 +31,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import PlanError
-from voile.models.criteria import Groups, SensitiveCells
+from voile.models.criteria import Criterion, Groups, SensitiveCells, StatedCriterion
 from voile.models.exactness import at_most, decimal_parameter, sums, whole_numbers
-from voile.schema.hierarchy.generalized import BoundHierarchy
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.numbers import json_number
+from voile.schema.plan import ColumnPlan, Plan
+from voile.values.value import NumberOrText, checked
 
-__all__ = ["EqualCloseness", "HierarchicalCloseness", "OrderedCloseness"]
+__all__ = [
+    "Distance",
+    "EqualCloseness",
+    "HierarchicalCloseness",
+    "OrderedCloseness",
+    "TCloseness",
+]
+
+Distance = Literal["equal", "ordered", "hierarchical"]
+
+_ORDERED = ("number", "date", "datetime", "time", "duration", "boolean")
+"""Kinds of values whose order means something."""
 
 
 class _Distances(NamedTuple):
@@ -196,3 +209,59 @@ def _generalized(cells: SensitiveCells, codes: NDArray[np.int32]) -> SensitiveCe
     total = np.zeros(width, dtype=np.int64)
     np.add.at(total, codes, cells.total)
     return SensitiveCells(key // width, key % width, rows, total)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class TCloseness(StatedCriterion):
+    """The sensitive values of each group are distributed almost as those of all rows."""
+
+    name: ClassVar[str] = "t-closeness"
+    of_all_rows: ClassVar[bool] = True
+
+    column: str
+    t: NumberOrText
+    """Between 0 and 1, both included."""
+    distance: Distance = "equal"
+
+    def __post_init__(self) -> None:
+        EqualCloseness(self.t, self.column)
+
+    def criterion(self, values: DistinctValues, plan: Plan | None) -> Criterion | None:
+        """The criterion of its distance; raises ``PlanError`` where the column has none such.
+
+        The distance on a tree needs the plan, which has the tree.
+        """
+        match self.distance:
+            case "equal":
+                return EqualCloseness(self.t, self.column)
+            case "ordered":
+                if values.kind not in _ORDERED and len(values) > values.missing:
+                    msg = (
+                        f'[method] t: distance = "ordered" is one of numbers, dates and times, and '
+                        f"column {self.column!r} holds values of kind {values.kind!r}; choose "
+                        '"hierarchical" or "equal"'
+                    )
+                    raise PlanError(msg)
+                return OrderedCloseness(self.t, self.column)
+            case "hierarchical":
+                if plan is None:
+                    return None
+                declared = plan.columns.get(self.column, ColumnPlan())
+                if declared.hierarchy is None:
+                    msg = (
+                        f'[method] t: distance = "hierarchical" needs a hierarchy of column '
+                        f"{self.column!r}; declare one in [columns.{self.column}], or choose "
+                        "another distance"
+                    )
+                    raise PlanError(msg)
+                hierarchy = declared.bind_hierarchy(self.column, values)
+                return HierarchicalCloseness(self.t, self.column, hierarchy)
+
+    @property
+    def words(self) -> str:
+        """What holds of the values of the column in a group."""
+        return (
+            f"are distributed within {self.distance} distance {self.t} of those of all rows "
+            "of the private table, left out ones included"
+        )

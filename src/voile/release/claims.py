@@ -110,11 +110,16 @@ class GroupClaim(Claim):
     k: Least
     l: Diversity | None = None  # noqa: E741 - the name that all know
     t: Closeness | None = None
+    criteria: tuple[Mapping[str, Any], ...] | None = None
+    """Further criteria, each with its ``name``, its ``column`` and its parameters."""
     suppression_limit: Chance | None = None
     """Largest share of the rows that may have been left out; None: none was."""
 
     def breaches(self, published: Published) -> Iterator[str]:
-        """Groups that break k, l or t; t only where all rows are published."""
+        """Groups that break k, l, t or a further criterion.
+
+        Those that compare groups with all rows of the table only where all rows are published.
+        """
         from voile.release.group_checks import group_breaches  # noqa: PLC0415 - publishers need none
 
         return group_breaches(published, self)

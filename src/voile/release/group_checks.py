@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 
+from voile.errors import InputError
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.k_anonymity import KAnonymity
 from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
+from voile.models.registry import criterion_of
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.release.claims import Diversity, GroupClaim
 from voile.release.published import Published
@@ -57,11 +60,33 @@ def group_breaches(published: Published, claim: GroupClaim) -> Iterator[str]:
     if claim.t is not None and not claim.suppression_limit:
         closeness = _CLOSENESS.get(claim.t.kind)
         criteria += [closeness(claim.t.value, n) for n in claim.t.columns if closeness]
+    further = [_further(published, columns, document, claim) for document in claim.criteria or ()]
+    yield from (found for found in further if isinstance(found, str))
+    criteria += [found for found in further if not isinstance(found, str | None)]
     sensitive = {
         name: _cells(published.table, columns, name)
         for name in dict.fromkeys(c.column for c in criteria if c.column)
     }
     yield from broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
+
+
+def _further(
+    published: Published, shared: Sequence[str], document: Mapping[str, Any], claim: GroupClaim
+) -> Criterion | str | None:
+    """A criterion as groups can be held to it; why it cannot be; None where a release lacks rows.
+
+    None, too, where the criterion needs the plan, which a release does not hold.
+    """
+    try:
+        stated = criterion_of(document)
+        if stated.of_all_rows and claim.suppression_limit:
+            return None
+        if stated.column not in published.table.columns:
+            return f"the release has no column {stated.column!r}, of which it promises something"
+        values = published.table.cells(shared, stated.column).values
+        return stated.criterion(values, None)
+    except InputError as error:
+        return f"a criterion of the release cannot be measured: {error}"
 
 
 def size_breaches(published: Published, columns: Sequence[str], k: int) -> Iterator[str]:

@@ -40,7 +40,6 @@ from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import PlanError
-from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.objective import ObjectiveName
 from voile.publish.generalization.problem import Problem, Solution
@@ -53,8 +52,10 @@ from voile.publish.generalization.statement import (
 )
 from voile.publish.generalization.terms import (
     AskedCloseness,
+    AskedCriteria,
     AskedDiversity,
     Closeness,
+    Demands,
     Diversity,
 )
 from voile.publish.publisher import SingleRelease, refuse_ranking
@@ -100,6 +101,8 @@ class Generalization(SingleRelease):
     """Diversity of the sensitive values of a group; see ``terms``."""
     t: AskedCloseness | None = None
     """Closeness of the sensitive values of a group to those of all rows; see ``terms``."""
+    criteria: AskedCriteria = ()
+    """Further criteria, each of one sensitive column; see ``terms``."""
     objective: ObjectiveName = "loss"
     """What to lose least of; see ``objective``."""
     relaxed: bool = False
@@ -139,9 +142,9 @@ class Generalization(SingleRelease):
             raise PlanError(msg)
         if self.k > table.rows:
             raise too_few_rows(self.k, table.rows)
-        sensitive = self._protected(table)
-        counts = table.count_combinations([*roles.quasi_identifiers, *sensitive])
-        problem = self._problem(table, counts, sensitive)
+        demands = self._demands(table)
+        counts = table.count_combinations([*roles.quasi_identifiers, *demands.columns])
+        problem = self._problem(table, counts, demands)
         solution = self._decide()(problem)
         if solution is None:
             full_domain = self.algorithm in _FULL_DOMAIN
@@ -153,25 +156,13 @@ class Generalization(SingleRelease):
             table=shown,
             method=self._method(solution),
             disclosure=_disclosure(table, problem, solution),
-            guarantee=guarantee(
-                self.k, self._diversity, self._closeness, problem.criteria, self._limit
-            ),
+            guarantee=guarantee(self.k, demands, self._limit),
             roles=shown_roles(roles, shown.columns),
             release_id=randomness.token("release"),
             publishable=randomness.publishable,
         )
         check_against_counts(release, problem.criteria, counts)
         return Publication(release, self._record(table, release, solution))
-
-    @property
-    def _diversity(self) -> Diversity | None:
-        assert self.l is None or isinstance(self.l, Diversity)
-        return self.l
-
-    @property
-    def _closeness(self) -> Closeness | None:
-        assert self.t is None or isinstance(self.t, Closeness)
-        return self.t
 
     @property
     def _limit(self) -> Decimal:
@@ -217,34 +208,22 @@ class Generalization(SingleRelease):
 
                 return partial(mondrian, relaxed=self.relaxed)
 
-    def _protected(self, table: PrivateTable) -> tuple[str, ...]:
-        """The sensitive columns that ``l`` or ``t`` is asked for."""
-        if not (self.l or self.t):
-            return ()
-        sensitive = table.plan.roles.sensitive
-        if not sensitive:
-            msg = "[roles] sensitive names no column, and l and t are about sensitive values"
-            raise PlanError(msg)
-        return sensitive
+    def _demands(self, table: PrivateTable) -> Demands:
+        """What is asked of the sensitive columns."""
+        assert self.l is None or isinstance(self.l, Diversity)
+        assert self.t is None or isinstance(self.t, Closeness)
+        return Demands.of(table.plan.roles, self.l, self.t, self.criteria)
 
-    def _problem(
-        self, table: PrivateTable, counts: CombinationCounts, sensitive: tuple[str, ...]
-    ) -> Problem:
+    def _problem(self, table: PrivateTable, counts: CombinationCounts, demands: Demands) -> Problem:
         plan = table.plan
         columns = dict(zip(counts.columns, counts.values, strict=True))
-        criteria: list[Criterion] = [KAnonymity(self.k)]
-        for name in sensitive:
-            if self._diversity:
-                criteria.append(self._diversity.criterion(name))
-            if self._closeness:
-                criteria.append(self._closeness.criterion(name, columns[name], plan))
         return Problem(
             counts=counts,
             hierarchies=tuple(
                 plan.columns.get(name, ColumnPlan()).bind_hierarchy(name, columns[name])
                 for name in plan.roles.quasi_identifiers
             ),
-            criteria=tuple(criteria),
+            criteria=(KAnonymity(self.k), *demands.criteria(columns, plan)),
             suppressible=int(Fraction(self._limit) * table.rows),
         )
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from voile.errors import InfeasibleError
-from voile.models.criteria import Criterion
 from voile.publish.generalization.problem import Problem
-from voile.publish.generalization.terms import Closeness, Diversity
+from voile.publish.generalization.terms import Demands
 from voile.release.claims import KAnonymity
 from voile.release.release import Guarantee
 
@@ -35,36 +33,15 @@ _SENSITIVE = (
 )
 
 
-def guarantee(
-    k: int,
-    diversity: Diversity | None,
-    closeness: Closeness | None,
-    criteria: Sequence[Criterion],
-    limit: Decimal,
-) -> Guarantee:
-    """What a release promises; ``criteria`` are those of its sensitive columns.
-
-    ``limit`` is the largest share of the rows that may be left out.
-    """
+def guarantee(k: int, demands: Demands, limit: Decimal) -> Guarantee:
+    """What a release promises; ``limit`` is the largest share of the rows that may be left out."""
     statement = (
         f"{k}-anonymous: every published row shares its published quasi-identifiers with at least "
         f"{k - 1} others, so that nobody who knows them can tell which of {k} or more rows is a "
-        "person's"
+        f"person's{demands.words}"
     )
-    columns = list(dict.fromkeys(repr(c.column) for c in criteria if c.column))
-    promises = [model.words for model in (diversity, closeness) if model]
-    if promises:
-        statement += (
-            f"; within each group the values of {' and of '.join(columns)} {' and '.join(promises)}"
-        )
-    names = list(dict.fromkeys(c.column for c in criteria if c.column))
-    claim = KAnonymity(
-        k=k,
-        l=diversity.claim(names) if diversity else None,
-        t=closeness.claim(names) if closeness else None,
-        suppression_limit=limit or None,
-    )
-    assumes = _ASSUMES if promises else (*_ASSUMES, _SENSITIVE)
+    claim = KAnonymity(k=k, suppression_limit=limit or None, **demands.claims())
+    assumes = _ASSUMES if demands.words else (*_ASSUMES, _SENSITIVE)
     return Guarantee((claim,), statement, assumes)
 
 
@@ -105,7 +82,7 @@ def infeasible_together() -> InfeasibleError:
     """Not even all rows as one group would do."""
     return InfeasibleError(
         "no release with this guarantee was found: even all rows together in one group fall short "
-        "of what k, l and t ask for. Ask for less"
+        "of what k and the other criteria ask for. Ask for less"
     )
 
 

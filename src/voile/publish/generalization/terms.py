@@ -1,35 +1,40 @@
-"""What a generalization is asked to satisfy: the parameters k, l and t, and their criteria.
+"""What a generalization is asked to satisfy besides k: criteria of its sensitive columns.
 
 ``l`` is a whole number (distinct), or a table ``{ value, kind, c }``; ``t`` a number (equal), or a
-table ``{ value, distance }``.  They hold for every sensitive column by itself.
+table ``{ value, distance }``.  They are short spellings of one criterion for every sensitive column
+by itself.  ``criteria`` is a list of tables, each with the ``name`` of a criterion, its ``column``
+and its parameters; other packages may add some (``models.registry``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field, Strict
 
-from voile.errors import PlanError
-from voile.models.criteria import Criterion
-from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
-from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
+from voile.errors import InputError, PlanError
+from voile.models.criteria import Criterion, StatedCriterion
+from voile.models.l_diversity import Kind, LDiversity
+from voile.models.registry import criterion_of
+from voile.models.t_closeness import Distance, TCloseness
 from voile.release import claims
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import exact_decimal
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
+from voile.schema.roles import Roles
 from voile.values.value import KeptAs, checked
 
-__all__ = ["AskedCloseness", "AskedDiversity", "Closeness", "Diversity", "Kind"]
-
-Kind = Literal["distinct", "entropy", "recursive"]
-Distance = Literal["equal", "ordered", "hierarchical"]
-
-_ORDERED = ("number", "date", "datetime", "time", "duration", "boolean")
-"""Kinds of values whose order means something."""
+__all__ = [
+    "AskedCloseness",
+    "AskedCriteria",
+    "AskedDiversity",
+    "Closeness",
+    "Demands",
+    "Diversity",
+]
 
 
 @checked(PlanError)
@@ -43,24 +48,11 @@ class Diversity:
     """Of the recursive kind alone."""
 
     def __post_init__(self) -> None:
-        if (self.c is None) == (self.kind == "recursive"):
-            msg = (
-                'l needs c where kind = "recursive", for example '
-                '{ value = 3, kind = "recursive", c = 2 }, and nowhere else'
-            )
-            raise PlanError(msg)
-        self.criterion("any")
+        self.of("any")
 
-    def criterion(self, column: str) -> Criterion:
+    def of(self, column: str) -> LDiversity:
         """The criterion for one sensitive column."""
-        match self.kind:
-            case "distinct":
-                return DistinctDiversity(self.value, column)  # type: ignore[arg-type]
-            case "entropy":
-                return EntropyDiversity(self.value, column)
-            case "recursive":
-                assert self.c is not None
-                return RecursiveDiversity(self.value, self.c, column)  # type: ignore[arg-type]
+        return LDiversity(column, self.value, self.kind, self.c)
 
     def claim(self, columns: Sequence[str]) -> claims.Diversity:
         """The same as a release claims it of these columns."""
@@ -70,21 +62,6 @@ class Diversity:
             c=None if self.c is None else exact_decimal(self.c),
             columns=tuple(columns),
         )
-
-    @property
-    def words(self) -> str:
-        """What holds of the values of a column in a group."""
-        match self.kind:
-            case "distinct":
-                return f"number at least {self.value} different ones"
-            case "entropy":
-                return f"are as uncertain as {self.value} equally frequent ones (by entropy)"
-            case "recursive":
-                return (
-                    f"are recursively ({self.c}, {self.value})-diverse: the most frequent one has "
-                    f"fewer than {self.c} times the rows of all but the {_first(self.value)} most "
-                    "frequent ones"
-                )
 
 
 @checked(PlanError)
@@ -96,45 +73,16 @@ class Closeness:
     distance: Distance = "equal"
 
     def __post_init__(self) -> None:
-        EqualCloseness(self.value, "any")
+        self.of("any")
 
-    def criterion(self, column: str, values: DistinctValues, plan: Plan) -> Criterion:
-        """The criterion for one sensitive column; raises ``PlanError`` where it has no distance."""
-        match self.distance:
-            case "equal":
-                return EqualCloseness(self.value, column)
-            case "ordered":
-                if values.kind not in _ORDERED and len(values) > values.missing:
-                    msg = (
-                        f'[method] t: distance = "ordered" is one of numbers, dates and times, and '
-                        f"column {column!r} holds values of kind {values.kind!r}; choose "
-                        '"hierarchical" or "equal"'
-                    )
-                    raise PlanError(msg)
-                return OrderedCloseness(self.value, column)
-            case "hierarchical":
-                declared = plan.columns.get(column, ColumnPlan())
-                if declared.hierarchy is None:
-                    msg = (
-                        f'[method] t: distance = "hierarchical" needs a hierarchy of column '
-                        f"{column!r}; declare one in [columns.{column}], or choose another distance"
-                    )
-                    raise PlanError(msg)
-                hierarchy = declared.bind_hierarchy(column, values)
-                return HierarchicalCloseness(self.value, column, hierarchy)
+    def of(self, column: str) -> TCloseness:
+        """The criterion for one sensitive column."""
+        return TCloseness(column, self.value, self.distance)
 
     def claim(self, columns: Sequence[str]) -> claims.Closeness:
         """The same as a release claims it of these columns."""
         return claims.Closeness(
             value=exact_decimal(self.value), kind=self.distance, columns=tuple(columns)
-        )
-
-    @property
-    def words(self) -> str:
-        """What holds of the values of a column in a group."""
-        return (
-            f"are distributed within {self.distance} distance {self.value} of those of all rows "
-            "of the private table, left out ones included"
         )
 
 
@@ -160,6 +108,111 @@ AskedCloseness = Annotated[
 """The parameter ``t``: a number, or a table."""
 
 
-def _first(l_value: object) -> str:
-    assert isinstance(l_value, int)
-    return str(l_value - 1)
+def _as_criterion(parameter: object) -> object:
+    if isinstance(parameter, StatedCriterion):
+        return parameter
+    if not isinstance(parameter, Mapping):
+        msg = (
+            'criteria: each is a table, such as { name = "l-diversity", column = "illness", l = 3 }'
+        )
+        raise PlanError(msg)
+    try:
+        return criterion_of(parameter)
+    except InputError as error:
+        msg = f"criteria: {error}"
+        raise PlanError(msg) from None
+
+
+AskedCriteria = Annotated[
+    Sequence[StatedCriterion | Mapping[str, Any]],
+    KeptAs(
+        Annotated[
+            tuple[
+                Annotated[
+                    Any, BeforeValidator(_as_criterion, json_schema_input_type=dict[str, Any])
+                ],
+                ...,
+            ],
+            Strict(False),
+            Field(),
+        ]
+    ),
+]
+"""The parameter ``criteria``: a list of tables."""
+
+
+@dataclass(frozen=True)
+class Demands:
+    """All that is asked of the sensitive columns of a table."""
+
+    diversity: Diversity | None
+    closeness: Closeness | None
+    listed: Sequence[StatedCriterion]
+    sensitive: Sequence[str]
+    """The sensitive columns, as far as anything is asked of them by a short spelling."""
+
+    @classmethod
+    def of(
+        cls,
+        roles: Roles,
+        diversity: Diversity | None,
+        closeness: Closeness | None,
+        listed: Sequence[StatedCriterion | Mapping[str, Any]],
+    ) -> Demands:
+        """What a method's parameters ask of a table with these roles; raises ``PlanError``."""
+        short = " and ".join("l" * bool(diversity) + "t" * bool(closeness))
+        if short and not roles.sensitive:
+            verb = "are" if " " in short else "is"
+            msg = f"[roles] sensitive names no column, and {short} {verb} about sensitive values"
+            raise PlanError(msg)
+        stated = []
+        for one in listed:
+            assert isinstance(one, StatedCriterion)
+            if one.column not in roles.sensitive:
+                msg = (
+                    f"[method] criteria: {one.name} is asked for column {one.column!r}, which is "
+                    "not sensitive; name it in [roles] sensitive"
+                )
+                raise PlanError(msg)
+            stated.append(one)
+        return cls(diversity, closeness, tuple(stated), roles.sensitive if short else ())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of which anything is asked."""
+        return tuple(dict.fromkeys([*self.sensitive, *(one.column for one in self.listed)]))
+
+    @property
+    def stated(self) -> Iterator[StatedCriterion]:
+        """Every criterion, column by column, and then those of the list."""
+        for name in self.sensitive:
+            if self.diversity:
+                yield self.diversity.of(name)
+            if self.closeness:
+                yield self.closeness.of(name)
+        yield from self.listed
+
+    def criteria(self, values: Mapping[str, DistinctValues], plan: Plan) -> list[Criterion]:
+        """What groups must satisfy; raises ``PlanError`` where a column lacks what it takes."""
+        bound = (one.criterion(values[one.column], plan) for one in self.stated)
+        return [criterion for criterion in bound if criterion is not None]
+
+    @property
+    def words(self) -> str:
+        """What holds within each group, as the end of a sentence; empty where nothing does."""
+        said = ""
+        short = [it.of("any").words for it in (self.diversity, self.closeness) if it]
+        if short:
+            columns = " and of ".join(map(repr, self.sensitive))
+            said += f"; within each group the values of {columns} {' and '.join(short)}"
+        for one in self.listed:
+            said += f"; within each group the values of {one.column!r} {one.words}"
+        return said
+
+    def claims(self) -> dict[str, Any]:
+        """The same as a release claims it: ``l``, ``t`` and ``criteria``."""
+        return {
+            "l": self.diversity.claim(self.sensitive) if self.diversity else None,
+            "t": self.closeness.claim(self.sensitive) if self.closeness else None,
+            "criteria": tuple(one.document() for one in self.listed) or None,
+        }

@@ -36,9 +36,8 @@ from pydantic import Field, Strict
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError, PlanError, TableError
-from voile.models.criteria import Criterion
 from voile.publish.generalization.regions import is_ordered
-from voile.publish.generalization.terms import AskedDiversity, Diversity
+from voile.publish.generalization.terms import AskedCriteria, AskedDiversity, Demands, Diversity
 from voile.publish.publisher import SingleRelease
 from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
 from voile.publish.ranking.expression import parse
@@ -109,6 +108,8 @@ class Ranking(SingleRelease):
     Few give many small boxes, many give few large ones that publish more of the best rows."""
     l: AskedDiversity | None = None  # noqa: E741 - the name that all know
     """Diversity of the sensitive values of a group, as in ``generalization``."""
+    criteria: AskedCriteria = ()
+    """Further criteria, each of one sensitive column, as in ``generalization``."""
     theta: Number = Decimal("0.04")
     """Of ``theta``: the least gain in precision of a step."""
     alpha: Number = Decimal("0.3")
@@ -159,10 +160,11 @@ class Ranking(SingleRelease):
         what cannot be ranked.
         """
         plan, terms = table.plan, self._terms()
-        scoring, criteria = self._scoring(plan), self._criteria(plan)
+        scoring, demands = self._scoring(plan), self._demands(plan)
         best = self._best(table, scoring)
-        columns = [*scoring.columns, *plan.roles.quasi_identifiers, *_named(criteria)]
+        columns = [*scoring.columns, *plan.roles.quasi_identifiers, *demands.columns]
         counts = best.table.count_combinations(columns)
+        criteria = demands.criteria(dict(zip(counts.columns, counts.values, strict=True)), plan)
         top = CountedTop.of(counts, best.tops, scoring, plan)
         ranked = rank(top, terms, search(self.search), criteria, randomness.key(_NAME))
         if not ranked.kept:
@@ -179,8 +181,7 @@ class Ranking(SingleRelease):
             terms,
             self.top,
             self.ties,
-            self._diversity,
-            criteria,
+            demands,
             sensitive=bool(plan.roles.sensitive),
             thresholded=self.search == "perfect-precision",
         )
@@ -195,11 +196,6 @@ class Ranking(SingleRelease):
         )
         notices = (*best.table.notes, *self._notices(ranked))
         return Publication(release, self._record(table, release, ranked, notices))
-
-    @property
-    def _diversity(self) -> Diversity | None:
-        assert self.l is None or isinstance(self.l, Diversity)
-        return self.l
 
     def _terms(self) -> SearchTerms:
         return SearchTerms(
@@ -244,19 +240,16 @@ class Ranking(SingleRelease):
             raise InfeasibleError(msg)
         return best
 
-    def _criteria(self, plan: Plan) -> tuple[Criterion, ...]:
-        if self._diversity is None:
-            return ()
-        if not plan.roles.sensitive:
-            msg = "[roles] sensitive names no column, and l is about sensitive values"
-            raise PlanError(msg)
-        return tuple(self._diversity.criterion(name) for name in plan.roles.sensitive)
+    def _demands(self, plan: Plan) -> Demands:
+        """What is asked of the sensitive columns."""
+        assert self.l is None or isinstance(self.l, Diversity)
+        return Demands.of(plan.roles, self.l, None, self.criteria)
 
     def _nothing(self, ranked: Ranked, terms: SearchTerms) -> InfeasibleError:
         if ranked.found.groups:
             return InfeasibleError(
-                "groups were found, but none whose sensitive values are as diverse as l asks; "
-                "lower l, or raise k or top"
+                "groups were found, but none whose sensitive values are as diverse as l and the "
+                "other criteria ask; lower l, or raise k or top"
             )
         return nothing_found(ranked.found, terms, self.search)
 
@@ -337,11 +330,6 @@ def _disclosure(
         columns=exactly(plan.roles.published) | recoded(shown, None, spans),
         groups=Groups(column=GROUP, made="alike", by=by),
     )
-
-
-def _named(criteria: Sequence[Criterion]) -> Iterator[str]:
-    """The columns that criteria are about."""
-    return (criterion.column for criterion in criteria if criterion.column)
 
 
 def _document(group: MeasuredGroup, shift: Fraction) -> Mapping[str, object]:

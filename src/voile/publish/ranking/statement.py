@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from voile.errors import InfeasibleError
-from voile.models.criteria import Criterion
-from voile.publish.generalization.terms import Diversity
+from voile.publish.generalization.terms import Demands
 from voile.publish.ranking.groups import Groups
 from voile.publish.ranking.remnant import Ties
 from voile.publish.ranking.terms import SearchTerms
@@ -41,9 +39,7 @@ class Promise:
     terms: SearchTerms
     top: int
     ties: Ties
-    diversity: Diversity | None
-    criteria: Sequence[Criterion]
-    """Of each sensitive column that ``diversity`` is about."""
+    demands: Demands
     sensitive: bool
     """Whether sensitive columns are published."""
     thresholded: bool
@@ -62,24 +58,21 @@ class Promise:
             f"{float(self.terms.precision):.6g} is among the best {self.top:,} ({border} of the "
             "rows that tie at the border are)"
         )
-        if self.diversity:
-            columns = " and of ".join(repr(criterion.column) for criterion in self.criteria)
-            statement += f"; within each group the values of {columns} {self.diversity.words}"
+        statement += self.demands.words
         assumes = list(_ASSUMES)
-        if self.sensitive and not self.diversity:
+        if self.sensitive and not self.demands.words:
             assumes.append(_SENSITIVE)
         if self.thresholded:
             assumes.append(_THRESHOLD)
         return Guarantee((self._claim(),), statement, tuple(assumes))
 
     def _claim(self) -> Ranking:
-        columns = [criterion.column for criterion in self.criteria if criterion.column]
         return Ranking(
             k=self.terms.k,
             precision=float(self.terms.precision),
             top=self.top,
             ties=self.ties,
-            l=self.diversity.claim(columns) if self.diversity else None,
+            **self.demands.claims(),
         )
 
 
