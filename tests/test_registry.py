@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -12,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.installed import environment_with_others
 from voile.errors import InputError
 from voile.registry import Registry
-
-OTHERS = Path(__file__).parent / "others"
 
 
 @dataclass(frozen=True)
@@ -88,12 +86,11 @@ def test_parameters_are_held_against_fields():
 
 def voile(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Call the command line where the package of others is installed."""
-    path = os.pathsep.join([str(OTHERS), *filter(None, [os.environ.get("PYTHONPATH")])])
     call = [sys.executable, "-c", "from voile.cli.main import main; main()"]
     return subprocess.run(
         [*call, *map(str, arguments)],
         cwd=cwd,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment_with_others(),
         capture_output=True,
         text=True,
         check=False,
@@ -205,11 +202,10 @@ except GuaranteeBrokenError as error:
 
 def breach_of(ward: Path) -> str:
     """What a release breaks, as another process finds it; empty where it breaks nothing."""
-    path = os.pathsep.join([str(OTHERS), *filter(None, [os.environ.get("PYTHONPATH")])])
     done = subprocess.run(
         [sys.executable, "-c", CHECK],
         cwd=ward,
-        env={**os.environ, "PYTHONPATH": path},
+        env=environment_with_others(),
         capture_output=True,
         text=True,
         check=True,
@@ -225,7 +221,7 @@ def breach_of(ward: Path) -> str:
         ('{ name = "largest-share", column = "illness", beta = 1 }', "has no parameter 'beta'"),
         ('{ name = "largest-share", column = "illness", alpha = 2 }', "alpha must be above 0"),
         ('{ name = "l-diversity", column = "age", l = 2 }', "which is not sensitive"),
-        ('{ name = "l-diversity", l = 2 }', "needs the parameter column"),
+        ('{ name = "l-diversity", l = 2 }', "needs 'column'"),
         ('"l-diversity"', "each is a table"),
     ],
 )

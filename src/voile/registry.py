@@ -58,6 +58,10 @@ class Registry(Generic[T]):
             found[point.name] = point
         return found
 
+    def __contains__(self, name: str) -> bool:
+        """Whether there is one of this name."""
+        return name in self.own or name in self.installed
+
     @property
     def names(self) -> tuple[str, ...]:
         """All names: Voile's own in their order, then those of other packages by name."""
@@ -91,8 +95,12 @@ class Registry(Generic[T]):
         """One with these parameters, and by default with what its fields say.
 
         Raises ``error`` where there is none of the name, where it does not have a parameter or
-        lacks one that it needs, and whatever its own validation raises.
+        lacks one that it needs, and whatever its own validation raises.  A class that is
+        ``checked`` says itself what is wrong with its parameters.
         """
+        made: Any = self.class_of(name)
+        if hasattr(made, "__pydantic_config__"):
+            return cast("T", made(**parameters))
         known = self.fields_of(name)
         for given in parameters:
             if given not in known:
@@ -106,7 +114,7 @@ class Registry(Generic[T]):
             if required and field.name not in parameters:
                 msg = f"the {self._bare} {name!r} needs the {self.parameter} {field.name}"
                 raise self.error(msg)
-        return self.class_of(name)(**parameters)
+        return cast("T", made(**parameters))
 
     @property
     def _bare(self) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from tests.releases import described, promised
 from voile.dp.events import Neighbours, PrivacyEvent
 from voile.errors import InfeasibleError
-from voile.publish import registry
+from voile.publish.registry import METHODS
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
@@ -112,7 +112,7 @@ class SmallGroups:
 def known_to_the_corridor() -> Iterator[None]:
     """Let plans name the method "small-groups", whose releases promise nothing to check."""
     with (
-        mock.patch.dict(registry._PUBLISHERS, {"small-groups": f"{__name__}:SmallGroups"}),
+        mock.patch.dict(METHODS.own, {"small-groups": f"{__name__}:SmallGroups"}),
         mock.patch.object(run, "check_release"),
     ):
         yield

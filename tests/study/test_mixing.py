@@ -6,7 +6,7 @@ import pytest
 
 import voile
 from tests.attack.small_releases import PEOPLE
-from tests.study.mixing import known_to_the_corridor
+from tests.installed import others_installed
 from voile.schema.plan import parse_plan
 from voile.study.record import StudyRecord
 
@@ -23,9 +23,8 @@ def studied(name: str, seed: int) -> StudyRecord:
 
 def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():
     """Every attack's rate lies within its interval for M-Shuffle, with draws of its own."""
-    with known_to_the_corridor():
-        other = studied("mixing", seed=2)
-    own = studied("m-shuffle", seed=1)
+    with others_installed():
+        other, own = studied("mixing", seed=2), studied("m-shuffle", seed=1)
     rates = {found["attack"]: found["success"] for found in own.attacks}
     assert "row-tracing" in rates
     assert [found["attack"] for found in other.attacks] == list(rates)
@@ -38,9 +37,8 @@ def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():
 
 def test_the_same_draws_give_the_same_evidence():
     """Nothing in the evidence follows from the name of the method."""
-    with known_to_the_corridor():
-        other = studied("mixing", seed=1)
-    own = studied("m-shuffle", seed=1)
+    with others_installed():
+        other, own = studied("mixing", seed=1), studied("m-shuffle", seed=1)
     assert other.attacks == own.attacks
     assert [one["value"] for one in other.utility] == pytest.approx(
         [one["value"] for one in own.utility]

@@ -1,21 +1,25 @@
-"""Publishers by the name that a plan gives them, each imported when it is asked for."""
+"""Publishers by the name that a plan gives them, each imported when it is asked for.
+
+Another package adds a method by an entry point of the group ``voile.methods``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
-from voile.errors import PlanError, nearest
+from voile.errors import PlanError
 from voile.publish.publisher import Publisher
+from voile.registry import Registry
 from voile.schema.plan import Method, Plan, PlanDocument
 from voile.schema.plan import read_plan as read_stated_plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.values.value import InPlanFolder, json_schema
 
 __all__ = [
+    "METHODS",
     "completed",
     "method_names",
     "parameter_types",
@@ -24,20 +28,28 @@ __all__ = [
     "read_plan",
 ]
 
-_PUBLISHERS = {
-    "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
-    "generalization": "voile.publish.generalization:Generalization",
-    "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
-    "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
-    "ranking": "voile.publish.ranking.publisher:Ranking",
-    "m-shuffle": "voile.publish.m_shuffle:MShuffle",
-    "geo-indistinguishability": "voile.publish.geo_indistinguishability:GeoIndistinguishability",
-}
+METHODS: Registry[Publisher] = Registry(
+    group="voile.methods",
+    what="a method",
+    own={
+        "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
+        "generalization": "voile.publish.generalization:Generalization",
+        "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
+        "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
+        "ranking": "voile.publish.ranking.publisher:Ranking",
+        "m-shuffle": "voile.publish.m_shuffle:MShuffle",
+        "geo-indistinguishability": (
+            "voile.publish.geo_indistinguishability:GeoIndistinguishability"
+        ),
+    },
+    offers=("prepare", "publish", "get_ready", "series", "record_key", "carries", "of_trips"),
+    error=PlanError,
+)
 
 
 def method_names() -> tuple[str, ...]:
     """The names of all methods."""
-    return tuple(_PUBLISHERS)
+    return METHODS.names
 
 
 def publisher_of(method: Method | None) -> Publisher:
@@ -45,13 +57,11 @@ def publisher_of(method: Method | None) -> Publisher:
     if method is None:
         msg = "the plan has no [method] table; say how to publish"
         raise PlanError(msg)
-    made = _class_of(method.name)
     try:
-        publisher: Publisher = made(**method.parameters)
+        return METHODS.make(method.name, method.parameters)
     except PlanError as error:
         msg = f"[method] {error}"
         raise PlanError(msg) from None
-    return publisher
 
 
 def parameter_types(method: str) -> Mapping[str, Any]:
@@ -75,7 +85,7 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
     A method of trips has the usual columns of trajectories, and files that parameters name are
     looked for in the folder of the plan.
     """
-    if plan.method is None or plan.method.name not in _PUBLISHERS:
+    if plan.method is None or plan.method.name not in METHODS:
         return plan  # ``publisher_of`` says what is wrong
     types = _types(_class_of(plan.method.name), marks=True)
     given = {
@@ -110,22 +120,18 @@ def read_plan(path: str | Path) -> Plan:
 
 def _class_of(method: str) -> Any:
     """The class of a publisher; raises ``PlanError`` where no method has the name."""
-    if method not in _PUBLISHERS:
-        msg = (
-            f"[method] there is no method {method!r}{nearest(method, _PUBLISHERS)} "
-            f"(known: {', '.join(_PUBLISHERS)})"
-        )
-        raise PlanError(msg)
-    # Methods differ in what they load: compiled code costs half a second.
-    module, name = _PUBLISHERS[method].split(":")
-    return getattr(import_module(module), name)
+    try:
+        return METHODS.class_of(method)
+    except PlanError as error:
+        msg = f"[method] {error}"
+        raise PlanError(msg) from None
 
 
 def plan_schema() -> dict[str, Any]:
     """The JSON Schema of the files of plans, the parameters of every method included."""
     schema = json_schema(PlanDocument)
     methods = []
-    for name in method_names():
+    for name in METHODS.own:
         made = _class_of(name)
         for variant in getattr(made, "variants", {}).values() or (made,):
             stated = json_schema(variant)

@@ -6,16 +6,13 @@ That is what M-Shuffle does with categories; nothing in it but its own statement
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from unittest import mock
 
 import numpy as np
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.exact import Exact
 from voile.disclosure.permuted import Permuted
-from voile.publish import registry
 from voile.publish.publisher import SingleRelease
 from voile.randomness import Randomness
 from voile.release.claims import Claim
@@ -85,10 +82,3 @@ class Mixing(SingleRelease):
             table.rows, shown.rows, suppressed=0, held=0, objective="0", decision={}
         )
         return Publication(release, private)
-
-
-@contextmanager
-def known_to_the_corridor() -> Iterator[None]:
-    """Let plans name the method "mixing"."""
-    with mock.patch.dict(registry._PUBLISHERS, {"mixing": f"{__name__}:Mixing"}):
-        yield

@@ -1,0 +1,45 @@
+"""The package of somebody else in ``tests/others``, installed for the time of a test."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from voile.attack.registry import ATTACKS
+from voile.models.registry import CRITERIA
+from voile.publish.registry import METHODS
+from voile.utility.registry import MEASURES
+
+__all__ = ["OTHERS", "environment_with_others", "others_installed"]
+
+OTHERS = Path(__file__).parent / "others"
+"""Where the package and its announcement are."""
+
+
+@contextmanager
+def others_installed() -> Iterator[None]:
+    """Let this process find the package."""
+    _forget()
+    sys.path.insert(0, str(OTHERS))
+    importlib.invalidate_caches()
+    try:
+        yield
+    finally:
+        sys.path.remove(str(OTHERS))
+        _forget()
+
+
+def environment_with_others() -> Mapping[str, str]:
+    """The environment of a process that finds the package."""
+    path = os.pathsep.join([str(OTHERS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def _forget() -> None:
+    """Let registries look anew at what is installed."""
+    for registry in (ATTACKS, CRITERIA, MEASURES, METHODS):
+        vars(registry).pop("installed", None)
