@@ -232,3 +232,16 @@ def test_criteria_that_cannot_be_are_refused(ward, criteria, said):
     assert done.stderr.startswith("voile: [method] criteria: ")
     assert said in done.stderr
     assert not (ward / "out").exists()
+
+
+def test_an_engine_of_others_makes_the_same_release(desk):
+    """Row for row, from the same table, plan and seed; an engine that is not there is said."""
+    publish = ("publish", "people.csv", "--plan", "plan.toml", "--seed", 3)
+    for engine in ("auto", "plain"):
+        done = voile(*publish, "--engine", engine, "--out", engine, cwd=desk)
+        assert done.returncode == 0, done.stderr
+    both = [(desk / engine / "data.csv").read_text() for engine in ("auto", "plain")]
+    assert both[0] == both[1]
+    done = voile(*publish, "--engine", "plan", "--out", "out", cwd=desk)
+    assert done.returncode == 2
+    assert "there is no engine 'plan'; did you mean 'plain'?" in done.stderr

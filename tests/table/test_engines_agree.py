@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.table.plain_engine import PlainEngine
+from tests.others.plain_others.engine import PlainEngine
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release.check import check_release

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tests.others.plain_others.engine import PlainEngine
 from tests.table.kernel_contract import KernelContract
-from tests.table.plain_engine import PlainEngine
 from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine
 

@@ -13,6 +13,7 @@ from voile.cli.show import as_json, ledger_option, print_json, progress, say, te
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.study.run import Intervals, make_release
+from voile.table.engines import AUTO
 from voile.table.protocol import Format
 
 __all__ = ["publish_command"]
@@ -41,7 +42,11 @@ __all__ = ["publish_command"]
     help="Repeatable draws, for experiments: the release is marked as unfit for publication.",
 )
 @click.option(
-    "--engine", type=click.Choice(["polars"]), default="polars", help="Where the rows are."
+    "--engine",
+    metavar="NAME",
+    default=AUTO,
+    show_default=True,
+    help="What holds the rows: polars, or an engine of another package.",
 )
 @as_json
 def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -69,6 +74,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             seed=seed,
             file_format=file_format,
             intervals=intervals,
+            engine=engine,
             progress=stage,
         )
     seconds = time.monotonic() - started

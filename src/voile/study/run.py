@@ -28,9 +28,10 @@ from voile.release.folder import check_new_folder, write_release
 from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.study.books import Books
+from voile.table.engines import AUTO, engine_of
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.private import PrivateTable
-from voile.table.protocol import Format
+from voile.table.protocol import Engine, Format
 
 __all__ = ["Intervals", "PendingRelease", "make_release", "prepare_release"]
 
@@ -47,6 +48,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     seed: int | None = None,
     file_format: Format | None = None,
     intervals: Intervals = "columns",
+    engine: Engine | str = AUTO,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Publication:
     """Make one release of a table as a plan says, check it, and write it to a new folder.
@@ -54,7 +56,8 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     ``source`` is a file, a folder of Parquet files, or a data frame; ``out`` is None to write
     nothing.  A plan with a series or a budget needs a ``ledger``, one SQLite file that is made if
     it is not there.  ``seed`` makes draws repeatable and the release unfit for publication; it is
-    entered in the ledger like any other.  ``intervals`` says how intervals are shown.
+    entered in the ledger like any other.  ``intervals`` says how intervals are shown, ``engine``
+    what holds the rows: a name (``table.engines``), or an engine.
     ``progress`` is told each stage by name.
 
     Raises a ``VoileError``, and then nothing stands at ``out``, and the ledger is as it was but
@@ -68,6 +71,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
         ledger=ledger,
         randomness=Randomness.secure() if seed is None else Randomness.seeded(seed),
         intervals=intervals,
+        engine=engine,
         progress=progress,
     )
     file_format = file_format or pending.source_format
@@ -106,7 +110,7 @@ class PendingRelease:
         return self.books.settle(publication)
 
 
-def prepare_release(
+def prepare_release(  # noqa: PLR0913 - as ``make_release``
     source: Any,
     plan: Plan,
     out: str | Path | None = None,
@@ -114,6 +118,7 @@ def prepare_release(
     ledger: str | Path | None = None,
     randomness: Randomness,
     intervals: Intervals = "columns",
+    engine: Engine | str = AUTO,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> PendingRelease:
     """All that comes before the commit: read, bind roles, load the books, publish, check.
@@ -131,7 +136,7 @@ def prepare_release(
     books.refuse_place(out)
     history = books.history(out if randomness.publishable else None)
     progress("reading")
-    table = _read(source, plan, publisher, books.waiting_rows())
+    table = _read(source, plan, publisher, books.waiting_rows(), engine_of(engine))
     progress("publishing")
     with books.attempt():
         publication = publisher.prepare(table, randomness, history, books.pay)
@@ -142,7 +147,9 @@ def prepare_release(
     return PendingRelease(_shown(publication, intervals), source_format, books)
 
 
-def _read(source: Any, plan: Plan, publisher: Publisher, carried: bytes | None) -> PrivateTable:
+def _read(
+    source: Any, plan: Plan, publisher: Publisher, carried: bytes | None, engine: Engine
+) -> PrivateTable:
     """The table with the rows that waited for it, read while the publisher gets ready.
 
     A table of which only the best rows matter is read when these are asked for.
@@ -150,10 +157,12 @@ def _read(source: Any, plan: Plan, publisher: Publisher, carried: bytes | None) 
     is_file = isinstance(source, str | Path)
     if publisher.ranks:
         publisher.get_ready()
-        return scan_table(source, plan) if is_file else scan_frame(source, plan)
+        scan = scan_table if is_file else scan_frame
+        return scan(source, plan, engine=engine)
     open_ = open_table if is_file else open_frame
     with ThreadPoolExecutor(1) as pool:
-        opening = pool.submit(open_, source, plan, record_key=publisher.record_key, carried=carried)
+        key = publisher.record_key
+        opening = pool.submit(open_, source, plan, record_key=key, carried=carried, engine=engine)
         publisher.get_ready()
         return opening.result()
 

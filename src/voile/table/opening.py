@@ -18,6 +18,7 @@ from voile.errors import TableError, refuse_out_of_memory
 from voile.schema.persons import identifying_columns
 from voile.schema.plan import Plan
 from voile.table.carrying import with_carried
+from voile.table.engines import AUTO, engine_of
 from voile.table.persons import require_rows_of_persons
 from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable, TableSource
@@ -41,30 +42,30 @@ def open_table(
     *,
     record_key: str | None = None,
     carried: bytes | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str = AUTO,
 ) -> PrivateTable:
     """Read a private table from a file, bound to a plan.
 
     CSV, Parquet, Arrow IPC, or a folder of Parquet files; only columns that the plan names are
     read.  ``carried`` are rows that an earlier release left out (``PrivateTable.left_out``), as an
-    Arrow IPC stream; they follow those of the file.  ``engine`` holds the rows; None: Polars.
+    Arrow IPC stream; they follow those of the file.  ``engine`` holds the rows, or is its name.
 
     Raises ``TableError`` where the file or the carried rows cannot be read or the rows break the
     plan, ``PlanError`` where the plan names columns that the table does not have, or takes a person
     for a row.
     """
-    engine = engine or PolarsEngine()
+    engine = engine_of(engine)
     source = _scanned(engine, path, plan, record_key)
     return _opened(engine, source, plan, record_key, carried).read()
 
 
-def scan_table(path: str | Path, plan: Plan, *, engine: Engine | None = None) -> PrivateTable:
+def scan_table(path: str | Path, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
     """A private table in a file, for methods that ask for its best rows and no others.
 
     Where possible only those are held in memory, and what is wrong with rows is said when they are
     asked for.  CSV is read as a whole.  Otherwise as ``open_table``.
     """
-    engine = engine or PolarsEngine()
+    engine = engine_of(engine)
     return _held_against_persons(_opened(engine, _scanned(engine, path, plan), plan))
 
 
@@ -74,19 +75,19 @@ def open_frame(
     *,
     record_key: str | None = None,
     carried: bytes | None = None,
-    engine: Engine | None = None,
+    engine: Engine | str = AUTO,
 ) -> PrivateTable:
     """A private table from a data frame of a kind that the engine knows, bound to a plan.
 
     ``carried`` are rows that an earlier release left out; they follow those of the frame.
     """
-    engine = engine or PolarsEngine()
+    engine = engine_of(engine)
     return _opened(engine, engine.of_native(frame), plan, record_key, carried).read()
 
 
-def scan_frame(frame: Any, plan: Plan, *, engine: Engine | None = None) -> PrivateTable:
+def scan_frame(frame: Any, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
     """A private table from a data frame, for methods that ask for its best rows and no others."""
-    engine = engine or PolarsEngine()
+    engine = engine_of(engine)
     return _held_against_persons(_opened(engine, engine.of_native(frame), plan))
 
 
