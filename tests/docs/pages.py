@@ -21,11 +21,13 @@ import io
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from voile.cli.main import main
@@ -75,11 +77,18 @@ def blocks_of(page: Path) -> Iterator[Block]:
     assert opened is None, f"{page.name}: the block in line {opened.line} is not closed"
 
 
+def _session() -> dict[str, Any]:
+    """The names of a session: a module that classes can find their names in."""
+    module = ModuleType("page_of_the_documentation")
+    sys.modules[module.__name__] = module
+    return vars(module)
+
+
 @dataclass
 class Reader:
     """Somebody who types everything that a page says, in the present folder."""
 
-    names: dict[str, Any] = field(default_factory=dict)
+    names: dict[str, Any] = field(default_factory=_session)
     status: int = 0
     """Exit status of the last command."""
 
