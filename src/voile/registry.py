@@ -96,10 +96,10 @@ class Registry(Generic[T]):
 
         Raises ``error`` where there is none of the name, where it does not have a parameter or
         lacks one that it needs, and whatever its own validation raises.  A class that is
-        ``checked`` says itself what is wrong with its parameters.
+        ``checked``, or makes one of its ``variants``, says itself what is wrong.
         """
         made: Any = self.class_of(name)
-        if hasattr(made, "__pydantic_config__"):
+        if hasattr(made, "__pydantic_config__") or hasattr(made, "variants"):
             return cast("T", made(**parameters))
         known = self.fields_of(name)
         for given in parameters:
