@@ -58,7 +58,10 @@ def hostile_record() -> StudyRecord:
             "release_id": names[3],
             "columns": {"quasi_identifiers": names},
         },
-        publication={"rows_in": 3, "summary": names[0], "notices": names, "objective": names[7]},
+        publication={
+            **dict.fromkeys(("rows_in", "rows_out", "suppressed", "held", "carried"), 3),
+            "summary": names[0], "notices": names, "objective": None,
+        },
         attacks=tuple(
             attack(name, 0.1 * place, goal=name, notes=[name], assumptions=[name],
                    worst={"known": {name: name}, "probability": 0.5})
@@ -77,7 +80,7 @@ def hostile_record() -> StudyRecord:
         distributions=tuple(
             Distribution(name, name, "text", tuple(names), None, shares, shares) for name in names
         ),
-        evidence={"rehearsed": names, **dict.fromkeys(names, 3)},
+        evidence={"targets": 3, "held_out": 3, "rehearsed": names},
         versions=dict.fromkeys(names, names[0]),
         seconds=dict.fromkeys(names, 1.5),
     )  # fmt: skip
