@@ -42,7 +42,7 @@ from voile.schema.hierarchy.declared import HIERARCHY_KEYS, Hierarchy, plain, re
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.keys import known_keys, number, table_of
 from voile.schema.roles import Roles
-from voile.schema.trajectory import MAP_PARAMETERS, TRAJECTORY_METHODS, TrajectoryColumns
+from voile.schema.trajectory import FILE_PARAMETERS, TRAJECTORY_METHODS, TrajectoryColumns
 
 __all__ = [
     "ColumnPlan",
@@ -263,7 +263,7 @@ def _method(value: object, folder: Path) -> Method:
         raise PlanError(msg)
     parameters = {key: table[key] for key in table if key != "name"}
     if table["name"] in TRAJECTORY_METHODS:
-        for key in MAP_PARAMETERS:
+        for key in FILE_PARAMETERS:
             if isinstance(parameters.get(key), str):
                 parameters[key] = str(folder / parameters[key])
     return Method(table["name"], parameters)

@@ -6,6 +6,7 @@
     latitude  = "latitude"
     longitude = "longitude"
     destination = ["to_latitude", "to_longitude"]   # where each trip is bound for; optional
+    vehicle   = "vehicle"             # whose trip it is; optional
 
 Only methods that publish trajectories look at them.  In a plan for such a method the defaults
 hold; in any other plan these columns are like all others unless they are named.
@@ -19,11 +20,13 @@ from typing import Any
 
 from voile.errors import PlanError
 
-__all__ = ["MAP_PARAMETERS", "TRAJECTORY_METHODS", "TrajectoryColumns"]
+__all__ = ["FILE_PARAMETERS", "MAP_PARAMETERS", "TRAJECTORY_METHODS", "TrajectoryColumns"]
 
 TRAJECTORY_METHODS = ("geo-indistinguishability",)
 """Methods whose plans have trajectories without saying so."""
 MAP_PARAMETERS = ("roads", "roads_nodes")
+"""Their parameters that name maps."""
+FILE_PARAMETERS = (*MAP_PARAMETERS, "secret")
 """Their parameters that name files, which are looked for in the folder of the plan."""
 
 
@@ -41,9 +44,13 @@ class TrajectoryColumns:
     """Degrees, east positive."""
     destination: tuple[str, str] | None = None
     """Latitude and longitude of the place that each trip is bound for; never published."""
+    vehicle: str | None = None
+    """What tells vehicles apart, whose noise stays with places; never published."""
 
     def __post_init__(self) -> None:
-        for name in ("trip", "time", "latitude", "longitude"):
+        for name in ("trip", "time", "latitude", "longitude", "vehicle"):
+            if name == "vehicle" and self.vehicle is None:
+                continue
             if not isinstance(getattr(self, name), str) or not getattr(self, name):
                 msg = f'[roles] {name} must be the name of one column, for example "{name}"'
                 raise PlanError(msg)
@@ -51,8 +58,8 @@ class TrajectoryColumns:
             object.__setattr__(self, "destination", _pair(self.destination))
         if len(set(self.names)) < len(self.names):
             msg = (
-                "[roles] trip, time, latitude, longitude and destination must name different "
-                "columns"
+                "[roles] trip, time, latitude, longitude, destination and vehicle must name "
+                "different columns"
             )
             raise PlanError(msg)
 
@@ -61,7 +68,8 @@ class TrajectoryColumns:
         """Columns by what they are, those of a destination included."""
         found = {name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")}
         ends = ("destination (latitude)", "destination (longitude)")
-        return {**found, **dict(zip(ends, self.destination or (), strict=False))}
+        found |= dict(zip(ends, self.destination or (), strict=False))
+        return found if self.vehicle is None else {**found, "vehicle": self.vehicle}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,7 +81,8 @@ class TrajectoryColumns:
         found: dict[str, Any] = {
             name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")
         }
-        return found if self.destination is None else {**found, "destination": self.destination}
+        optional = {"destination": self.destination, "vehicle": self.vehicle}
+        return found | {name: value for name, value in optional.items() if value is not None}
 
 
 def _pair(value: object) -> tuple[str, str]:

@@ -34,7 +34,13 @@ from voile.attack.trajectory.selection import counted, selected
 from voile.attack.trajectory.speeds import fastest_of
 from voile.disclosure import moved as stating
 from voile.disclosure.moved import Moved
-from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise, PlanarLaplace
+from voile.dp.planar.noise import (
+    AngleSelection,
+    CorrelatedGaussian,
+    GaussianField,
+    LocationNoise,
+    PlanarLaplace,
+)
 from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
 from voile.geodesy import Floats
@@ -181,6 +187,8 @@ def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
     match moved.law:
         case stating.CorrelatedGaussian(tau=tau):
             return CorrelatedGaussian(zones, tau)
+        case stating.GaussianField() as law:
+            return GaussianField(zones, law.share, law.length, law.period_days, law.tau)
         case stating.TurningLaplace(deviation=deviation, start=start):
             return AngleSelection(zones, deviation, start)
         case stating.PlanarLaplace():

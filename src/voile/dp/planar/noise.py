@@ -12,10 +12,10 @@ Guarantees, for two trajectories that are nowhere more than d metres apart:
   Gaussian-DP with mu^2 = (|D_1|^2 + sum |D_i - a D_(i-1)|^2 / (1 - a^2)) / s^2 for trajectories
   that differ by D_i (``costs``).
 - ``GaussianField``: sqrt(w) F(place) + sqrt(1 - w) G(driving time), s as above (``staying``).
-  Moving all trips of a vehicle and period as a whole is mu-Gaussian-DP, with a mu of at most that of
-  G alone over sqrt(1 - w), by driving time: F is stationary, so that it has the same law after the
-  move.  Trajectories that differ otherwise come back to places, or stand, elsewhere, which is shown
-  exactly: for these nothing is claimed.
+  Moving all trips of a vehicle and period as a whole is mu-Gaussian-DP, with a mu of at most that
+  of G alone over sqrt(1 - w), by driving time: F is stationary, so that it has the same law after
+  the move.  Trajectories that differ otherwise come back to places, or stand, elsewhere, which is
+  shown exactly: for these nothing is claimed.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 sections 2 and 5; the correlated noise is our own.
@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from voile.dp.planar.staying import move_with_field
+from voile.dp.planar.staying import FieldLaw, move_with_field
 from voile.dp.planar.steps import ANGLES, CORRELATED, FIELD, LAPLACE, Memory, move_trips, step
 from voile.dp.planar.trips import Positions, Trips
 from voile.dp.planar.zones import Position, Zones
@@ -70,8 +70,8 @@ class LocationNoise(Protocol):
         """What is remembered before the first report."""
 
 
-def perturb(noise: LocationNoise, trips: Trips, key: Key) -> Positions:
-    """Move all reports of many trips.
+def perturb(noise: LocationNoise, trips: Trips, key: Key, fields: Key | None = None) -> Positions:
+    """Move all reports of many trips; ``fields`` is the key of what stays with places, if another.
 
     Reports of one trip at equal times are the caller's to leave out where noise is correlated: they
     would share one noise, and show exactly how far apart they are.
@@ -82,7 +82,8 @@ def perturb(noise: LocationNoise, trips: Trips, key: Key) -> Positions:
     zones = noise.zones
     if isinstance(noise, GaussianField):
         one = float(zones.epsilons()[0, 0])
-        return move_with_field(trips, one, noise.share, noise.length, noise.period, noise.tau, key)
+        law = FieldLaw(noise.share, noise.length, noise.period, noise.tau)
+        return move_with_field(trips, one, law, key, fields or key)
     unknown = trips.receiver is None or np.isnan(trips.receiver).any()
     if zones.needs_receiver and unknown:
         msg = "levels that differ need the place that each trip is bound for"

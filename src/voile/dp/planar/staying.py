@@ -30,6 +30,7 @@ Cost: that of ``field`` for each place at which trucks moved.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
@@ -41,7 +42,7 @@ from voile.dp.planar.trips import Positions, Trips
 from voile.geodesy import Floats, displace, metres_between
 from voile.randomness import Blocks128, Key
 
-__all__ = ["DAY", "STILL", "driven", "field_key", "field_noise", "move_with_field"]
+__all__ = ["DAY", "STILL", "FieldLaw", "driven", "field_key", "field_noise", "move_with_field"]
 
 STILL = 50.0
 """Metres from where it last moved, within which a truck stands."""
@@ -55,18 +56,32 @@ def field_key(key: Key, vehicle: int, period: int) -> Key:
     return key.within("field", f"{vehicle:x}", f"{period}")
 
 
+@dataclass(frozen=True)
+class FieldLaw:
+    """The parameters of the law."""
+
+    share: float
+    """Of the variance, that stays with the place."""
+    length: float
+    """Metres."""
+    period: float
+    """Days."""
+    tau: float
+    """Seconds of driving."""
+
+
 def move_with_field(
-    trips: Trips, epsilon: float, share: float, length: float, period: float, tau: float, key: Key
+    trips: Trips, epsilon: float, law: FieldLaw, key: Key, fields: Key
 ) -> Positions:
-    """Move all reports of many trips; ``period`` in days, ``tau`` in seconds of driving.
+    """Move all reports of many trips: fresh noise by one key, and what stays by another.
 
     Raises ``ValueError`` where it is not said which vehicle each trip is of.
     """
     at, clock = driven(trips)
-    noise = math.sqrt(share) * field_noise(trips, at, length, period, key)
+    noise = math.sqrt(law.share) * field_noise(trips, at, law.length, law.period, fields)
     fresh = np.empty_like(noise)
-    _remember(trips.start, clock, trips.draws(key), tau, fresh)
-    noise += math.sqrt(1 - share) * fresh
+    _remember(trips.start, clock, trips.draws(key), law.tau, fresh)
+    noise += math.sqrt(1 - law.share) * fresh
     east, north = gaussian_scale(epsilon) * noise.T
     # What is shown of a truck that stands is that of the report at which it last moved.
     moved = displace(trips.latitude, trips.longitude, east.copy(), north.copy())

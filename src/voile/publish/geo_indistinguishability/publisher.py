@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,7 @@ from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn, drawn_with
+from voile.publish.geo_indistinguishability.fields import FieldTerms, read_secret
 from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
 from voile.publish.geo_indistinguishability.showing import Showing, road_map
 from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
@@ -28,6 +29,7 @@ from voile.publish.geo_indistinguishability.terms import (
     place,
     positive,
     share,
+    share_that_stays,
     text,
     whole,
 )
@@ -90,7 +92,17 @@ class GeoIndistinguishability(SingleRelease):
     zones_by: ZonesBy | None = None
     """Whose zone counts: that of the last published position, or (the seed's) of the true one."""
     tau: float | None = None
-    """Seconds in which the correlation of Gaussian noise falls to 1 / e; None: 120."""
+    """Seconds in which the correlation of Gaussian noise falls to 1 / e, of driving for the fresh
+    part of a field; None: 120."""
+    stays: float | None = None
+    """Of a field: the share of the variance that stays with the place, below 1; None: 0.8."""
+    length: float | None = None
+    """Metres in which the correlation of what stays falls to 1 / e; None: 1,000."""
+    period: float | None = None
+    """Days for which it stays; None: 28."""
+    secret: str | None = None
+    """A file with the secret by which fields are drawn, made where there is none, so that releases
+    of one period share them; None: each release has fields of its own."""
     epsilon_angle: float | None = None
     """Of angle selection: the deviation of a turn is 2 pi sqrt(2 ln(1.25 / delta)) / epsilon."""
     delta_angle: float | None = None
@@ -102,7 +114,8 @@ class GeoIndistinguishability(SingleRelease):
     delta: float = _DELTA
     """At which Gaussian noise is priced."""
     differences: Differences | None = None
-    """Whether such trajectories differ anyhow (None: "any") or are moved as a whole."""
+    """Whether such trajectories differ anyhow (None: "any") or are moved as a whole; those of a
+    field are."""
     fleet: str | None = None
     """The name under which a ledger adds up what each trip spends."""
     budget: float | None = None
@@ -131,9 +144,7 @@ class GeoIndistinguishability(SingleRelease):
         """What each trip of the fleet may spend over all releases."""
         if self.fleet is None or self.budget is None:
             return None
-        return FleetTerms(
-            self.fleet, self.budget, self.distance, self.delta, self.differences or "any"
-        )
+        return FleetTerms(self.fleet, self.budget, self.distance, self.delta, self._differing)
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
@@ -141,7 +152,8 @@ class GeoIndistinguishability(SingleRelease):
         from voile.dp.planar.trips import Trips  # noqa: PLC0415
 
         one, start = np.zeros(1), np.array([0, 1])
-        trips = Trips(one, one, one, start, np.zeros(1, np.uint64), np.zeros((1, 2)))
+        word = np.zeros(1, np.uint64)
+        trips = Trips(one, one, one, start, word, np.zeros((1, 2)), word)
         perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
 
     def prepare(
@@ -164,7 +176,7 @@ class GeoIndistinguishability(SingleRelease):
             costs = TripCosts(terms, accounts, exact) if terms else None
             pay(Price(release_id, trip_costs=costs))
 
-        moved = table.relocate(self._relocation, randomness, charge)
+        moved = table.relocate(self._relocation(self._secret()), randomness, charge)
         costliest = _costliest(moved.trips, self.delta)
         shown = moved.table
         release = Release(
@@ -234,20 +246,38 @@ class GeoIndistinguishability(SingleRelease):
         return self._draw(self._zones)
 
     def _draw(self, zones: Zones) -> Drawn:
+        if self._field is not None:
+            return Drawn(self._field.noise(zones, self.tau or _TAU), 1.0)
         return drawn_with(
             self.mechanism, zones, self.tau or _TAU, self._deviation, self.start or "uniform"
         )
 
     @property
-    def _relocation(self) -> Relocation:
-        drawn, correlated = self._drawn, self.mechanism == "correlated-gaussian"
+    def _field(self) -> FieldTerms | None:
+        """What stays with places; None for other mechanisms."""
+        if self.mechanism != "gaussian-field":
+            return None
+        given = {"stays": self.stays, "length": self.length, "period": self.period}
+        return FieldTerms(**{name: value for name, value in given.items() if value is not None})
+
+    @property
+    def _differing(self) -> Differences:
+        return self.differences or ("any" if self._field is None else "shifted")
+
+    def _secret(self) -> Randomness | None:
+        """By what fields are drawn, if not by the randomness of the release."""
+        return None if self.secret is None else read_secret(self.secret)
+
+    def _relocation(self, secret: Randomness | None = None) -> Relocation:
+        drawn, field = self._drawn, self._field
+        remembers = field is not None or self.mechanism == "correlated-gaussian"
         price = TripPrice(
             # In proportion: what is drawn with a smaller epsilon is charged as promised.
-            distance=self.distance / drawn.factor,
-            tau=(self.tau or _TAU) if correlated else None,
+            distance=self.distance / (drawn.factor if field is None else field.fresh_factor),
+            tau=(self.tau or _TAU) if remembers else None,
             deviation=self._deviation or None,
             first_turn=self.start == "zero",
-            differences=self.differences or "any",
+            differences=self._differing,
         )
         destination = self.destination
         return Relocation(
@@ -256,8 +286,9 @@ class GeoIndistinguishability(SingleRelease):
             destination=None if destination is None else (destination[0], destination[1]),
             remaining=self.mechanism == "remaining-distance",
             decimals=DECIMALS,
-            one_at_a_time=correlated,
+            one_at_a_time=remembers,
             numbered=self.trips == "numbered",
+            fields=secret,
         )
 
     @property
@@ -269,7 +300,8 @@ class GeoIndistinguishability(SingleRelease):
             delta=self.delta,
             tau=self.tau or _TAU,
             deviation=self._deviation,
-            differences=self.differences or "any",
+            differences=self._differing,
+            field=self._field,
             uniform_start=self.start != "zero",
         )
 
@@ -283,8 +315,11 @@ class GeoIndistinguishability(SingleRelease):
             for name, value in self._given()
             if value is not None
         }
-        if self.mechanism == "correlated-gaussian":
+        if self.mechanism in {"correlated-gaussian", "gaussian-field"}:
             given["tau"] = self.tau or _TAU
+        if self._field is not None:
+            given |= asdict(self._field)
+            given.pop("secret", None)
         decision: dict[str, Any] = {"epsilon_factor": self._drawn.factor}
         if self._mapped is not None:
             # Where a map lies on the custodian's machine is nobody's business.
@@ -306,7 +341,7 @@ class GeoIndistinguishability(SingleRelease):
             drawn=self._drawn,
             zones=self._zones,
             map=by_roads,
-            destination=self._relocation.destination,
+            destination=self._relocation().destination,
             remaining=self.mechanism == "remaining-distance",
             numbered=self.trips == "numbered",
         )
@@ -353,6 +388,8 @@ class GeoIndistinguishability(SingleRelease):
                 "hardly turn, an adversary who knows the mechanism follows a truck better than "
                 "under other noise"
             )
+        if self._field is not None:
+            yield from self._field.notices(self.secret is not None)
         if self.fleet is None:
             yield (
                 "what trips spend was not accounted, because [method] names no fleet with a "
@@ -381,6 +418,10 @@ _CHECKED = {
     "radius_bounds": bounds,
     "destination": place,
     "tau": positive,
+    "stays": share_that_stays,
+    "length": positive,
+    "period": positive,
+    "secret": text,
     "epsilon_angle": positive,
     "delta_angle": share,
     "distance": positive,

@@ -16,17 +16,26 @@ __all__ = [
     "place",
     "positive",
     "share",
+    "share_that_stays",
     "text",
     "whole",
 ]
 
 Mechanism = Literal[
-    "correlated-gaussian", "planar-laplace", "angle-selection", "remaining-distance"
+    "correlated-gaussian",
+    "gaussian-field",
+    "planar-laplace",
+    "angle-selection",
+    "remaining-distance",
 ]
 
 _ONLY_FOR: Mapping[str, tuple[str, ...]] = {
-    "tau": ("correlated-gaussian",),
-    "differences": ("correlated-gaussian",),
+    "tau": ("correlated-gaussian", "gaussian-field"),
+    "differences": ("correlated-gaussian", "gaussian-field"),
+    "stays": ("gaussian-field",),
+    "length": ("gaussian-field",),
+    "period": ("gaussian-field",),
+    "secret": ("gaussian-field",),
     "epsilon_angle": ("angle-selection",),
     "delta_angle": ("angle-selection",),
     "start": ("angle-selection",),
@@ -72,6 +81,12 @@ def check_together(given: Mapping[str, Any]) -> None:
     if "fleet" in given and "budget" not in given:
         msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
         raise PlanError(msg)
+    if mechanism == "gaussian-field" and given.get("differences", "shifted") != "shifted":
+        msg = (
+            'gaussian-field shows when a truck comes back to a place, so that only trips "shifted" '
+            "as a whole are hard to tell apart; leave differences out"
+        )
+        raise PlanError(msg)
     if mechanism == "angle-selection" and "epsilon_angle" not in given:
         msg = "angle-selection needs epsilon_angle, from which the deviation of a turn follows"
         raise PlanError(msg)
@@ -100,6 +115,18 @@ def _check_radii(given: Mapping[str, Any]) -> None:
             "map that says the radii"
         )
         raise PlanError(msg)
+
+
+def share_that_stays(name: str, value: object) -> float:
+    """A number from 0 to below 1; raises ``PlanError``."""
+    found = number(value)
+    if found is None or not 0 <= found < 1:
+        msg = (
+            f"{name} must be a number from 0 to below 1: the share of the noise that stays with "
+            "the place; without a fresh part no number bounds what many reports tell"
+        )
+        raise PlanError(msg)
+    return float(found)
 
 
 def positive(name: str, value: object) -> float:
