@@ -62,6 +62,8 @@ class Case:
     """Of how many places on the way he knows the noise, from other days."""
     visits: int = 1
     """On how many days he saw it there."""
+    stop: int = 0
+    """How many reports more it stands in the middle of the drive."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,9 @@ class Found:
     """Mean metres between the estimate and the truth."""
     right: float
     near: float
-    """The mean error within ``NEAR`` of the first known place, that itself left out."""
+    """The mean error within ``NEAR`` of the middle of the drive, that itself left out."""
+    middle: float
+    """The error in the middle, over all reports there."""
 
 
 def look(
@@ -85,6 +89,9 @@ def look(
     noise, key = noises[case.noise], Randomness.seeded(SEED).key(f"drive {number}")
     every = drive.every(TRACKED if case.shifted else INTERVAL)
     track, road = drive.track[every], drive.road[every]
+    if case.stop:
+        stands = np.full(case.stop, known_spots(len(track), 1)[0])
+        track, road = (np.insert(one, stands, one[stands], axis=0) for one in (track, road))
     spots = known_spots(len(drive.track[drive.every(INTERVAL)]), case.places)
     if case.shifted:
         finding = _shifted(adversary, roads, track, noise, key, case.days)
@@ -97,13 +104,15 @@ def look(
     away = np.hypot(*(finding.position - track).T)
     middle = known_spots(len(track), 1)[0]
     near = np.hypot(*(track - track[middle]).T) < NEAR
-    near[middle] = False
+    here = (track == track[middle]).all(axis=1)
+    near &= ~here
     return Found(
         case,
         number,
         float(away.mean()),
         share_right(finding.road, road),
         float(away[near].mean()) if near.any() else float("nan"),
+        float(away[here].mean()),
     )
 
 
