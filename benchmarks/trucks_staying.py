@@ -16,7 +16,6 @@ and what he learned of movements are those of ``trucks``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -39,12 +38,25 @@ from voile.geodesy import Floats
 from voile.randomness import Randomness
 from voile.roads.network import Places, RoadNetwork
 
-__all__ = ["DAYS", "DEFAULT", "EPSILON", "INTERVAL", "SEED", "STAYING", "Case", "Found", "look"]
+__all__ = [
+    "DAYS",
+    "DEFAULT",
+    "EPSILON",
+    "INTERVAL",
+    "NEAR",
+    "SEED",
+    "SHORTER",
+    "STAYING",
+    "Case",
+    "Found",
+    "look",
+]
 
 SEED, EPSILON, INTERVAL, DAYS = 2028, 0.005, 30.0, 20
 DEFAULT = CorrelatedGaussian(Zones([EPSILON]))
 STAYING = GaussianField(Zones([EPSILON]), period=3_650.0)
 """A period that none of the days here leaves."""
+SHORTER = replace(STAYING, length=500.0)
 SHIFTS = 3
 """Of 10 s each."""
 NEAR = 1_000.0
@@ -185,16 +197,3 @@ def _with_places(adversary, roads, track, noise, key, spots: Places, visits: int
             one = Sighted(np.zeros(1), at, np.full(1, EPSILON))
             days.append(Day(one, day * DAY, {0: (track[spot], None)}))
     return follow_days(adversary, days, noise, rounds=1, habit=0.0)[0]
-
-
-def look_at_all(
-    roads: RoadNetwork,
-    drives: Sequence[tuple[int, Drive]],
-    adversary_of: dict[int, RoadAdversary],
-    cases: Sequence[Case],
-    noises: dict[str, LocationNoise],
-) -> Iterator[Found]:
-    """Every case on every drive."""
-    for number, drive in drives:
-        for case in cases:
-            yield look(adversary_of[number], roads, drive, number, case, noises)
