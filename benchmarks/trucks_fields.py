@@ -17,9 +17,9 @@ from benchmarks.trucks_staying import (
     DEFAULT,
     EPSILON,
     INTERVAL,
+    LONGER,
     NEAR,
     SEED,
-    SHORTER,
     STAYING,
     Case,
     Found,
@@ -31,8 +31,8 @@ from voile.geodesy import Floats
 
 __all__ = ["CASES", "Compared", "run"]
 
-NOISES: dict[str, LocationNoise] = {"default": DEFAULT, "1000 m": STAYING, "500 m": SHORTER}
-FIELDS = ("500 m", "1000 m")
+NOISES: dict[str, LocationNoise] = {"default": DEFAULT, "700 m": STAYING, "1000 m": LONGER}
+FIELDS = ("700 m", "1000 m")
 STOP = 20
 CASES = (
     *(Case(noise, days) for noise in NOISES for days in (1, DAYS)),
@@ -111,14 +111,15 @@ def _measurement(found: Compared, standing: dict[str, Missed], data: str) -> Mea
         "has many days, knows true places, or sees a stop, beside a single trip and the default?",
         data=data,
         seeds=f"{SEED}",
-        protocol=f"epsilon = {EPSILON:g}, a report every {INTERVAL:g} s; .8 of the noise stays, "
-        "with a length of 500 or 1,000 m, and fresh noise has tau = 120 s of driving. Days, shifted days "
-        "and known places as benchmarks/trucks_staying.py says: he is told how days agree. A "
-        "known place is where he saw the truck on one other day; five are spread along the way. "
-        f"Near: within {NEAR:g} m of the one place, itself left out. A stop: {STOP} reports more in "
-        "the middle of the drive. Means over drives with 95 % intervals that add up the deviations "
-        f"of each person's drives (Student). Standing: {HOURS} hours with a report every {GAP} s, "
-        f"and first reports of {DAYS} days, true positions {RECEIVER:g} m off per axis",
+        protocol=f"epsilon = {EPSILON:g}, a report every {INTERVAL:g} s; .8 of noise stays, "
+        "in a field with a length of 700 or 1,000 m; fresh noise has tau = 120 s of driving. Days, "
+        "shifted days and known places as benchmarks/trucks_staying.py says: he is told how days "
+        "agree. A known place is where he saw the truck on one other day; five are spread along "
+        f"the way. Near: within {NEAR:g} m of the one place, itself left out. A stop: {STOP} "
+        "reports more in the middle of the drive. Means over drives with 95 % intervals that add "
+        "up the deviations of each person's drives (Student). Standing: "
+        f"{HOURS} hours with a report every {GAP} s, and first reports of {DAYS} days, true "
+        f"positions {RECEIVER:g} m off per axis",
         answer=_answer(found, alone),
         targets=[
             target for name in FIELDS for target in _targets(name, found, alone, standing[name])

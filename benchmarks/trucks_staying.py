@@ -25,6 +25,7 @@ from benchmarks.trucks_data import TRACKED, Drive
 from voile.attack.trajectory.adversaries import (
     FieldKnown,
     Finding,
+    Moving,
     RoadAdversary,
     Sighted,
     share_right,
@@ -43,9 +44,9 @@ __all__ = [
     "DEFAULT",
     "EPSILON",
     "INTERVAL",
+    "LONGER",
     "NEAR",
     "SEED",
-    "SHORTER",
     "STAYING",
     "Case",
     "Found",
@@ -56,7 +57,7 @@ SEED, EPSILON, INTERVAL, DAYS = 2028, 0.005, 30.0, 20
 DEFAULT = CorrelatedGaussian(Zones([EPSILON]))
 STAYING = GaussianField(Zones([EPSILON]), period=3_650.0)
 """A period that none of the days here leaves."""
-SHORTER = replace(STAYING, length=500.0)
+LONGER = replace(STAYING, length=1_000.0)
 SHIFTS = 3
 """Of 10 s each."""
 NEAR = 1_000.0
@@ -148,8 +149,9 @@ def _same_timing(adversary, roads, track, noise, key, days: int) -> Finding:
     time = np.arange(len(track)) * INTERVAL
     seen = Sighted(time, np.mean(shown, axis=0), np.full(len(track), EPSILON))
     if isinstance(noise, GaussianField):
-        known = _nothing(adversary, noise, days)
-        return adversary.follow(time, adversary.staying(seen, noise, known))
+        moves, known = Moving.of(seen), _nothing(adversary, noise, days)
+        law = adversary.staying(moves.sighted, noise, known)
+        return moves.all_of(adversary.follow(moves.sighted.time, law))
     return adversary.informed(replace(seen, epsilon=seen.epsilon * days**0.5), noise)
 
 

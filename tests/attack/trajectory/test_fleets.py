@@ -83,6 +83,28 @@ def test_who_has_seen_a_vehicle_at_known_places_takes_the_noise_off_elsewhere() 
     assert learned.mean() < 0.5 * alone.mean()
 
 
+def test_a_truck_that_stands_for_long_is_followed_no_worse() -> None:
+    """An hour's stop on the way changes nothing of what is found before, there and after it.
+
+    Its reports show one position: they are told apart from moves for sure, and are no evidence for
+    roads that lead nowhere.
+    """
+    for track, day in zip(ways(3), days_of(FIELD, ways(3)), strict=True):
+        stands = np.repeat(6, 120)
+        longer = np.insert(track, stands, track[stands], axis=0)
+        seen = day.sighted
+        time = np.concatenate((seen.time[:7], seen.time[6] + GAP * np.arange(1, 121)))
+        time = np.concatenate((time, time[-1] + seen.time[7:] - seen.time[6]))
+        shown = np.insert(seen.shown, stands, seen.shown[stands], axis=0)
+        stopped = Sighted(time, shown, np.full(len(time), EPSILON))
+        once, found = (ADVERSARY.informed(one, FIELD) for one in (seen, stopped))
+        expected = np.insert(once.position, stands, once.position[stands], axis=0)
+        assert found.position == pytest.approx(expected, abs=1e-6)
+        assert len(found.road) == len(longer)
+        known = ADVERSARY.informed(stopped, FIELD, {60: (longer[60], None)})
+        assert np.hypot(*(known.position[6:127] - track[6]).T).max() < 60
+
+
 def test_a_period_that_is_over_tells_nothing_of_the_next() -> None:
     """The same knowledge of another period leaves him as he was."""
     tracks = ways(3)

@@ -46,7 +46,7 @@ def trips(count: int = 6, reports: int = 12) -> pl.DataFrame:
 
 def release_of(frame: pl.DataFrame, **parameters):
     method = voile.Method("geo-indistinguishability", parameters)
-    vehicle = "van" if parameters["mechanism"] == "gaussian-field" else None
+    vehicle = "van" if parameters.get("mechanism") == "gaussian-field" else None
     named = voile.TrajectoryColumns(vehicle=vehicle)
     frame = frame.with_columns(van=pl.lit("A")) if vehicle else frame
     made = voile.make_release(

@@ -188,7 +188,7 @@ class TestCorrelatedGaussian:
 class TestGaussianField:
     """Two reports 400 m apart, and all that a vehicle does moved by 900 m: by exactly mu."""
 
-    VEHICLES, EAST, APART, STAYS, LENGTH = 3_000, 900.0, 400.0, 0.8, 1_000.0
+    VEHICLES, EAST, APART, STAYS, LENGTH = 3_000, 900.0, 400.0, 0.8, 700.0
 
     def covariance(self) -> Array:
         """Of both reports' noise, in deviations."""

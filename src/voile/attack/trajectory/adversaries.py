@@ -17,7 +17,7 @@ import copy
 import math
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -47,7 +47,7 @@ from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads
 from voile.roads.network import Places, RoadNetwork
 
-__all__ = ["FieldKnown", "Finding", "Known", "RoadAdversary", "Sighted", "share_right"]
+__all__ = ["FieldKnown", "Finding", "Known", "Moving", "RoadAdversary", "Sighted", "share_right"]
 
 Known = Mapping[int, tuple[Floats, int | None]]
 """For some reports, the true place (2,) in metres of the plane, and the road if that is known."""
@@ -107,6 +107,42 @@ class FieldKnown:
         """Before anything is seen; ``scale`` is the deviation of all noise per axis, in metres."""
         deviation = np.full(pieces, math.sqrt(noise.share) * scale)
         return cls(np.zeros((pieces, 2)), deviation)
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """A trip whose noise stays with places, without the reports at which the truck stands.
+
+    Such a report shows the position of the one before again, and nothing else; that the truck
+    stands is thus told exactly, and is no matter of belief.
+    """
+
+    sighted: Sighted
+    """The reports at which it moved; times are seconds of driving."""
+    report: Places
+    """Shape (n,): for each report of the trip, the one of these whose place it shows."""
+
+    @classmethod
+    def of(cls, sighted: Sighted) -> Moving:
+        """From all reports of the trip."""
+        moved = np.append(True, (np.diff(sighted.shown, axis=0) != 0).any(axis=1))
+        driven = np.cumsum(np.where(moved, np.diff(sighted.time, prepend=sighted.time[0]), 0.0))
+        some = Sighted(driven[moved], sighted.shown[moved], sighted.epsilon[moved])
+        return cls(some, np.cumsum(moved) - 1)
+
+    def known(self, known: Known) -> Known:
+        """What is known of reports, by these ones."""
+        return {int(self.report[report]): place for report, place in known.items()}
+
+    def all_of(self, finding: Finding) -> Finding:
+        """What was found of these, for each report of the trip."""
+        at, spread = self.report, finding.spread
+        return replace(
+            finding,
+            position=finding.position[at],
+            road=finding.road[at],
+            spread=None if spread is None else spread[at],
+        )
 
 
 class RoadAdversary:
@@ -180,6 +216,10 @@ class RoadAdversary:
         self, sighted: Sighted, noise: LocationNoise, known: Known = MappingProxyType({})
     ) -> Finding:
         """Matches to the map with the mechanism's own law, and with what he knows of reports."""
+        if isinstance(noise, GaussianField):
+            moves = Moving.of(sighted)
+            law = self.staying(moves.sighted, noise)
+            return moves.all_of(self.follow(moves.sighted.time, law, moves.known(known)))
         return self.follow(sighted.time, self.law(sighted, noise), known)
 
     def colluding(
@@ -255,19 +295,19 @@ class RoadAdversary:
     def staying(
         self, sighted: Sighted, noise: GaussianField, known: FieldKnown | None = None
     ) -> Staying:
-        """The law of noise that stays with places, of which something may be known."""
+        """The law of noise that stays with places, of which something may be known.
+
+        The reports are those at which the truck moved (``Moving``).
+        """
         scale = np.array([gaussian_scale(float(e)) for e in sighted.epsilon])
         known = known or FieldKnown.nothing(len(self.states), noise, float(scale[0]))
-        # The clock of the fresh part stops where the same position is shown again.
-        again = (np.diff(sighted.shown, axis=0) == 0).all(axis=1)
-        driven = np.where(again, 0.0, np.diff(sighted.time))
         return Staying(
             self.states.middle,
             sighted.shown,
             known.mean,
             known.deviation,
             (1 - noise.share) * scale**2 / known.days,
-            np.concatenate(([0.0], np.exp(-driven / noise.tau))),
+            np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau),
             noise.length,
             self.blur,
         )
@@ -293,7 +333,7 @@ class RoadAdversary:
                 middle, shown, epsilon, noise.deviation, blur, noise.start, sighted.number
             )
         if isinstance(noise, GaussianField):
-            return self.staying(sighted, noise)
+            return self.staying(sighted, noise)  # of a truck that never stands
         if isinstance(noise, CorrelatedGaussian):
             scale = np.array([gaussian_scale(float(e)) for e in epsilon])
             kept = np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau)

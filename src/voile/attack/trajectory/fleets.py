@@ -33,6 +33,7 @@ from voile.attack.trajectory.adversaries import (
     FieldKnown,
     Finding,
     Known,
+    Moving,
     RoadAdversary,
     Sighted,
 )
@@ -108,6 +109,21 @@ def follow_days(
     habit: float = HABIT,
 ) -> list[Finding]:
     """Follow all trips of one vehicle together; a finding for each."""
+    if not isinstance(noise, GaussianField):
+        return _together(adversary, days, noise, rounds, habit)
+    moves = [Moving.of(day.sighted) for day in days]
+    some = [
+        Day(one.sighted, day.began, one.known(day.known))
+        for one, day in zip(moves, days, strict=True)
+    ]
+    found = _together(adversary, some, noise, rounds, habit)
+    return [one.all_of(finding) for one, finding in zip(moves, found, strict=True)]
+
+
+def _together(
+    adversary: RoadAdversary, days: Sequence[Day], noise: LocationNoise, rounds: int, habit: float
+) -> list[Finding]:
+    """The same where trucks never stand."""
     found = [adversary.informed(day.sighted, noise, day.known) for day in days]
     learner = _Learner(adversary, days, noise) if isinstance(noise, GaussianField) else None
     sites = [learner.sites(i, one, None) for i, one in enumerate(found)] if learner else []

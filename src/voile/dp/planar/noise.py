@@ -276,7 +276,7 @@ class GaussianField:
     zones: Zones
     share: float = 0.8
     """Of the variance, that stays with the place; from 0 to 1."""
-    length: float = 1_000.0
+    length: float = 700.0
     """Metres in which the correlation of what stays falls to 1 / e; above 0."""
     period: float = 28.0
     """Days for which it stays; above 0."""

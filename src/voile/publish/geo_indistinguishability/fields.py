@@ -30,7 +30,7 @@ class FieldTerms:
     """What stays with places; the parameters of ``GaussianField`` as a plan names them."""
 
     stays: float = 0.8
-    length: float = 1_000.0
+    length: float = 700.0
     period: float = 28.0
 
     @property

@@ -97,7 +97,7 @@ class GeoIndistinguishability(SingleRelease):
     stays: float | None = None
     """Of a field: the share of the variance that stays with the place, below 1; None: 0.8."""
     length: float | None = None
-    """Metres in which the correlation of what stays falls to 1 / e; None: 1,000."""
+    """Metres in which the correlation of what stays falls to 1 / e; None: 700."""
     period: float | None = None
     """Days for which it stays; None: 28."""
     secret: str | None = None
