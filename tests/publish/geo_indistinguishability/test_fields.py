@@ -11,14 +11,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.publish.geo_indistinguishability.trucks import table_of, trucks
+from tests.publish.geo_indistinguishability.trucks import PARIS, table_of, trucks
 from voile.attack.trajectory.on_release import noise_of
 from voile.disclosure.moved import GaussianField, Moved
 from voile.dp.planar.pricing import TripPrice, total_epsilons
 from voile.dp.planar.staying import STILL
 from voile.dp.planar.steps import gaussian_scale
 from voile.errors import PlanError
-from voile.geodesy import separation
+from voile.geodesy import east_north, separation
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.fields import read_secret
 from voile.randomness import Randomness
@@ -97,6 +97,29 @@ def test_releases_of_one_secret_share_fields_and_others_do_not(tmp_path: Path) -
     file.unlink()
     new = shown(published(days[1], 1, secret=str(file), **given))
     assert separation(*one[0].T.copy(), *new[0].T.copy()).max() > 20
+
+
+@pytest.mark.parametrize(
+    "other", [{"epsilon": 0.0025}, {"stays": 0.5}, {"length": 1_400}, {"period": 100}]
+)
+def test_two_laws_of_one_secret_share_no_field(tmp_path: Path, other: dict[str, float]) -> None:
+    """Else twice the noise at the same place would give the place: 2 y1 - y2, to the fresh part.
+
+    60 vans at one report each: the noise of both releases is uncorrelated within 6 standard errors.
+    """
+    frame = trucks(60, 1).with_columns(van=pl.col("trip").cast(pl.String))
+    laws = {"epsilon": 0.005, "stays": 0.9, "length": 700, "period": 50}
+    noises = []
+    for seed, law in enumerate((laws, {**laws, **other})):
+        publisher = GeoIndistinguishability(
+            mechanism="gaussian-field", secret=str(tmp_path / "fields.secret"), **law
+        )
+        made = publisher.prepare(table_of(frame, PLAN), Randomness.seeded(seed))
+        rows = made.release.to_native().sort("trip")
+        home = (np.full(60, degrees) for degrees in PARIS)
+        moved = east_north(*home, rows["latitude"].to_numpy(), rows["longitude"].to_numpy())
+        noises.append(np.concatenate(moved) / gaussian_scale(law["epsilon"]))
+    assert abs((noises[0] * noises[1]).mean()) < 6 / math.sqrt(120)
 
 
 def test_a_trip_is_priced_by_its_fresh_part() -> None:

@@ -14,7 +14,8 @@ tau seconds of driving.
   function of the places at which it moved on.
 - **The same place on another day** of the period has the same F.  Only G is new, so that the mean
   over days keeps share of the variance.
-- **Another vehicle, period or key** has another field.  Periods begin at multiples of their length
+- **Another vehicle, period, key or law** has another field: of a place that is shown with one field
+  in two sizes the position could be computed.  Periods begin at multiples of their length
   since 1970 (UTC).
 
 What that gives away, exactly: when a truck stands (within ``STILL`` metres), and, but for the fresh
@@ -30,7 +31,7 @@ Cost: that of ``field`` for each place at which trucks moved.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 from numba import njit
@@ -78,7 +79,9 @@ def move_with_field(
     Raises ``ValueError`` where it is not said which vehicle each trip is of.
     """
     at, clock = driven(trips)
-    noise = math.sqrt(law.share) * field_noise(trips, at, law.length, law.period, fields)
+    # Another law has other fields: of one field in two sizes the position could be computed.
+    own = fields.within("law", *(f"{number!r}" for number in (epsilon, *astuple(law))))
+    noise = math.sqrt(law.share) * field_noise(trips, at, law.length, law.period, own)
     fresh = np.empty_like(noise)
     _remember(trips.start, clock, trips.draws(key), law.tau, fresh)
     noise += math.sqrt(1 - law.share) * fresh
