@@ -191,7 +191,8 @@ def test_targets_are_drawn():
     found = attack.run(release, SCORES, plan, Randomness.seeded(1))
     assert found.targets == 50
     turned = attack.run(release, SCORES.reverse(), plan, Randomness.seeded(1))
-    assert turned.success == found.success
+    # Sums over rows in another order round otherwise.
+    assert turned.success.value == pytest.approx(found.success.value, rel=1e-12)
     assert turned.baseline == pytest.approx(found.baseline)
 
 

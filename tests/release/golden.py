@@ -16,7 +16,7 @@ from typing import Any
 
 import polars as pl
 
-from voile.attack.registry import attack_named, attack_names, knowledge_of
+from voile.attack.registry import ATTACKS, attack_named, attack_names
 from voile.attack.trajectory.on_release import noise_of
 from voile.disclosure.noisy import Noisy
 from voile.errors import VoileError
@@ -113,9 +113,9 @@ def _attacks(
         "earlier": [read_release(FOLDER / one) for one in _EARLIER.get(name, ())],
     }
     for attack in attack_names():
-        known = {key: value for key, value in knowledge.items() if key in knowledge_of(attack)}
+        known = {key: value for key, value in knowledge.items() if key in ATTACKS.fields_of(attack)}
         yield attack, _said(lambda n=attack, k=known: _attacked(n, k, release, original, plan))
-        if plan and "link" in knowledge_of(attack) and "id" in release.table.columns:
+        if plan and "link" in ATTACKS.fields_of(attack) and "id" in release.table.columns:
             linked = {**known, "link": "id"}
             yield (
                 f"{attack} by id",

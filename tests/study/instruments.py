@@ -14,6 +14,7 @@ from typing import Any
 import polars as pl
 
 from voile.attack.outcome import AttackOutcome, Estimate
+from voile.attack.protocol import Attack
 from voile.errors import InputError, TableError
 from voile.randomness import Randomness
 from voile.release.release import Release
@@ -43,14 +44,24 @@ def outcome(name: str, right: float, count: int, *, checked: bool, note: str = "
 
 
 @dataclass(frozen=True)
-class Fake:
+class Fake(Attack):
     """What all adversaries of the tests share."""
 
-    name: str
+    name: str = "fake"
 
     def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
         """It makes sense for every release."""
         return None
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """It is not to be run."""
+        raise AssertionError(self.name)
 
 
 @dataclass(frozen=True)
@@ -82,6 +93,8 @@ class Crowd(Fake):
 class Absentee(Fake):
     """Needs people who are not in the release."""
 
+    needs_absent = True
+
     name: str = "absentee"
     absent: Any = None
 
@@ -102,6 +115,8 @@ class Absentee(Fake):
 @dataclass(frozen=True)
 class Linked(Fake):
     """Believes in its success where it cannot count it."""
+
+    counts_by_link = True
 
     name: str = "linked"
     link: str | None = None

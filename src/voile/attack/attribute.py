@@ -26,40 +26,47 @@ pairs of these and sensitive values; memory for a few million pairs.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
+from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.beliefs import Beliefs, Judged
-from voile.attack.knowledge import check_targets, checked_columns, nobody_known, require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling, worst_and_typical
+from voile.attack.knowledge import (
+    COLUMNS,
+    TARGETS,
+    check_targets,
+    checked_columns,
+    nobody_known,
+)
+from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling
+from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, refusal_to_show, with_texts
 from voile.errors import TableError
-from voile.randomness import Randomness
-from voile.release.reading.sightings import (
-    People,
-    Sightings,
-    known_columns,
-    shares_of,
-)
+from voile.release.reading.sightings import Sightings, known_columns, shares_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.frames import from_native
 
 __all__ = ["AttributeAttack"]
 
 
 @dataclass(frozen=True)
-class AttributeAttack(ABC):
+class AttributeAttack(Adversary["_Aim"]):
     """An adversary who is after a sensitive value of people he knows."""
 
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
-    sensitive: str | None = None
+    sensitive: str | None = field(
+        default=None,
+        metadata=asked(
+            "--sensitive",
+            "text",
+            "The sensitive column that adversaries are after [default: the first].",
+            "COLUMN",
+        ),
+    )
     """The column that he wants to know; None: the first sensitive one of the release."""
-    targets: int | None = 1000
+    targets: int | None = field(default=1000, metadata=TARGETS)
     """At how many people it is aimed, drawn from the original; None: at all."""
 
     def __post_init__(self) -> None:
@@ -87,44 +94,40 @@ class AttributeAttack(ABC):
             return reason
         return nobody_known(release, self.columns)
 
-    def run(
-        self,
-        release: Release,
-        original: Any,
-        plan: Plan | None = None,
-        randomness: Randomness | None = None,
-    ) -> AttackOutcome:
-        """Attack a release of a table, given as a data frame of any kind; private.
+    def aim(self, scene: Scene) -> _Aim:
+        """What is wanted of which people, and by which columns they are known."""
+        people = scene.people
+        if not people.frame.height:
+            msg = "the private original has no rows at which the attack could be aimed"
+            raise TableError(msg)
+        name = self._wanted_in(scene.release)
+        assert name is not None
+        published = with_texts(scene.release, name)
+        columns = known_columns(published, people, self.columns, name)
+        # Two who are known alike may differ in what is wanted: that tells them apart here.
+        targets = draw_targets(people, (*columns, name), self.targets, scene.randomness)
+        return _Aim(Wanted(published, people, name, targets, self.distance), columns)
 
-        ``randomness`` draws the targets.  Raises ``InputError``, ``TableError`` or ``PlanError``
-        where the release, the original and the plan disagree, or where the attack makes no sense.
-        """
-        require_sense(self.name, self.refusal(release, plan))
-        people = People(from_native(original)[0], plan)
-        wanted, columns = self._aimed(release, people, randomness or Randomness.secure())
-        targets, count = wanted.targets, len(wanted.targets)
-        sightings = Sightings.of(wanted.published, people, columns, targets)
+    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+        """How probable each value is theirs."""
+        wanted, people = aim.wanted, scene.people
+        sightings = Sightings.of(wanted.published, people, aim.columns, wanted.targets)
         parts = [(self._judged(b), b.fits) for b in _beliefs(wanted, sightings)]
         judged = Judged.joined([judged for judged, _ in parts])
-        nowhere = count - sum(int(fits.sum()) for _, fits in parts)
-        described = people.frame.select(columns)
-        worst, typical = (
-            Target(described.row(int(targets[i]), named=True), float(judged.probability[i]))
-            for i in worst_and_typical(judged.probability)
-        )
-        return AttackOutcome(
-            attack=self.name,
+        nowhere = len(wanted.targets) - sum(int(fits.sum()) for _, fits in parts)
+        described = people.frame.select(aim.columns)
+        return Guesses(
             goal=self._goal(wanted),
-            targets=count,
-            checked=True,
-            success=Estimate.of_total(float(judged.success.sum()), count),
-            probability=Estimate.of_total(float(judged.probability.sum()), count),
+            success=judged.success,
+            probability=judged.probability,
             baseline=float(judged.baseline.mean()),
-            worst=worst,
-            typical=typical,
-            assumptions=(*_assumed(columns, wanted, release), *self._assumptions(wanted)),
+            known=lambda i: described.row(int(wanted.targets[i]), named=True),
+            assumptions=(
+                *_assumed(aim.columns, wanted, scene.release),
+                *self._assumptions(wanted),
+            ),
             notes=(
-                *_notes(release, wanted, nowhere),
+                *_notes(scene.release, wanted, nowhere),
                 *self._notes(judged, wanted),
                 *sightings.notes,
             ),
@@ -146,27 +149,21 @@ class AttributeAttack(ABC):
     def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
         """What the attack found on the way."""
 
-    def _aimed(
-        self, release: Release, people: People, randomness: Randomness
-    ) -> tuple[Wanted, tuple[str, ...]]:
-        """What is wanted of which targets, and by which columns they are known."""
-        if not people.frame.height:
-            msg = "the private original has no rows at which the attack could be aimed"
-            raise TableError(msg)
-        name = self._wanted_in(release)
-        assert name is not None
-        published = with_texts(release, name)
-        columns = known_columns(published, people, self.columns, name)
-        # Two who are known alike may differ in what is wanted: that tells them apart here.
-        targets = draw_targets(people, (*columns, name), self.targets, randomness)
-        return Wanted(published, people, name, targets, self.distance), columns
-
     def _wanted_in(self, release: Release) -> str | None:
         """The column of the table that the adversary wants to know, if there is one."""
         if self.sensitive is not None:
             return self.sensitive
         names = _sensitive_in(release)
         return names[0] if names else None
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """Somebody's value in a column, and what is known of that person."""
+
+    wanted: Wanted
+    columns: tuple[str, ...]
+    """What the adversary knows."""
 
 
 def _sensitive_in(release: Release) -> list[str]:

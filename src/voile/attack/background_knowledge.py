@@ -25,13 +25,14 @@ Departure: statements about single people; implications ("if Ann has flu, then B
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
+from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, shown_values, with_texts
 from voile.errors import InputError
 from voile.release.release import Release
@@ -50,7 +51,15 @@ class BackgroundKnowledgeAttack(AttributeAttack):
     Raises ``InputError`` where no target or no value to rule out is asked for.
     """
 
-    ruled_out: int = 1
+    ruled_out: int = field(
+        default=1,
+        metadata=asked(
+            "--ruled-out",
+            "whole number",
+            "How many values the adversary can rule out for each person, for the "
+            "background-knowledge attack [default: 1].",
+        ),
+    )
     """How many values he can rule out for each target, at least 1."""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ all people of the releases, and in whose notes the worst claims are checked agai
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ import polars as pl
 from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.knowledge import require_sense
 from voile.attack.outcome import AttackOutcome
+from voile.attack.protocol import Attack, asked
 from voile.attack.result import AttackResult
 from voile.attack.verification import verify
 from voile.errors import InputError
@@ -30,7 +31,7 @@ __all__ = ["AgainstEarlierReleases"]
 
 
 @dataclass(frozen=True)
-class AgainstEarlierReleases:
+class AgainstEarlierReleases(Attack):
     """An adversary who compares a release with earlier ones of the same table.
 
     Raises ``InputError`` where there is not one name for each release, and as
@@ -41,11 +42,28 @@ class AgainstEarlierReleases:
     """In any order; without any, the groups of the newest are held to its own promise."""
     names: Sequence[str] | None = None
     """Names of the newest and of the earlier releases, for people; made up if None."""
-    k: int | None = None
+    k: int | None = field(
+        default=None,
+        metadata=asked(
+            "--k",
+            "whole number",
+            "Distinct values to be left [default: as NEW guarantees]. (k,e) only.",
+        ),
+    )
     """Fewer distinct values than this expose; None: what the newest release guarantees."""
-    e: Decimal | None = None
+    e: Decimal | None = field(
+        default=None,
+        metadata=asked(
+            "--e", "decimal", "Range to be left [default: as NEW guarantees]. (k,e) only.", "NUMBER"
+        ),
+    )
     """A range below this exposes; None: what the newest release guarantees."""
-    most: int = 10
+    most: int = field(
+        default=10,
+        metadata=asked(
+            "--most", "whole number", "How many victims to show [default: 10]. (k,e) only."
+        ),
+    )
     """How many victims, the worst first, are checked against the original."""
 
     def __post_init__(self) -> None:

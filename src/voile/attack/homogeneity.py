@@ -22,12 +22,13 @@ shows, noise and permuted columns included.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, share_of
+from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, check_distance
 
 __all__ = ["HomogeneityAttack"]
@@ -41,7 +42,15 @@ class HomogeneityAttack(AttributeAttack):
     number of at least 0.
     """
 
-    within: float | None = None
+    within: float | None = field(
+        default=None,
+        metadata=asked(
+            "--within",
+            "number",
+            "How far from the own value a guess of a number is right, for the homogeneity attack "
+            "[default: it must be the value].",
+        ),
+    )
     """For a numeric column: how far from the own value a guess is right; None: it is the value."""
 
     def __post_init__(self) -> None:

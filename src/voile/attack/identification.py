@@ -34,27 +34,31 @@ intervals; values clamped to public bounds are accounted for (``release.reading.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.knowledge import check_targets, checked_columns, nobody_known
-from voile.attack.outcome import AttackOutcome, Estimate, Target
+from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.knowledge import (
+    COLUMNS,
+    LINK,
+    TARGETS,
+    check_targets,
+    checked_columns,
+    nobody_known,
+)
 from voile.attack.posterior import (
     PAIRS,
     draw_targets,
     posteriors,
     rows_of_people,
     sampling,
-    worst_and_typical,
 )
-from voile.randomness import Randomness
-from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
+from voile.attack.protocol import asked
+from voile.release.reading.sightings import PublishedRows, Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.frames import from_native
 
 __all__ = ["IdentificationAttack"]
 
@@ -65,19 +69,28 @@ _PAIRS = PAIRS
 
 
 @dataclass(frozen=True)
-class IdentificationAttack:
+class IdentificationAttack(Adversary["_Aim"]):
     """An adversary who knows a person's values and looks for the row.
 
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    columns: Sequence[str] | None = None
+    counts_by_link = True
+
+    columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
-    targets: int | None = 1000
+    targets: int | None = field(default=1000, metadata=TARGETS)
     """At how many people it is aimed, drawn from the original; None: at all."""
-    link: str | None = None
+    link: str | None = field(default=None, metadata=LINK)
     """A column of the release and the original that tells rows apart; the adversary has it not."""
-    population: bool = False
+    population: bool = field(
+        default=False,
+        metadata=asked(
+            "--population",
+            "flag",
+            "The adversary also knows how the values of all people are distributed.",
+        ),
+    )
     """Whether the adversary knows how the values of all people are distributed."""
 
     def __post_init__(self) -> None:
@@ -93,49 +106,35 @@ class IdentificationAttack:
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         return nobody_known(release, self.columns)
 
-    def run(
-        self,
-        release: Release,
-        original: Any,
-        plan: Plan | None = None,
-        randomness: Randomness | None = None,
-    ) -> AttackOutcome:
-        """Attack a release of a table, given as a data frame of any kind; private.
-
-        ``randomness`` draws the targets.  Raises ``InputError``, ``TableError`` or ``PlanError``
-        where the release, the original and the plan disagree.
-        """
-        frame, _ = from_native(original)
-        people, published = People(frame, plan), PublishedRows.of(release)
+    def aim(self, scene: Scene) -> _Aim:
+        """Some people, and what the release shows of them."""
+        people, published = scene.people, PublishedRows.of(scene.release)
         columns = known_columns(published, people, self.columns, self.link)
-        drawn_by = randomness or Randomness.secure()
-        targets = draw_targets(people, columns, self.targets, drawn_by, self.link)
+        targets = draw_targets(people, columns, self.targets, scene.randomness, self.link)
         sightings = Sightings.of(published, people, columns, targets)
         truth = None
         if self.link is not None:
             rows = rows_of_people(published, people, self.link, targets)
             # The last entry, to which -1 leads, stands for rows that were not published.
             truth = np.append(sightings.place, -1)[rows]
-        beliefs = _beliefs(sightings, truth, len(targets), self.population)
-        chance = sampling(release)
+        return _Aim(columns, targets, sightings, truth)
+
+    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+        """How probable each published row is theirs."""
+        beliefs = _beliefs(aim.sightings, aim.truth, len(aim.targets), self.population)
+        chance = sampling(scene.release)
         beliefs = beliefs.sampled(chance)
-        described = frame.select(columns)
-        worst, typical = (
-            Target(described.row(int(targets[i]), named=True), float(beliefs.aimed[i]))
-            for i in worst_and_typical(beliefs.aimed)
-        )
-        return AttackOutcome(
-            attack=self.name,
+        described = scene.people.frame.select(aim.columns)
+        return Guesses(
             goal="the best guess among the published rows is the target's own row",
-            targets=len(targets),
+            success=beliefs.success,
+            probability=beliefs.given_to_truth,
+            baseline=chance / scene.release.rows,
+            known=lambda i: described.row(int(aim.targets[i]), named=True),
+            assumptions=tuple(self._assumptions(aim.columns, chance)),
+            notes=(*aim.sightings.notes, *_notes(beliefs, aim.truth)),
             checked=beliefs.checked,
-            success=Estimate.of_total(float(beliefs.success.sum()), len(targets)),
-            probability=Estimate.of_total(float(beliefs.given_to_truth.sum()), len(targets)),
-            baseline=chance / release.rows,
-            worst=worst,
-            typical=typical,
-            assumptions=tuple(self._assumptions(columns, chance)),
-            notes=(*sightings.notes, *_notes(beliefs, truth)),
+            aimed=beliefs.aimed,
         )
 
     def _assumptions(self, columns: Sequence[str], chance: float) -> Iterator[str]:
@@ -155,6 +154,20 @@ class IdentificationAttack:
                 "nothing tells which row is whose: the rates are what he believes himself, and no "
                 "count of right guesses"
             )
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """The t people at whom the attack is aimed."""
+
+    columns: tuple[str, ...]
+    """What the adversary knows of them."""
+    targets: Places
+    """Shape (t,): their rows in the original."""
+    sightings: Sightings
+    truth: Places | None
+    """Shape (t,): the sighting of each target's own row, -1 where it was not published; None where
+    nothing tells it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from voile.attack.protocol import asked
 from voile.errors import InputError
 from voile.release.release import Release
 
-__all__ = ["check_targets", "checked_columns", "nobody_known", "require_sense"]
+__all__ = [
+    "COLUMNS",
+    "LINK",
+    "TARGETS",
+    "check_targets",
+    "checked_columns",
+    "nobody_known",
+    "require_sense",
+]
+
+COLUMNS = asked(
+    "--columns",
+    "texts",
+    "What the adversary knows of people, separated by commas [default: quasi-identifiers].",
+    "NAMES",
+)
+LINK = asked(
+    "--link",
+    "text",
+    "A column of NEW and INPUT that tells whose row is whose, to count right guesses.",
+    "COLUMN",
+)
+TARGETS = asked("--targets", "whole number", "How many people to look for [default: 1000].")
 
 
 def check_targets(targets: int | None) -> None:

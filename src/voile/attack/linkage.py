@@ -35,21 +35,28 @@ alike, and with noise he may be right a little more often than is said here.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.knowledge import check_targets, checked_columns, nobody_known, require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, Target
+from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.knowledge import (
+    COLUMNS,
+    LINK,
+    TARGETS,
+    check_targets,
+    checked_columns,
+    nobody_known,
+)
 from voile.attack.owners import Crowd, Owners
-from voile.attack.posterior import draw_rows, owner_posteriors, posteriors, worst_and_typical
+from voile.attack.posterior import draw_rows, owner_posteriors, posteriors
+from voile.attack.protocol import asked
 from voile.disclosure.noisy import Noisy
 from voile.disclosure.permuted import Permuted
-from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -62,17 +69,19 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class _LinkageAttack(ABC):
+class _LinkageAttack(Adversary["_Aim"]):
     """An adversary who joins published rows and people.
 
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    columns: Sequence[str] | None = None
+    counts_by_link = True
+
+    columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
-    targets: int | None = 1000
+    targets: int | None = field(default=1000, metadata=TARGETS)
     """How many published rows are drawn, with their owners; None: all."""
-    link: str | None = None
+    link: str | None = field(default=None, metadata=LINK)
     """A column of the release and the original that tells rows apart; the adversary has it not."""
 
     def __post_init__(self) -> None:
@@ -88,51 +97,37 @@ class _LinkageAttack(ABC):
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         return nobody_known(release, self.columns)
 
-    def run(
-        self,
-        release: Release,
-        original: Any,
-        plan: Plan | None = None,
-        randomness: Randomness | None = None,
-    ) -> AttackOutcome:
-        """Attack a release of a table, given as a data frame of any kind; private.
-
-        ``randomness`` draws the rows, and owners where several people fit.  Raises ``InputError``,
-        ``TableError`` or ``PlanError`` where the release, the original and the plan disagree, or
-        where the attack makes no sense.
-        """
-        require_sense(self.name, self.refusal(release, plan))
-        scene = self._scene(release, self._people(original, plan), randomness)
-        found = self._joined(scene)
-        checked = self.link is not None or (scene.owners.told and not found.overlap)
-        worst, typical = _shown_targets(scene, found.given)
-        return AttackOutcome(
-            attack=self.name,
-            goal=self._goal,
-            targets=len(scene.rows),
-            checked=checked,
-            success=Estimate.of_total(float(found.right.sum()), len(scene.rows)),
-            probability=Estimate.of_total(float(found.given.sum()), len(scene.rows)),
-            baseline=1 / found.choices,
-            worst=worst,
-            typical=typical,
-            assumptions=tuple(self._assumptions(scene, checked=checked)),
-            notes=(*found.notes, *_notes(scene)),
-        )
-
-    def _people(self, original: Any, plan: Plan | None) -> People:
-        return People(from_native(original)[0], plan)
-
-    def _scene(self, release: Release, people: People, randomness: Randomness | None) -> _Scene:
-        randomness = randomness or Randomness.secure()
-        published = PublishedRows.of(release)
+    def aim(self, scene: Scene) -> _Aim:
+        """Some published rows, and whose they are."""
+        published, people = PublishedRows.of(scene.release), self._people(scene)
         columns = known_columns(published, people, self.columns, self.link)
-        rows = draw_rows(published, self.targets, randomness)
+        rows = draw_rows(published, self.targets, scene.randomness)
         if self.link is None:
-            owners = Owners.drawn(published, people, rows, randomness.key("owners"))
+            owners = Owners.drawn(published, people, rows, scene.randomness.key("owners"))
         else:
             owners = Owners.linked(published, people, rows, self.link)
-        return _Scene(published, people, columns, rows, owners)
+        return _Aim(published, people, columns, rows, owners)
+
+    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+        """Who is joined with which row."""
+        found = self._joined(aim)
+        checked = self.link is not None or (aim.owners.told and not found.overlap)
+        described = aim.people.frame.select(aim.columns)
+        return Guesses(
+            goal=self._goal,
+            success=found.right,
+            probability=found.given,
+            baseline=1 / found.choices,
+            known=lambda i: described.row(int(aim.owners.person[i]), named=True),
+            assumptions=tuple(self._assumptions(aim, checked=checked)),
+            notes=(*found.notes, *_notes(aim)),
+            checked=checked,
+            shown=np.flatnonzero(aim.owners.person >= 0),
+        )
+
+    def _people(self, scene: Scene) -> People:
+        """Those whom he joins with rows."""
+        return scene.people
 
     @property
     @abstractmethod
@@ -140,15 +135,15 @@ class _LinkageAttack(ABC):
         """What counts as a success, as a clause."""
 
     @abstractmethod
-    def _joined(self, scene: _Scene) -> _Joined:
+    def _joined(self, aim: _Aim) -> _Joined:
         """How often he is right."""
 
     @abstractmethod
     def _knowledge(self) -> str:
         """What he knows besides, as a clause."""
 
-    def _assumptions(self, scene: _Scene, *, checked: bool) -> Iterator[str]:
-        named = ", ".join(scene.columns)
+    def _assumptions(self, aim: _Aim, *, checked: bool) -> Iterator[str]:
+        named = ", ".join(aim.columns)
         yield f"the adversary knows {named} of people exactly"
         yield self._knowledge()
         yield "he knows the release, and the method with its parameters"
@@ -183,8 +178,8 @@ class ProsecutorAttack(_LinkageAttack):
     def _knowledge(self) -> str:
         return "he knows that the person's row is in the release"
 
-    def _joined(self, scene: _Scene) -> _Joined:
-        return _row_of_each_owner(scene)
+    def _joined(self, aim: _Aim) -> _Joined:
+        return _row_of_each_owner(aim)
 
 
 @dataclass(frozen=True)
@@ -194,7 +189,16 @@ class JournalistAttack(_LinkageAttack):
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    population: Any = None
+    population: Any = field(
+        default=None,
+        metadata=asked(
+            "--register",
+            "people",
+            "The people among whom the journalist and the marketer look for the person of a row, "
+            "everybody of INPUT among them [default: INPUT].",
+            "FILE",
+        ),
+    )
     """A data frame of people with the columns of the original, everybody of the table among them;
     None: the original itself, with the rows that were not published."""
 
@@ -207,15 +211,17 @@ class JournalistAttack(_LinkageAttack):
     def _goal(self) -> str:
         return "of all people, the one picked for a published row is the one whose row it is"
 
-    def _people(self, original: Any, plan: Plan | None) -> People:
-        return super()._people(original if self.population is None else self.population, plan)
+    def _people(self, scene: Scene) -> People:
+        if self.population is None:
+            return scene.people
+        return People(from_native(self.population)[0], scene.people.plan)
 
     def _knowledge(self) -> str:
         whom = "everybody in the table" if self.population is None else "a population"
         return f"he has a list of {whom}, and does not know whose rows were published"
 
-    def _joined(self, scene: _Scene) -> _Joined:
-        return _owner_of_each_row(scene)
+    def _joined(self, aim: _Aim) -> _Joined:
+        return _owner_of_each_row(aim)
 
 
 @dataclass(frozen=True)
@@ -236,7 +242,7 @@ class MarketerAttack(JournalistAttack):
 
 
 @dataclass(frozen=True, eq=False)
-class _Scene:
+class _Aim:
     """Some published rows with their owners, and what the adversary has to join them."""
 
     published: PublishedRows
@@ -270,13 +276,13 @@ class _Joined:
     """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
 
 
-def _row_of_each_owner(scene: _Scene) -> _Joined:
+def _row_of_each_owner(aim: _Aim) -> _Joined:
     """The owners of t rows, each weighed against all published rows."""
-    with_owner = np.flatnonzero(scene.owners.person >= 0)
-    owners = scene.owners.person[with_owner]
-    sightings = Sightings.of(scene.published, scene.people, scene.columns, owners)
-    own = sightings.place[scene.rows[with_owner]]
-    right, given = np.zeros(len(scene.rows)), np.zeros(len(scene.rows))
+    with_owner = np.flatnonzero(aim.owners.person >= 0)
+    owners = aim.owners.person[with_owner]
+    sightings = Sightings.of(aim.published, aim.people, aim.columns, owners)
+    own = sightings.place[aim.rows[with_owner]]
+    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
     several = 0
     for chunk, weights in posteriors(sightings, len(owners)):
         best = weights == weights.max(axis=1, keepdims=True)
@@ -286,7 +292,7 @@ def _row_of_each_owner(scene: _Scene) -> _Joined:
         given[with_owner[chunk]] = weights[one]
         several += int((np.count_nonzero(weights, axis=1) > 1).sum())
     notes = sightings.notes
-    plain = scene.is_plain
+    plain = aim.is_plain
     if plain and several:
         notes += (f"{several:,} of the targets fit rows of several groups, which overlap",)
     elif plain:
@@ -297,13 +303,13 @@ def _row_of_each_owner(scene: _Scene) -> _Joined:
     return _Joined(right, given, len(sightings.place), notes, overlap=plain and several > 0)
 
 
-def _owner_of_each_row(scene: _Scene) -> _Joined:
+def _owner_of_each_row(aim: _Aim) -> _Joined:
     """The t rows, each weighed against all people."""
-    crowd = Crowd.of(scene.people, scene.columns)
-    every = Sightings.of(scene.published, scene.people, scene.columns, crowd.first)
-    wanted, sighting = np.unique(every.place[scene.rows], return_inverse=True)
-    own = np.append(crowd.number, -1)[scene.owners.person]
-    right, given = np.zeros(len(scene.rows)), np.zeros(len(scene.rows))
+    crowd = Crowd.of(aim.people, aim.columns)
+    every = Sightings.of(aim.published, aim.people, aim.columns, crowd.first)
+    wanted, sighting = np.unique(every.place[aim.rows], return_inverse=True)
+    own = np.append(crowd.number, -1)[aim.owners.person]
+    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
     for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
         place = np.full(len(crowd.count) + 1, -1)
         place[who] = np.arange(len(who))
@@ -314,30 +320,15 @@ def _owner_of_each_row(scene: _Scene) -> _Joined:
         fits = weights[one] > 0
         right[these] = fits * best[one] / (crowd.count[who] @ best)[one[1]]
         given[these] = weights[one]
-    return _Joined(right, given, scene.people.frame.height, every.notes)
+    return _Joined(right, given, aim.people.frame.height, every.notes)
 
 
-def _shown_targets(scene: _Scene, given: Floats) -> tuple[Target | None, Target | None]:
-    """The targets with the largest and the median probability, of those whose owner is known."""
-    known = np.flatnonzero(scene.owners.person >= 0)
-    if not len(known):
-        return None, None
-    people = scene.people.frame.select(scene.columns)
-
-    def shown(place: int) -> Target:
-        row = known[place]
-        return Target(people.row(int(scene.owners.person[row]), named=True), float(given[row]))
-
-    worst, typical = worst_and_typical(given[known])
-    return shown(worst), shown(typical)
-
-
-def _notes(scene: _Scene) -> Iterator[str]:
-    nobody = int((scene.owners.person < 0).sum())
+def _notes(aim: _Aim) -> Iterator[str]:
+    nobody = int((aim.owners.person < 0).sum())
     if nobody:
         yield f"{nobody:,} of the rows belong to nobody who is known; for them every guess fails"
-    if permuted := scene.published.permuted:
-        bare = [name for name in scene.columns if name not in permuted]
+    if permuted := aim.published.permuted:
+        bare = [name for name in aim.columns if name not in permuted]
         if bare:
             yield (
                 f"{', '.join(bare)}: published as they are, so that finding rows by them breaks no "

@@ -40,16 +40,23 @@ or sample them hide some of their people.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.knowledge import check_targets, checked_columns, nobody_known, require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.attack.posterior import draw_targets, plain_weights, worst_and_typical
+from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.knowledge import (
+    COLUMNS,
+    TARGETS,
+    check_targets,
+    checked_columns,
+    nobody_known,
+)
+from voile.attack.posterior import draw_targets, plain_weights
+from voile.attack.protocol import asked
 from voile.errors import InputError, nearest
 from voile.randomness import Key, Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
@@ -73,17 +80,27 @@ _BINS = 8
 
 
 @dataclass(frozen=True)
-class MembershipAttack:
+class MembershipAttack(Adversary["_Aim"]):
     """An adversary who decides whether a person is in the table that was published.
 
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    absent: Any = None
+    needs_absent = True
+
+    absent: Any = field(
+        default=None,
+        metadata=asked(
+            "--absent",
+            "people",
+            "People like those of INPUT who are not in it, for the membership attack.",
+            "FILE",
+        ),
+    )
     """A data frame of people of the same origin who are not in the table."""
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
-    targets: int | None = 1000
+    targets: int | None = field(default=1000, metadata=TARGETS)
     """At how many people it is aimed, half of them absent; None: at as many as there are."""
 
     def __post_init__(self) -> None:
@@ -101,49 +118,35 @@ class MembershipAttack:
             return "nobody is known who is not in the table: hold rows out, or name absent people"
         return nobody_known(release, self.columns)
 
-    def run(
-        self,
-        release: Release,
-        original: Any,
-        plan: Plan | None = None,
-        randomness: Randomness | None = None,
-    ) -> AttackOutcome:
-        """Attack a release of a table, given as a data frame of any kind; private.
-
-        ``randomness`` draws the targets and the halves.  Raises ``InputError``, ``TableError`` or
-        ``PlanError`` where the release, the people and the plan disagree, where fewer than two
-        people are in or absent, or where the attack makes no sense.
-        """
-        require_sense(self.name, self.refusal(release, plan))
-        randomness = randomness or Randomness.secure()
-        published = PublishedRows.of(release)
-        present, absent = (People(from_native(f)[0], plan) for f in (original, self.absent))
+    def aim(self, scene: Scene) -> _Aim:
+        """As many people who are in the table as people who are not."""
+        published = PublishedRows.of(scene.release)
+        present, absent = scene.people, People(from_native(self.absent)[0], scene.people.plan)
         columns = known_columns(published, present, self.columns, None)
         _require_columns(absent, columns)
         size = self._size(present, absent)
         sides = [
-            _Side.of(published, people, columns, size, randomness.within(which))
+            _Side.of(published, people, columns, size, scene.randomness.within(which))
             for people, which in ((present, "present"), (absent, "absent"))
         ]
+        return _Aim(published, columns, size, sides)
+
+    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+        """Whether each of them is in the table."""
         judged = _judged(
-            np.concatenate(_scores(sides, _alike(published, columns))),
-            np.arange(2 * size) < size,
-            randomness.key("halves"),
+            np.concatenate(_scores(aim.sides, _alike(aim.published, aim.columns))),
+            np.arange(2 * aim.size) < aim.size,
+            scene.randomness.key("halves"),
         )
-        inside = judged.probability[:size]
-        worst, typical = (sides[0].target(i, inside, columns) for i in worst_and_typical(inside))
-        return AttackOutcome(
-            attack=self.name,
+        return Guesses(
             goal="it is decided rightly whether the target is in the table that was published",
-            targets=2 * size,
-            checked=True,
-            success=Estimate.of_total(float(judged.right.sum()), 2 * size),
-            probability=Estimate.of_total(float(judged.probability.sum()), 2 * size),
+            success=judged.right.astype(np.float64),
+            probability=judged.probability,
             baseline=0.5,
-            worst=worst,
-            typical=typical,
-            assumptions=tuple(_assumptions(columns)),
-            notes=(*sides[0].sightings.notes, *_notes(judged, size)),
+            known=lambda i: aim.sides[0].known(i, aim.columns),
+            assumptions=tuple(_assumptions(aim.columns)),
+            notes=(*aim.sides[0].sightings.notes, *_notes(judged, aim.size)),
+            shown=np.arange(aim.size),
         )
 
     def _size(self, present: People, absent: People) -> int:
@@ -180,10 +183,21 @@ class _Side:
         places = draw_targets(people, columns, size, randomness)
         return cls(people, places, Sightings.of(published, people, columns, places))
 
-    def target(self, place: int, probability: Floats, columns: Sequence[str]) -> Target:
-        """One of them, as it is reported."""
-        row = self.people.frame.select(columns).row(int(self.places[place]), named=True)
-        return Target(row, float(probability[place]))
+    def known(self, place: int, columns: Sequence[str]) -> Mapping[str, Any]:
+        """What the adversary knows of one of them."""
+        return self.people.frame.select(columns).row(int(self.places[place]), named=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """Those who are in the table, those who are not, and what is known of either."""
+
+    published: PublishedRows
+    columns: tuple[str, ...]
+    size: int
+    """How many there are on either side."""
+    sides: Sequence[_Side]
+    """Those who are in it, then the others."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -30,7 +30,7 @@ Departures: none is known; the seed describes no algorithm for it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,16 @@ import polars as pl
 from numpy.typing import NDArray
 from scipy.special import betainc
 
-from voile.attack.knowledge import check_targets, checked_columns, require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.attack.posterior import PAIRS, draw_targets, worst_and_typical
+from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.knowledge import COLUMNS, TARGETS, check_targets, checked_columns
+from voile.attack.posterior import PAIRS, draw_targets
 from voile.disclosure.exact import Exact
 from voile.disclosure.shuffled import group_counts
 from voile.errors import InputError
-from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows, known_columns, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
-from voile.table.frames import from_native
 
 __all__ = ["RowTracingAttack"]
 
@@ -58,15 +56,15 @@ Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class RowTracingAttack:
+class RowTracingAttack(Adversary["_Aim"]):
     """An adversary who puts rows of permuted columns together again by what stayed in them.
 
     Raises ``InputError`` where no target or no column is asked for.
     """
 
-    columns: Sequence[str] | None = None
+    columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """The fingerprint; None: all columns of the original that are published unpermuted."""
-    targets: int | None = 1000
+    targets: int | None = field(default=1000, metadata=TARGETS)
     """At how many people it is aimed, drawn from the original; None: at all."""
 
     def __post_init__(self) -> None:
@@ -87,42 +85,28 @@ class RowTracingAttack:
             return "every column of the release is permuted, so that nothing is left to trace"
         return None
 
-    def run(
-        self,
-        release: Release,
-        original: Any,
-        plan: Plan | None = None,
-        randomness: Randomness | None = None,
-    ) -> AttackOutcome:
-        """Attack a release of a table, given as a data frame of any kind; private.
-
-        ``randomness`` draws the targets.  Raises ``InputError``, ``TableError`` or ``PlanError``
-        where the release, the original and the plan disagree, or where the attack makes no sense.
-        """
-        require_sense(self.name, self.refusal(release, plan))
-        published, people = PublishedRows.of(release), People(from_native(original)[0], plan)
+    def aim(self, scene: Scene) -> _Aim:
+        """Some people, and all rows by their fingerprints."""
+        published, people = PublishedRows.of(scene.release), scene.people
         fingerprint = self._fingerprint(published, people)
         permuted = known_columns(published, people, sorted(published.permuted), None)
         rows = _Rows.of(published, people, fingerprint, permuted)
-        drawn_by = randomness or Randomness.secure()
-        targets = draw_targets(people, (*fingerprint, *permuted), self.targets, drawn_by)
+        known = (*fingerprint, *permuted)
+        targets = draw_targets(people, known, self.targets, scene.randomness)
+        return _Aim(fingerprint, permuted, rows, targets)
+
+    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+        """Whether a row with their fingerprint shows their own values."""
+        rows, targets = aim.rows, aim.targets
         success = rows.success()[targets]
-        described = people.frame.select(fingerprint)
-        worst, typical = (
-            Target(described.row(int(targets[i]), named=True), float(success[i]))
-            for i in worst_and_typical(success)
-        )
-        return AttackOutcome(
-            attack=self.name,
-            goal=f"a row with the target's fingerprint shows the own {_named(permuted)}",
-            targets=len(targets),
-            checked=True,
-            success=Estimate.of_total(float(success.sum()), len(targets)),
-            probability=Estimate.of_total(float(success.sum()), len(targets)),
+        described = scene.people.frame.select(aim.fingerprint)
+        return Guesses(
+            goal=f"a row with the target's fingerprint shows the own {_named(aim.permuted)}",
+            success=success,
+            probability=success,
             baseline=float(rows.share_of_all()[targets].mean()),
-            worst=worst,
-            typical=typical,
-            assumptions=tuple(_assumptions(fingerprint)),
+            known=lambda i: described.row(int(targets[i]), named=True),
+            assumptions=tuple(_assumptions(aim.fingerprint)),
             notes=tuple(_notes(rows, targets)),
         )
 
@@ -228,6 +212,17 @@ class _Rows:
         """Whether each original row has the most common value of every permuted column."""
         right = [own == np.bincount(shown).argmax() for shown, own in self.permuted]
         return np.asarray(np.logical_and.reduce(right))
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """The t people at whom the attack is aimed."""
+
+    fingerprint: tuple[str, ...]
+    permuted: tuple[str, ...]
+    rows: _Rows
+    targets: Codes
+    """Shape (t,): their rows in the original."""
 
 
 def _counts(shown: Codes, own: Codes) -> NDArray[np.int64]:

@@ -35,13 +35,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import ROUNDING, Beliefs, Judged, given_to, share_of
+from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted
 from voile.errors import InputError
 
@@ -57,7 +58,15 @@ class SkewnessAttack(AttributeAttack):
     Raises ``InputError`` where no target is asked for, or for a ``gain`` below 1.
     """
 
-    gain: float = 2.0
+    gain: float = field(
+        default=2.0,
+        metadata=asked(
+            "--gain",
+            "number",
+            "How many times as probable a value must become to be bet on, for the skewness attack "
+            "[default: 2].",
+        ),
+    )
     """How many times as probable a value must become to be bet on, at least 1."""
 
     def __post_init__(self) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,10 @@ import click
 
 from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.outcome import AttackOutcome
-from voile.attack.registry import attack_named, attack_names, knowledge_of
+from voile.attack.registry import ATTACKS, attack_named, attack_names
 from voile.attack.result import AttackResult
 from voile.attack.verification import Verification, verify
+from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
 from voile.cli.attack_shown import (
     PRIVATE,
     show_exposure,
@@ -34,14 +34,6 @@ from voile.table.reading import read_frame
 __all__ = ["attack"]
 
 
-def _number(context: click.Context, parameter: click.Parameter, text: str | None) -> Decimal | None:
-    try:
-        return None if text is None else Decimal(text)
-    except InvalidOperation:
-        msg = f"{text!r} is not a number"
-        raise click.BadParameter(msg, context, parameter) from None
-
-
 @dataclass(frozen=True)
 class _Call:
     """What was asked for; an option that was not given is None, empty or False."""
@@ -50,17 +42,8 @@ class _Call:
     previous: tuple[Path, ...]
     against: Path | None
     plan: Path | None
-    k: int | None
-    e: Decimal | None
-    most: int | None
-    link: str | None
-    columns: str | None
-    population: bool
-    targets: int | None
     seed: int | None
     attack: tuple[str, ...]
-    absent: Path | None
-    sensitive: str | None
     roads: Path | None
     nodes: Path | None
     fastest: float | None
@@ -69,14 +52,27 @@ class _Call:
     knows: tuple[str, ...]
     places: Path | None
     as_json: bool
+    said: Mapping[str, Any]
+    """The options that tell adversaries what they know."""
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> _Call:
+        """A call with the values of all options."""
+        own = {field.name for field in fields(cls)} - {"said"}
+        said = {name: value for name, value in options.items() if name not in own}
+        return cls(**{name: options[name] for name in own}, said=said)
 
     def refuse(self, *options: str, reason: str) -> None:
         """Raise ``InputError`` where one of these options was given."""
         for option in options:
-            value = getattr(self, option)
+            value = self.said[option] if option in self.said else getattr(self, option)
             if value is not None and value != () and value is not False:
-                msg = f"--{option} is of no use here: {reason}"
+                msg = f"--{option.replace('_', '-')} is of no use here: {reason}"
                 raise InputError(msg)
+
+    def refuse_all_said(self, *, but: Collection[str] = (), reason: str) -> None:
+        """Raise ``InputError`` where adversaries were told anything but these."""
+        self.refuse(*(option for option in self.said if option not in but), reason=reason)
 
 
 @click.command(
@@ -105,47 +101,10 @@ class _Call:
     help="The plan of the original: texts that stand for missing values, hierarchies and bounds.",
 )
 @click.option(
-    "--k", type=int, help="Distinct values to be left [default: as NEW guarantees]. (k,e) only."
-)
-@click.option(
-    "--e",
-    metavar="NUMBER",
-    callback=_number,
-    help="Range to be left [default: as NEW guarantees]. (k,e) only.",
-)
-@click.option("--most", type=int, help="How many victims to show [default: 10]. (k,e) only.")
-@click.option(
-    "--link",
-    metavar="COLUMN",
-    help="A column of NEW and INPUT that tells whose row is whose, to count right guesses.",
-)
-@click.option(
-    "--columns",
-    metavar="NAMES",
-    help="What the adversary knows of people, separated by commas [default: quasi-identifiers].",
-)
-@click.option(
-    "--population",
-    is_flag=True,
-    help="The adversary also knows how the values of all people are distributed.",
-)
-@click.option("--targets", type=int, help="How many people to look for [default: 1000].")
-@click.option(
     "--attack",
     metavar="NAME",
     multiple=True,
     help="Run this attack and no others that are not named; may be repeated.",
-)
-@click.option(
-    "--absent",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="People like those of INPUT who are not in it, for the membership attack.",
-)
-@click.option(
-    "--sensitive",
-    metavar="COLUMN",
-    help="The sensitive column that adversaries are after [default: the first].",
 )
 @click.option(
     "--roads",
@@ -212,7 +171,7 @@ def attack(**options: Any) -> None:
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
     NEW.
     """
-    call = _Call(**options)
+    call = _Call.of(options)
     with progress() as stage:
         stage("reading")
         new = read_release(call.release)
@@ -271,18 +230,17 @@ class _Report:
 def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Compare releases."""
     if not call.against:
-        call.refuse(
-            *("link", "columns", "population", "targets", "seed", "absent"),
-            reason="it is about people in the private original; give that too, with --against",
-        )
+        reason = "it is about people in the private original; give that too, with --against"
+        call.refuse("seed", reason=reason)
+        call.refuse_all_said(but=_OF_RELEASES, reason=reason)
     if call.plan and not call.against:
         msg = "--plan describes the private original; give that too, with --against"
         raise InputError(msg)
     earlier = [read_release(folder) for folder in call.previous]
     stage("comparing")
     names = [str(folder) for folder in (call.release, *call.previous)]
-    most = 10 if call.most is None else call.most
-    result = DifferencingAttack(k=call.k, e=call.e, most=most).run(new, earlier, names)
+    told = {name: value for name in _OF_RELEASES if (value := call.said[name]) is not None}
+    result = DifferencingAttack(**told).run(new, earlier, names)
     checked = _checked(result, call.against, call.plan) if call.against else None
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
@@ -295,7 +253,7 @@ def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Rep
 def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Look for people's rows."""
     call.refuse(
-        *("previous", "k", "e", "most"),
+        *("previous", *_OF_RELEASES),
         reason="it is about comparing releases whose values are permuted in groups",
     )
     if call.against is None:
@@ -306,7 +264,7 @@ def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> _Repor
         raise InputError(msg)
     people = _People.of(call)
     stage("looking for people")
-    adversary = attack_named(_FIRST, **_knowledge(call, _FIRST, new, people))
+    adversary = attack_named(_FIRST, **_knowledge(call, _FIRST, people))
     if reason := adversary.refusal(new, people.plan):
         return _Report(skipped=((_FIRST, reason),))
     outcome = adversary.run(new, people.original, people.plan, people.draws)
@@ -323,10 +281,13 @@ def _with_others(
     people = _People.of(call)
     told = "differencing" if permutes_sensitive(new) else _FIRST
     names = call.attack or tuple(name for name in attack_names() if name != told)
+    if call.attack:
+        used = frozenset[str]().union(*map(used_by, names))
+        call.refuse_all_said(but=used, reason="no attack that is named has a use for it")
     outcomes, skipped = list(report.outcomes), list(report.skipped)
     for name in dict.fromkeys(names):
         stage(name)
-        adversary = attack_named(name, **_knowledge(call, name, new, people))
+        adversary = attack_named(name, **_knowledge(call, name, people))
         reason = adversary.refusal(new, people.plan)
         try:
             if reason is None:
@@ -351,15 +312,14 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
     from voile.attack.trajectory.on_release import Limits, follow_trips  # noqa: PLC0415
     from voile.roads.reading import read_roads  # noqa: PLC0415
 
-    call.refuse(
-        *("previous", "k", "e", "most", "link", "columns", "population", "attack", "absent"),
-        reason="with --roads, trips are followed on a map",
-    )
+    reason = "with --roads, trips are followed on a map"
+    call.refuse("previous", "attack", reason=reason)
+    call.refuse_all_said(but=("targets",), reason=reason)
     if call.against is None or call.roads is None:
         msg = "trips are judged by the true ones; give the private original, with --against"
         raise InputError(msg)
     limits = Limits(
-        trips=100 if call.targets is None else call.targets,
+        trips=100 if (trips := call.said["targets"]) is None else trips,
         fastest=None if call.fastest is None else call.fastest / 3.6,
         movement=None if call.movement is None else read_movement(call.movement),
     )
@@ -393,6 +353,8 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
 
 
 _FIRST = "identification"
+_OF_RELEASES = ("k", "e", "most")
+"""What is said of comparing releases, which needs no private file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -401,8 +363,6 @@ class _People:
 
     original: Any
     plan: Plan | None
-    absent: Any
-    """People who are not in the original; None where no such file was given."""
     draws: Randomness | None
 
     @classmethod
@@ -413,7 +373,6 @@ class _People:
         return cls(
             original=_people_of(call.against, plan),
             plan=plan,
-            absent=_people_of(call.absent, plan) if call.absent else None,
             draws=None if call.seed is None else Randomness.seeded(call.seed),
         )
 
@@ -424,31 +383,20 @@ def _people_of(path: Path, plan: Plan | None) -> Any:
     return read_frame(path, missing=plan.missing, texts=plan.texts).frame
 
 
-def _knowledge(call: _Call, name: str, new: Release, people: _People) -> dict[str, Any]:
+def _knowledge(call: _Call, name: str, people: _People) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
-    said = {
-        "columns": None if call.columns is None else _names(call.columns),
-        "link": call.link,
-        "targets": call.targets,
-        "absent": people.absent,
-        "sensitive": call.sensitive,
-        "k": call.k,
-        "e": call.e,
-    }
-    if name == _FIRST and call.population:  # to others a population is a list of people
-        said["population"] = True
-    if name == "differencing" and call.previous:
+    said = knowledge_said(name, call.said, lambda path: _people_of(path, people.plan))
+    if call.previous and "earlier" in ATTACKS.fields_of(name):
         said["earlier"] = [read_release(folder) for folder in call.previous]
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
-    known = knowledge_of(name)
-    return {key: value for key, value in said.items() if value is not None and key in known}
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    return said
 
 
 def _checked(result: AttackResult, against: Path, plan: Path | None) -> Verification:
     missing = read_plan(plan).missing if plan else ()
     original = read_frame(against, missing=missing).frame
     return verify(result.victims, original, result.sensitive)
+
+
+# Behind the options of all releases, in the order of attacks; --seed and --json stay last.
+attack.params[-2:-2] = options_of_attacks().values()

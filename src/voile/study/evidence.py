@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
 from voile.attack.outcome import AttackOutcome
-from voile.attack.protocol import Attack
+from voile.attack.protocol import Attack, Knowledge
 from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
@@ -117,7 +117,7 @@ class _Test:
 
     def attack(self, attack: Attack) -> AttackOutcome | Skipped:
         """What an adversary makes of the release, or why he was not asked."""
-        attack = _knowing(attack, targets=self.terms.targets)
+        attack = attack.told(Knowledge(targets=self.terms.targets))
         self.progress(f"attack: {attack.name}")
         try:
             with self._timed("attacks"):
@@ -126,16 +126,15 @@ class _Test:
             return Skipped(attack.name, _clause(error))
 
     def _attacked(self, attack: Attack) -> AttackOutcome | Skipped:
-        needs_absent = "absent" in _fields(attack)
-        if needs_absent:
-            attack = _knowing(attack, absent=self.rows.held_out)
+        if attack.needs_absent:
+            attack = attack.told(Knowledge(absent=self.rows.held_out))
         if reason := attack.refusal(self.staged.release, self.staged.plan):
             return Skipped(attack.name, reason)
-        if needs_absent:
+        if attack.needs_absent:
             if self.rows.held_out is None:
                 return Skipped(attack.name, "no rows were held out")
             return self._run(attack, self.rehearsal)
-        if "link" not in _fields(attack) or not can_link(self.staged.plan):
+        if not attack.counts_by_link or not can_link(self.staged.plan):
             return self._run(attack, self.staged)
         return self._counted(attack)
 
@@ -155,7 +154,7 @@ class _Test:
     def _run(self, attack: Attack, staged: Staged) -> AttackOutcome:
         on_rehearsal = staged is not self.staged
         if on_rehearsal:
-            attack = _knowing(attack, link=staged.link)
+            attack = attack.told(Knowledge(link=staged.link))
         draws = self.randomness.within("attack", attack.name)
         outcome = attack.run(staged.release, staged.original, staged.plan, draws)
         if on_rehearsal:
@@ -247,17 +246,6 @@ class _Test:
 def _trips_first(measured: Iterable[Measurement]) -> tuple[Measurement, ...]:
     """Of trips, what they are off by says most; all else in the order in which it was measured."""
     return tuple(sorted(measured, key=lambda one: not one.measure.startswith("trip-")))
-
-
-def _fields(attack: Attack) -> frozenset[str]:
-    return frozenset(f.name for f in fields(attack)) if is_dataclass(attack) else frozenset()
-
-
-def _knowing(attack: Attack, **knowledge: Any) -> Attack:
-    """The adversary with this knowledge, as far as he has a use for it."""
-    used = {name: value for name, value in knowledge.items() if name in _fields(attack)}
-    changed: Any = attack
-    return replace(changed, **used) if used else attack
 
 
 def _clause(error: VoileError) -> str:

@@ -1,0 +1,150 @@
+"""Methods, attacks and the like by their names, those of other packages among them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from voile.errors import InputError
+from voile.registry import Registry
+
+OTHERS = Path(__file__).parent / "others"
+
+
+@dataclass(frozen=True)
+class Thing:
+    """Somebody's attack, as far as a registry knows."""
+
+    size: int
+    name: str = "thing"
+
+
+def things(*lines: str, folder: Path, package: str = "others") -> Path:
+    """A folder on which a package announces things by these entry points."""
+    info = folder / f"{package}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("\n".join(["[test.things]", *lines, ""]))
+    return folder
+
+
+def registry() -> Registry[Thing]:
+    """A registry with one thing of its own."""
+    own = {"own": f"{__name__}:Thing"}
+    return Registry(group="test.things", what="a thing", own=own, offers=("size_of",))
+
+
+def test_names_are_those_of_voile_and_then_of_others(tmp_path, monkeypatch):
+    """Own names keep their order, others follow by name; nothing is imported by asking."""
+    monkeypatch.syspath_prepend(str(things("z = nowhere:Z", "a = nowhere:A", folder=tmp_path)))
+    assert registry().names == ("own", "a", "z")
+
+
+def test_an_own_name_cannot_be_taken(tmp_path, monkeypatch):
+    """Whoever installs such a package is told so, and which it is."""
+    monkeypatch.syspath_prepend(str(things("own = nowhere:Own", folder=tmp_path)))
+    with pytest.raises(InputError, match="the package 'others' adds a thing 'own', and Voile has"):
+        _ = registry().names
+
+
+def test_two_packages_cannot_have_one_name(tmp_path, monkeypatch):
+    """The message names both."""
+    monkeypatch.syspath_prepend(str(things("x = one:X", folder=tmp_path, package="first")))
+    monkeypatch.syspath_prepend(str(things("x = two:X", folder=tmp_path, package="second")))
+    with pytest.raises(InputError, match=r"'(first|second)' .* the package '(first|second)' has"):
+        _ = registry().names
+
+
+@pytest.mark.parametrize(
+    ("home", "reason"),
+    [
+        ("nowhere:Thing", "cannot be imported: No module named 'nowhere'"),
+        ("json:Thing", "cannot be imported: module 'json' has no attribute 'Thing'"),
+        ("json:loads", "has no 'size_of'"),
+    ],
+)
+def test_what_a_package_announces_wrongly_is_said(tmp_path, monkeypatch, home, reason):
+    """With the package, the name and the place; nothing else fails by it."""
+    monkeypatch.syspath_prepend(str(things(f"x = {home}", folder=tmp_path)))
+    with pytest.raises(InputError, match=re.escape(f"'x' at {home}, which {reason}")):
+        registry().class_of("x")
+    assert registry().names == ("own", "x")
+
+
+def test_parameters_are_held_against_fields():
+    """Unknown ones are refused with the nearest, missing ones are named."""
+    with pytest.raises(InputError, match=r"the thing 'own' has no parameter 'sise'; did you mean"):
+        Registry("test.none", "a thing", {"own": "tests.test_registry:Thing"}, ()).make(
+            "own", {"sise": 1}
+        )
+
+
+def voile(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Call the command line where the package of others is installed."""
+    path = os.pathsep.join([str(OTHERS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    call = [sys.executable, "-c", "from voile.cli.main import main; main()"]
+    return subprocess.run(
+        [*call, *map(str, arguments)],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+PLAN = """
+[roles]
+quasi_identifiers = ["age"]
+sensitive = ["salary"]
+
+[method]
+name = "ke-anonymity"
+k = 2
+e = 10
+"""
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """A table and its plan."""
+    rows = "".join(f"{20 + i % 5},{1000 + 100 * i}\n" for i in range(20))
+    (tmp_path / "people.csv").write_text("age,salary\n" + rows)
+    (tmp_path / "plan.toml").write_text(PLAN)
+    return tmp_path
+
+
+def test_an_attack_and_a_measure_of_others_take_part_in_a_study(desk):
+    """They are found by entry points alone, stand behind ours, and have their figures."""
+    study = ("study", "people.csv", "--plan", "plan.toml", "--out", "out", "--seed", 1, "--json")
+    done = voile(*study, "--attacks", "homogeneity,first-row", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert [found["attack"] for found in record["attacks"]] == ["homogeneity", "first-row"]
+    assert record["attacks"][1]["goal"] == "the first row shows the own age"
+    assert 0 < record["attacks"][1]["success"]["value"] < 1
+    assert record["utility"][-1]["measure"] == "same-cells"
+    assert record["utility"][-1]["value"] == 1
+    page = (desk / "out" / "private" / "report.html").read_text(encoding="utf-8")
+    assert "First row" in page
+    assert "Same cells" in page
+
+
+def test_an_attack_of_others_brings_its_options(desk):
+    """They are made of its fields; of use to no other attack, they are refused for one."""
+    publish = ("publish", "people.csv", "--plan", "plan.toml", "--out", "out")
+    assert voile(*publish, cwd=desk).returncode == 0
+    attack = ("attack", "out", "--against", "people.csv")
+    done = voile(*attack, "--attack", "first-row", "--guessed", "nothing", cwd=desk)
+    assert done.returncode == 2
+    assert "'first-row' makes no sense here: the release has no column 'nothing'" in done.stderr
+    done = voile(*attack, "--attack", "skewness", "--guessed", "age", cwd=desk)
+    assert done.returncode == 2
+    assert "--guessed is of no use here: no attack that is named has a use for it" in done.stderr
