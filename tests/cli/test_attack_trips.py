@@ -138,6 +138,8 @@ def test_a_van_over_days_from_plan_to_what_knowledge_adds(desk):
         for out in (folder, again)
     )
     assert 0 < np.abs(one - other).mean() < 1e-4
+    assert "fields.secret" not in (folder / "release.json").read_text()
+    assert "A" not in {line.split(",")[-1] for line in (folder / "data.csv").read_text().split()}
     places = desk.file("latitude,longitude\n39.904,116.308\n", "doors.csv")
     movement = desk.file("usual = 5\n", "movement.toml")
     call = ("attack", folder, "--against", trips, "--seed", 1)

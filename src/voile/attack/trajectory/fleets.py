@@ -84,7 +84,7 @@ class _Sites:
     value: Floats
     """Shape (r, 2), metres."""
     variance: Floats
-    """Shape (r,): of the value, per axis, the fresh part included."""
+    """Shape (r,): of the value around all noise there, per axis; the fresh part comes on top."""
     time: Floats
     """Shape (r,): seconds since 1970."""
     day: Places
