@@ -32,6 +32,7 @@ NAMES = (
     "shuffle_process",
     "trucks",
     "trucks_days",
+    "trucks_fields",
     "trucks_laws",
     "trucks_speed",
     "trucks_worldwide",

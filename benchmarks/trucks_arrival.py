@@ -72,4 +72,4 @@ def _trip(place: tuple[Floats, Floats], identity: int) -> Trips:
     count = len(place[0])
     time = np.arange(count) * INTERVAL
     start, word = np.array([0, count]), np.array([identity], dtype=np.uint64)
-    return Trips(*place, time, start, word)
+    return Trips(*place, time, start, word, vehicle=word)

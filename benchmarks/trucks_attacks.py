@@ -198,9 +198,10 @@ def recipients_of(roads: RoadNetwork, end: Floats, count: int, number: int) -> F
 
 
 def trip_of(roads: RoadNetwork, track: Floats, interval: float, identity: int) -> Trips:
-    """A trip of positions in the plane (n, 2), one every ``interval`` seconds."""
+    """A trip of positions in the plane (n, 2), one every ``interval`` seconds, of its own truck."""
     time, start = np.arange(len(track)) * interval, np.array([0, len(track)])
-    return Trips(*roads.to_degrees(track), time, start, np.array([identity], dtype=np.uint64))
+    word = np.array([identity], dtype=np.uint64)
+    return Trips(*roads.to_degrees(track), time, start, word, vehicle=word)
 
 
 def _piece(case: Case) -> float:

@@ -15,19 +15,15 @@ to a receiver's error.  He still supposes no route to be likelier than another o
 
 from __future__ import annotations
 
-import copy
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from types import MappingProxyType
-from typing import cast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from benchmarks.trucks_attacks import USUAL, learned_elsewhere, trip_of
-from benchmarks.trucks_data import RECEIVER, Drive
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
-from voile.attack.trajectory.laws import Factors, NoiseLaw
+from benchmarks.trucks_data import Drive
+from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
 from voile.dp.planar.noise import CorrelatedGaussian, perturb
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats
@@ -40,7 +36,6 @@ __all__ = [
     "NOISE",
     "SEED",
     "Case",
-    "Follower",
     "Found",
     "follow_all",
     "mean_of_days",
@@ -82,49 +77,6 @@ class Found:
     lost: int
 
 
-@dataclass(frozen=True, eq=False)
-class _WithEnds:
-    """A law of noise, and what is known of some reports besides."""
-
-    law: NoiseLaw
-    known: Mapping[int, Floats]
-    """For some reports, how likely each of s pieces is, shape (s,)."""
-
-    def factors(self, report: int) -> Factors:
-        """The law of a report, given the one before."""
-        factors = self.law.factors(report)
-        if report not in self.known:
-            return factors
-        density = factors.density * self.known[report]
-        return replace(factors, density=density / density.max())
-
-
-class Follower(RoadAdversary):
-    """The adversaries of the package, who may be told where a truck is at some of its reports."""
-
-    _known: Mapping[int, Floats] = MappingProxyType({})
-
-    def told(self, places: Mapping[int, tuple[Floats, int]]) -> Follower:
-        """The same who knows, for some reports, the truck's place and its road."""
-        other = copy.copy(self)
-        other._known = {report: self._near(*place) for report, place in places.items()}
-        return other
-
-    def follow(self, time: Floats, law: NoiseLaw) -> Finding:
-        """The inference with any law of noise, and with what is known."""
-        return super().follow(time, _WithEnds(law, self._known))
-
-    def _near(self, place: Floats, road: int) -> Floats:
-        """How likely pieces are of a truck that is on this road, about at this place."""
-        pieces = np.flatnonzero(self.states.road == road)
-        away = np.hypot(*(self.states.middle[pieces] - place).T)
-        # It is anywhere on its piece.
-        unsure = math.hypot(RECEIVER, float(self.states.length[pieces].mean()) / math.sqrt(12))
-        likely = np.zeros(len(self.states))
-        likely[pieces] = np.exp(-0.5 * (away**2 - away.min() ** 2) / unsure**2)
-        return likely
-
-
 def mean_of_days(roads: RoadNetwork, track: Floats, days: int, number: int) -> Sighted:
     """What the reports of some days tell of a track (n, 2); those of fewer days are among them.
 
@@ -144,8 +96,8 @@ def follow_all(
 ) -> Iterator[Found]:
     """Every case on every drive, by adversaries who learned from the other half of the people."""
     half, halves = learned_elsewhere(roads, drives)
-    anybody = Follower(roads, piece=USUAL)
-    followers = [cast(Follower, anybody.supposing(movement)) for movement in halves]
+    anybody = RoadAdversary(roads, piece=USUAL)
+    followers = [anybody.supposing(movement) for movement in halves]
     for number, drive in enumerate(drives):
         reported = drive.every(INTERVAL)
         track, road = drive.track[reported], drive.road[reported]
@@ -153,7 +105,7 @@ def follow_all(
         for case in cases:
             follower = followers[half[drive.user]]
             sighted = mean_of_days(roads, track, case.days, number)
-            finding = (follower.told(ends) if case.ends else follower).informed(sighted, NOISE)
+            finding = follower.informed(sighted, NOISE, ends if case.ends else {})
             away = np.hypot(*(finding.position - track).T)
             yield Found(
                 case,

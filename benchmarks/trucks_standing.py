@@ -14,7 +14,7 @@ import numpy as np
 
 from voile.dp.planar.noise import LocationNoise, perturb
 from voile.dp.planar.trips import Trips
-from voile.geodesy import Floats, separation
+from voile.geodesy import Floats, displace, separation
 from voile.randomness import Randomness
 from voile.sharing.platform.settings import Settings
 from voile.sharing.positions import PositionStream
@@ -62,10 +62,15 @@ def through_a_link(settings: Settings, trucks: int = TRUCKS) -> list[Missed]:
     ]
 
 
-def in_a_table(noise: LocationNoise, gap: int, trucks: int = TRUCKS) -> Missed:
-    """By which a table misses a truck that has a report every ``gap`` seconds in a stop."""
-    parked = _published(noise, trucks, np.arange(0.0, HOURS * _HOUR, gap), "stop")
-    daily = _published(noise, trucks * DAYS, np.zeros(1), "mornings")
+def in_a_table(
+    noise: LocationNoise, gap: int, trucks: int = TRUCKS, *, receiver: float = 0.0
+) -> Missed:
+    """By which a table misses a truck that has a report every ``gap`` seconds in a stop.
+
+    ``receiver`` is what true positions are off by, per axis, in metres: normal errors.
+    """
+    parked = _published(noise, (trucks, 1), np.arange(0.0, HOURS * _HOUR, gap), "stop", receiver)
+    daily = _published(noise, (trucks, DAYS), np.zeros(1), "mornings", receiver)
     return Missed.of("a published table", gap, parked, daily.reshape(trucks, DAYS, 2))
 
 
@@ -83,12 +88,27 @@ def _streamed(settings: Settings, slots: Sequence[int], trucks: int) -> Floats:
     return shown
 
 
-def _published(noise: LocationNoise, trips: int, time: Floats, purpose: str) -> Floats:
-    """What a table shows of trips with reports at some times, (trips, times, 2) degrees."""
+def _published(
+    noise: LocationNoise, fleet: tuple[int, int], time: Floats, purpose: str, receiver: float
+) -> Floats:
+    """What a table shows of trips with reports at some times, (trips, times, 2) degrees.
+
+    The fleet is so many trucks, each with a trip on so many days.
+    """
+    trucks, days = fleet
+    trips = trucks * days
     reports = trips * len(time)
-    at = (np.full(reports, degrees) for degrees in _HOME)
-    start = np.arange(trips + 1) * len(time)
-    table = Trips(*at, np.tile(time, trips), start, np.arange(trips, dtype=np.uint64))
+    home = (np.full(reports, degrees) for degrees in _HOME)
+    off = np.random.default_rng(SEED).normal(0, receiver, (2, reports))
+    start, each = np.arange(trips + 1) * len(time), np.arange(trips, dtype=np.uint64)
+    when = np.repeat(np.tile(np.arange(days) * float(_DAY), trucks), len(time))
+    table = Trips(
+        *displace(*home, *off),
+        np.tile(time, trips) + when,
+        start,
+        each,
+        vehicle=each // np.uint64(days),
+    )
     moved = perturb(noise, table, Randomness.seeded(SEED).key(purpose))
     return np.stack((moved.latitude, moved.longitude), axis=-1).reshape(trips, len(time), 2)
 

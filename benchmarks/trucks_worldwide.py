@@ -121,7 +121,8 @@ def follow(trace: Trace, noise_name: str, interval: float, draws: int = DRAWS) -
     found = []
     for draw in range(draws):
         identity = np.array([draw], dtype=np.uint64)
-        trip = Trips(*trace.roads.to_degrees(track), time, np.array([0, len(time)]), identity)
+        start = np.array([0, len(time)])
+        trip = Trips(*trace.roads.to_degrees(track), time, start, identity, vehicle=identity)
         shown = perturb(noise, trip, Randomness.seeded(SEED).key(trace.name))
         place = trace.roads.to_plane(shown.latitude, shown.longitude)
         finding = adversary.informed(Sighted(time, place, shown.epsilon), noise)

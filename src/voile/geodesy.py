@@ -22,6 +22,7 @@ from voile.compiled import njit
 
 __all__ = [
     "Floats",
+    "cartesian",
     "displace",
     "displaced",
     "east_north",
@@ -154,6 +155,16 @@ def east_north(
     seen = np.empty(len(latitude)), np.empty(len(latitude))
     _see(latitude, longitude, other_latitude, other_longitude, *seen)
     return seen
+
+
+def cartesian(latitude: Floats, longitude: Floats) -> Floats:
+    """Metres from the earth's centre on axes that turn with it, shape (n, 3), at height 0."""
+    phi, turn = np.radians(latitude), np.radians(longitude)
+    sine = np.sin(phi)
+    across = _EQUATORIAL / np.sqrt(1 - _ECCENTRICITY2 * sine * sine)
+    level = across * np.cos(phi)
+    height = across * (1 - _ECCENTRICITY2) * sine
+    return np.stack((level * np.cos(turn), level * np.sin(turn), height), axis=1)
 
 
 def separation(

@@ -97,6 +97,10 @@ class Key:
     def __repr__(self) -> str:
         return "Key(secret)"
 
+    def within(self, *purpose: str) -> Key:
+        """A key for a part of the purpose: independent of all others, and of this one."""
+        return Randomness(self.secret, publishable=True).key("part", *purpose)
+
     def absorb(self, state: Blocks128, blocks: Blocks128) -> None:
         """One step of CBC-MAC for n messages at once, in place: state = AES(state xor blocks).
 

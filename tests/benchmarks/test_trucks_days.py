@@ -14,7 +14,6 @@ from benchmarks.trucks_known import (
     INTERVAL,
     NOISE,
     Case,
-    Follower,
     Found,
     follow_all,
     mean_of_days,
@@ -22,6 +21,7 @@ from benchmarks.trucks_known import (
 from benchmarks.trucks_standing import DAYS, HOURS, in_a_table, through_a_link
 from tests.benchmarks.test_trucks import drive, town
 from voile.attack.outcome import Estimate
+from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.laws import Remembering, pair_factor
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
@@ -77,7 +77,7 @@ def test_days_have_fresh_noise_that_averages_out() -> None:
 def found() -> list[Found]:
     """Four drives of four people in a town, in all cases."""
     roads = town()
-    follower = Follower(roads)
+    follower = RoadAdversary(roads)
     driven = [drive(roads, user, 6.0) for user in (1, 2, 3, 4)]
     taken = [replace(one, road=follower.nearest_roads(one.track)) for one in driven]
     cases = [Case(days, ends) for days in (1, 20) for ends in (False, True)]

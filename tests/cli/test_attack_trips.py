@@ -113,3 +113,45 @@ def test_what_is_missing_is_said(desk, published):
         done = desk.run("attack", folder, *call)
         assert done.status == 2
         assert said in done.stderr
+
+
+def test_a_van_over_days_from_plan_to_what_knowledge_adds(desk):
+    """Noise that stays is published twice by one secret, and followed by who knows more.
+
+    The second release of the same trips shows nearly the same positions; the table of adversaries
+    has a row for each kind of knowledge, and one for all.
+    """
+    rows = ["trip,time,latitude,longitude,van"]
+    for trip in range(3):
+        for report, along in enumerate(np.linspace(0, 0.016, 12)):
+            time = 1_700_000_000 + 86_400 * trip + 30 * report
+            rows.append(f"T{trip},{time},{39.904 + 0.002 * trip:.6f},{116.3 + along:.6f},A")
+    trips = desk.file("\n".join(rows) + "\n", "trips.csv")
+    plan = desk.plan(
+        '[roles]\nvehicle = "van"\n[method]\nname = "geo-indistinguishability"\nepsilon = 0.05\n'
+        'mechanism = "gaussian-field"\nstays = 0.99\nsecret = "fields.secret"\n'
+    )
+    folder, _ = desk.publish(trips, plan=plan, out="moved")
+    again, _ = desk.publish(trips, plan=plan, out="again")
+    one, other = (
+        np.loadtxt(out / "data.csv", delimiter=",", skiprows=1, usecols=(2, 3))
+        for out in (folder, again)
+    )
+    assert 0 < np.abs(one - other).mean() < 1e-4
+    assert "fields.secret" not in (folder / "release.json").read_text()
+    assert "A" not in {line.split(",")[-1] for line in (folder / "data.csv").read_text().split()}
+    places = desk.file("latitude,longitude\n39.904,116.308\n", "doors.csv")
+    movement = desk.file("usual = 5\n", "movement.toml")
+    call = ("attack", folder, "--against", trips, "--seed", 1)
+    call += ("--roads", desk.file(EDGES, "edges.csv"), "--nodes", desk.file(NODES, "nodes.csv"))
+    knows = ("--vehicle", "van", "--knows", "start", "--places", places, "--movement", movement)
+    done = desk.run(*call, *knows)
+    assert done.status == 0, done.stderr
+    for name in ("start", "known places", "all days", "all of this"):
+        assert f"informed, {name}" in done.stdout
+    refused = desk.run("attack", folder, "--against", trips, "--vehicle", "van")
+    assert refused.status == 2
+    assert "--vehicle is of no use here" in refused.stderr
+    absent = desk.run(*call, "--vehicle", "truck")
+    assert absent.status == 2
+    assert "no column 'truck'" in absent.stderr

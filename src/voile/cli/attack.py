@@ -48,6 +48,10 @@ class _Call:
     roads: Path | None
     nodes: Path | None
     fastest: float | None
+    movement: Path | None
+    vehicle: str | None
+    knows: tuple[str, ...]
+    places: Path | None
     as_json: bool
     said: Mapping[str, Any]
     """The options that tell adversaries what they know."""
@@ -123,6 +127,31 @@ class _Call:
     help="No truck is faster than this, in km/h, for adversaries on a map [default: 101, and more "
     "where the map's signs or the trips of INPUT are faster].",
 )
+@click.option(
+    "--movement",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="How trucks move, as adversaries on a map suppose it: speeds and traffic, in TOML.",
+)
+@click.option(
+    "--vehicle",
+    metavar="COLUMN",
+    help="A column of INPUT that tells vehicles apart: the informed adversary has all days "
+    "of each.",
+)
+@click.option(
+    "--knows",
+    type=click.Choice(["start", "destination", "stops"]),
+    multiple=True,
+    help="The informed adversary on a map knows this of every trip; may be repeated.",
+)
+@click.option(
+    "--places",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Places at which the informed adversary on a map sees trucks, such as depots and doors "
+    "of recipients who collude: a table with the columns latitude and longitude.",
+)
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
 def attack(**options: Any) -> None:
@@ -150,7 +179,8 @@ def attack(**options: Any) -> None:
         if call.roads:
             _follow(call, new, stage)()
             return
-        call.refuse("nodes", "fastest", reason="it is about a map; give that too, with --roads")
+        of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places")
+        call.refuse(*of_maps, reason="it is about a map; give that too, with --roads")
         if "latitude" in new.roles and not call.attack:
             msg = "the release shows trips; give a map on which to follow them, with --roads"
             raise InputError(msg)
@@ -278,6 +308,8 @@ def _with_others(
 def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
     """Follow the trips of a release on a map; how to show what came of it."""
     # Maps and inference load what no other attack needs.
+    from voile.attack.trajectory.knowing import Knowledge, read_places  # noqa: PLC0415
+    from voile.attack.trajectory.movements import read_movement  # noqa: PLC0415
     from voile.attack.trajectory.on_release import Limits, follow_trips  # noqa: PLC0415
     from voile.roads.reading import read_roads  # noqa: PLC0415
 
@@ -290,6 +322,12 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
     limits = Limits(
         trips=100 if (trips := call.said["targets"]) is None else trips,
         fastest=None if call.fastest is None else call.fastest / 3.6,
+        movement=None if call.movement is None else read_movement(call.movement),
+    )
+    knowledge = Knowledge(
+        ends=call.knows,
+        places=None if call.places is None else read_places(call.places),
+        vehicle=call.vehicle,
     )
     people = _People.of(call)
     stage("reading the map")
@@ -301,6 +339,7 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
         roads,
         people.plan.trajectory if people.plan else None,
         limits=limits,
+        knowledge=knowledge,
         randomness=people.draws,
     )
     if call.as_json:

@@ -20,6 +20,7 @@ from voile.values.value import Value
 
 __all__ = [
     "CorrelatedGaussian",
+    "GaussianField",
     "Law",
     "Moved",
     "PlanarLaplace",
@@ -96,7 +97,32 @@ class CorrelatedGaussian(Value):
     """Seconds in which the correlation falls to 1 / e."""
 
 
-Law = Annotated[PlanarLaplace | TurningLaplace | CorrelatedGaussian, Field(discriminator="kind")]
+class GaussianField(Value):
+    """Gaussian noise of which a share stays with the place, and the rest is fresh for each trip."""
+
+    kind: Literal["gaussian-field"] = "gaussian-field"
+    share: Annotated[float, Field(ge=0, le=1)]
+    """Of the variance: a random field over places, the same for a vehicle and a period."""
+    length: Positive
+    """Metres in which the correlation of the field falls to 1 / e, exponentially."""
+    period_days: Positive
+    """How long a field holds; periods begin at multiples of it since 1970 (UTC)."""
+    tau: Positive
+    """Seconds of driving in which the correlation of what is fresh falls to 1 / e."""
+    still_metres: Positive
+    """A truck that is no further from where it last moved shows the same position again."""
+    discloses: tuple[Literal["standing", "returns", "noise-at-known-places"], ...] = (
+        "standing",
+        "returns",
+        "noise-at-known-places",
+    )
+    """What is shown beside positions: that a truck stands; but for what is fresh, that it is where
+    it was before; and to who knows the true place of one report, the field there for the period."""
+
+
+Law = Annotated[
+    PlanarLaplace | TurningLaplace | CorrelatedGaussian | GaussianField, Field(discriminator="kind")
+]
 """The law of planar noise."""
 
 

@@ -6,6 +6,7 @@
     latitude  = "latitude"
     longitude = "longitude"
     destination = ["to_latitude", "to_longitude"]   # where each trip is bound for; optional
+    vehicle   = "vehicle"             # whose trip it is; optional
 
 Only methods that publish trajectories look at them.  In a plan for such a method the defaults
 hold; in any other plan these columns are like all others unless they are named.
@@ -51,10 +52,15 @@ class TrajectoryColumns:
     """Degrees, east positive."""
     destination: _Pair | None = None
     """Latitude and longitude of the place that each trip is bound for; never published."""
+    vehicle: _Column | None = None
+    """What tells vehicles apart, whose noise stays with places; never published."""
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
-            msg = "trip, time, latitude, longitude and destination must name different columns"
+            msg = (
+                "trip, time, latitude, longitude, destination and vehicle must name different "
+                "columns"
+            )
             raise PlanError(msg)
 
     @property
@@ -62,7 +68,8 @@ class TrajectoryColumns:
         """Columns by what they are, those of a destination included."""
         found = {name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")}
         ends = ("destination (latitude)", "destination (longitude)")
-        return {**found, **dict(zip(ends, self.destination or (), strict=False))}
+        found |= dict(zip(ends, self.destination or (), strict=False))
+        return found if self.vehicle is None else {**found, "vehicle": self.vehicle}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,4 +81,5 @@ class TrajectoryColumns:
         found: dict[str, Any] = {
             name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")
         }
-        return found if self.destination is None else {**found, "destination": self.destination}
+        optional = {"destination": self.destination, "vehicle": self.vehicle}
+        return found | {name: value for name, value in optional.items() if value is not None}

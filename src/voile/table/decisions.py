@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # reading a release needs no mechanism
     from voile.dp.discrete_laplace import DiscreteLaplace
     from voile.dp.planar.noise import LocationNoise
     from voile.dp.planar.pricing import TripPrice
+    from voile.randomness import Randomness
     from voile.table.published import PublishedTable
 
 __all__ = [
@@ -153,6 +154,8 @@ class Relocation:
     """Of published degrees."""
     one_at_a_time: bool = False
     """Whether of several reports of a trip at one time only the first of the table is published."""
+    fields: Randomness | None = None
+    """By what noise that stays with places is drawn; None: by the randomness of the release."""
     numbered: bool = False
     """Whether trips are published by number, in the order in which they begin."""
 

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from voile.dp.planar.noise import perturb
 from voile.dp.planar.remaining import noisy_distances
+from voile.dp.planar.steps import FIELD
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, TableError
@@ -56,7 +57,7 @@ __all__ = ["REMAINING", "relocate"]
 
 REMAINING = "remaining"
 """The column with the noisy distance that is left, in metres."""
-_WORD, _ROW = "\1word of the trip", "\1row"
+_WORD, _ROW, _VEHICLE = "\1word of the trip", "\1row", "\1word of the vehicle"
 _AGAIN, _BACK, _STRAY = "\1again", "\1back in time", "\1stray"
 _EPSILON, _SQUARED_MU, _COUNT = "\1epsilon", "\1squared mu", "\1reports"
 _FIRST, _BEGINS, _MARK, _NUMBER = "\1first row", "\1begins", "\1mark", "\1number"
@@ -138,11 +139,17 @@ def relocate(
     named = plan.trajectory
     assert named is not None, "reports were read by it"
     _require_destination(relocation, named)
+    _require_vehicle(relocation, named)
     shown = (REMAINING,) if relocation.remaining else (named.latitude, named.longitude)
     published = plan.roles.published
     require_free_names(published, dict.fromkeys(shown, "what it shows of positions"))
     ids = with_words(reports.rows, [named.trip], randomness.key("trip"), _WORD)
-    own = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
+    of_vehicles = _tells_vehicles(relocation, named)
+    own: tuple[str, ...] = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
+    if of_vehicles is not None:
+        fields = relocation.fields or randomness
+        ids = with_words(ids, [of_vehicles], fields.key("vehicle"), _VEHICLE)
+        own += (_VEHICLE,)
     places = (LATITUDE, LONGITUDE, *own)
     columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *places]
     by = [SECONDS, _ROW]
@@ -154,7 +161,7 @@ def relocate(
     notices += _told_of_the_map(reports.rows, zones)
     accounts = _Accounts.of(trips)
     charge(accounts)
-    mover = _Mover(relocation, named, shown, randomness.key("relocate"))  # not before it is paid
+    mover = _Mover(relocation, named, shown, randomness)  # not before it is paid
     if relocation.one_at_a_time:
         seen = seen.filter(negated(Column(_AGAIN)))
     moved, costs = seen.map_groups(mover, named.trip, by, mover.gives, _COSTS)
@@ -225,11 +232,18 @@ class _Mover:
     """Moves whole trips: a function of the batches of their reports."""
 
     def __init__(
-        self, relocation: Relocation, named: TrajectoryColumns, shown: Sequence[str], key: Key
+        self,
+        relocation: Relocation,
+        named: TrajectoryColumns,
+        shown: Sequence[str],
+        randomness: Randomness,
     ) -> None:
         self._relocation = relocation
         self._named = named
-        self._key = key
+        self._key = randomness.key("relocate")
+        self._fields = (relocation.fields or randomness).key("relocate")
+        """By what noise that stays with places is drawn."""
+        self._of_vehicles = _tells_vehicles(relocation, named) is not None
         dtype = pa.int64() if relocation.remaining else pa.float64()
         self.gives = pa.schema([pa.field(name, dtype) for name in shown])
 
@@ -243,6 +257,7 @@ class _Mover:
             start=start,
             identity=numbers_of(batch[_WORD])[start[:-1]],
             receiver=self._receivers(batch, start),
+            vehicle=numbers_of(batch[_VEHICLE])[start[:-1]] if self._of_vehicles else None,
         )
         shown, epsilon = self._shown(trips)
         costs = np.zeros((len(start) - 1, 2))
@@ -264,7 +279,7 @@ class _Mover:
         """What is published of the reports, and the epsilon of each."""
         if self._relocation.remaining:
             return self._remaining(trips)
-        moved = perturb(self._relocation.noise, trips, self._key)
+        moved = perturb(self._relocation.noise, trips, self._key, self._fields)
         decimals = self._relocation.decimals
         latitude = np.round(moved.latitude, decimals) + 0.0  # no minus zero
         longitude = np.round(moved.longitude, decimals) + 0.0
@@ -324,6 +339,20 @@ def _require_destination(relocation: Relocation, named: TrajectoryColumns) -> No
         msg = (
             f"{needs} needs the place that trips are bound for: [method] destination = [latitude, "
             "longitude] for all of them, or [roles] destination with the names of two columns"
+        )
+        raise PlanError(msg)
+
+
+def _tells_vehicles(relocation: Relocation, named: TrajectoryColumns) -> str | None:
+    """The column that tells vehicles apart, where noise depends on them."""
+    return named.vehicle if relocation.noise.kind == FIELD else None
+
+
+def _require_vehicle(relocation: Relocation, named: TrajectoryColumns) -> None:
+    if relocation.noise.kind == FIELD and named.vehicle is None:
+        msg = (
+            "noise that stays with places is that of a vehicle: [roles] vehicle must name the "
+            "column that tells vehicles apart"
         )
         raise PlanError(msg)
 

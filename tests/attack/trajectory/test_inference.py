@@ -10,6 +10,7 @@ import networkx
 import numpy as np
 import pytest
 import shapely
+from scipy import stats
 
 import voile.attack.trajectory.states
 from tests.roads.grids import network_of, random_network, split
@@ -21,6 +22,7 @@ from voile.attack.trajectory.laws import (
     LaplaceNoise,
     ReceiverError,
     Remembering,
+    Staying,
     Turning,
 )
 from voile.attack.trajectory.states import U_TURN, Reach, RoadStates
@@ -177,6 +179,26 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
         )
         return float(-0.5 * (unit[0] @ unit[0] + (fresh**2).sum()))
 
+    field = np.random.default_rng(5)
+    mean, deviation = field.normal(0, 60, (len(states), 2)), field.uniform(20, 150, len(states))
+    fresh, blur = np.array([60.0, 50.0, 70.0, 40.0]) ** 2, 20.0
+
+    def staying(path: np.ndarray) -> float:
+        """Both noises of a pair of reports are normal; given the first, by the quotient."""
+        rest, own = shown - states.middle[path] - mean[path], deviation[path]
+        each = own**2 + fresh + blur**2 + 1
+        total = stats.norm(0, np.sqrt(each[0])).logpdf(rest[0]).sum()
+        for i in range(1, REPORTS):
+            far = np.hypot(*(states.middle[path[i]] - states.middle[path[i - 1]]))
+            common = own[i] * own[i - 1] * math.exp(-far / 800)
+            common += kept[i] * math.sqrt(fresh[i] * fresh[i - 1])
+            both = stats.multivariate_normal(
+                cov=[[each[i - 1], common], [common, each[i]]], allow_singular=False
+            )
+            total += both.logpdf(rest[i - 1 : i + 1].T).sum()
+            total -= stats.norm(0, np.sqrt(each[i - 1])).logpdf(rest[i - 1]).sum()
+        return float(total)
+
     def pooled(path: np.ndarray) -> float:
         far = np.hypot(*(states.middle[path][:, np.newaxis] - places).transpose(2, 0, 1))
         above = -EPSILON * np.abs(ways - far)
@@ -196,6 +218,10 @@ def laws(states: RoadStates) -> dict[str, tuple[Any, Any]]:
             turns([2, 1, 3, 1]),
         ),
         "remembering": (Remembering(middle, shown, scale, kept), remembering),
+        "staying": (
+            Staying(middle, shown, mean, deviation, fresh, kept, 800.0, blur),
+            staying,
+        ),
         "distances": (Distances(middle, places, ways, epsilon), pooled),
     }
 
@@ -207,6 +233,7 @@ LAWS = [
     "turning-from-north",
     "turning-with-some-left-out",
     "remembering",
+    "staying",
     "distances",
 ]
 

@@ -9,7 +9,7 @@ import pytest
 import voile
 from tests.roads.grids import network_of, random_network, split
 from voile.attack.trajectory.on_release import Limits, follow_trips, noise_of
-from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, PlanarLaplace
+from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField, PlanarLaplace
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.roads.building import Chain, NetworkBuilder
@@ -46,8 +46,12 @@ def trips(count: int = 6, reports: int = 12) -> pl.DataFrame:
 
 def release_of(frame: pl.DataFrame, **parameters):
     method = voile.Method("geo-indistinguishability", parameters)
-    plan = voile.Plan(voile.Roles(), method=method, trajectory=voile.TrajectoryColumns())
-    made = voile.make_release(frame, plan, seed=3)
+    vehicle = "van" if parameters.get("mechanism") == "gaussian-field" else None
+    named = voile.TrajectoryColumns(vehicle=vehicle)
+    frame = frame.with_columns(van=pl.lit("A")) if vehicle else frame
+    made = voile.make_release(
+        frame, voile.Plan(voile.Roles(), method=method, trajectory=named), seed=3
+    )
     return made.release
 
 
@@ -59,6 +63,7 @@ TRIPS = trips()
     [
         ({"mechanism": "planar-laplace", "epsilon": 0.02}, PlanarLaplace),
         ({"mechanism": "correlated-gaussian", "epsilon": 0.02}, CorrelatedGaussian),
+        ({"mechanism": "gaussian-field", "epsilon": 0.02}, GaussianField),
         (
             {"mechanism": "angle-selection", "epsilon": 0.02, "epsilon_angle": 5},
             AngleSelection,
@@ -114,9 +119,10 @@ def test_what_cannot_be_followed_says_so():
         follow_trips(distances, TRIPS, ROADS)
 
 
-def test_how_many_edges_draw_a_road_does_not_matter():
+@pytest.mark.parametrize("mechanism", ["correlated-gaussian", "gaussian-field"])
+def test_how_many_edges_draw_a_road_does_not_matter(mechanism):
     """A map with each edge in five changes no share by more than .02, and no error by a metre."""
-    release = release_of(TRIPS, mechanism="correlated-gaussian", epsilon=0.02)
+    release = release_of(TRIPS, mechanism=mechanism, epsilon=0.02)
     one, other = (
         follow_trips(release, TRIPS, roads, randomness=Randomness.seeded(1))
         for roads in (ROADS, split(ROADS, 5))

@@ -17,6 +17,7 @@ What is compared with a claim is a lower bound: passing proves nothing, failing 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-from tests.publish.geo_indistinguishability.trucks import PARIS, table_of, write_town
+from tests.publish.geo_indistinguishability.trucks import PARIS, PLAN, table_of, write_town
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.costs import gaussian_delta
+from voile.dp.planar.field import kernel
 from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones
 from voile.geodesy import displace, east_north, separation
@@ -37,6 +39,7 @@ from voile.randomness import Randomness
 from voile.release.release import Publication
 from voile.roads.density import radii_of_roads
 from voile.roads.reading import read_roads
+from voile.schema.trajectory import TrajectoryColumns
 
 TRIPS = 40_000
 FALSE_ALARM = 1e-6
@@ -180,6 +183,59 @@ class TestCorrelatedGaussian:
             found = least_loss(two > cut, one > cut, delta)
             assert gaussian_delta(max(found, 0.0), mu) >= 0
             assert found <= 0 or gaussian_delta(found, mu) >= delta * 0.99
+
+
+class TestGaussianField:
+    """Two reports 400 m apart, and all that a vehicle does moved by 900 m: by exactly mu."""
+
+    VEHICLES, EAST, APART, STAYS, LENGTH = 3_000, 900.0, 400.0, 0.8, 700.0
+
+    def covariance(self) -> Array:
+        """Of both reports' noise, in deviations."""
+        field = kernel(np.array([0.0, self.APART]), np.zeros(2), *PARIS, self.LENGTH)
+        both = self.STAYS * field + (1 - self.STAYS) * np.exp(-np.array([0.0, GAP]) / TAU)
+        return np.array([[both[0], both[1]], [both[1], both[0]]])
+
+    def mu(self) -> float:
+        """Of the move, with both reports at 0.005."""
+        step = np.full(2, self.EAST)
+        return float(np.sqrt(step @ np.linalg.solve(self.covariance(), step))) / gaussian_scale(
+            0.005
+        )
+
+    def shown(self, epsilon: float, east: float, seed: int) -> Publication:
+        """Vehicles of one trip each."""
+        frame = path([east, east + self.APART]).head(2 * self.VEHICLES)
+        plan = replace(PLAN, trajectory=TrajectoryColumns(vehicle="vehicle"))
+        publisher = GeoIndistinguishability(mechanism="gaussian-field", epsilon=epsilon)
+        table = table_of(frame.with_columns(vehicle=pl.col("trip")), plan)
+        return publisher.prepare(table, Randomness.seeded(seed))
+
+    def breach(self, epsilon: float) -> float:
+        """By how much the optimal test is better than mu allows."""
+        direction = np.linalg.solve(self.covariance(), np.ones(2))
+        tests = []
+        for seed, at in enumerate((0.0, self.EAST)):
+            rows = self.shown(epsilon, at, seed).release.to_native()
+            home = (np.full(len(rows), degrees) for degrees in PARIS)
+            east, _ = east_north(*home, rows["latitude"].to_numpy(), rows["longitude"].to_numpy())
+            tests.append(east.reshape(-1, 2) @ direction)
+        middle = np.array([self.EAST / 2, self.EAST / 2 + self.APART]) @ direction
+        return power_bound(tests[1] > middle, tests[0] > middle, self.mu())
+
+    def test_the_power_stays_below_mu(self):
+        """The best test of a move is no better than mu allows, and nearly as good."""
+        assert -0.1 < self.breach(0.005) <= 0
+
+    def test_less_noise_is_caught(self):
+        """With 30 % less noise the best test is better than mu allows."""
+        assert self.breach(0.005 * LESS) > 0
+
+    def test_the_claim_of_a_release_covers_it(self):
+        """By the fresh part alone a release claims more than the mu of the same move by 100 m."""
+        made = self.shown(0.005, 0.0, 0)
+        stated = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
+        assert gaussian_delta(stated, self.mu() * 100 / self.EAST) < 1e-5
 
 
 class TestRemainingDistance:

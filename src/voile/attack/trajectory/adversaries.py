@@ -16,30 +16,41 @@ from __future__ import annotations
 import copy
 import math
 import time as clock
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, Posterior, infer
 from voile.attack.trajectory.laws import (
+    AndKnown,
     Distances,
     LaplaceNoise,
     NoiseLaw,
     ReceiverError,
     Remembering,
+    Staying,
     Turning,
 )
 from voile.attack.trajectory.states import Reach, RoadStates
-from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise
+from voile.dp.planar.noise import (
+    AngleSelection,
+    CorrelatedGaussian,
+    GaussianField,
+    LocationNoise,
+)
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads
 from voile.roads.network import Places, RoadNetwork
 
-__all__ = ["Finding", "RoadAdversary", "Sighted", "share_right"]
+__all__ = ["FieldKnown", "Finding", "Known", "Moving", "RoadAdversary", "Sighted", "share_right"]
+
+Known = Mapping[int, tuple[Floats, int | None]]
+"""For some reports, the true place (2,) in metres of the plane, and the road if that is known."""
 
 _SHORTEST = 200.0
 """Metres: a truck is looked for at least this far."""
@@ -71,8 +82,67 @@ class Finding:
     """Shape (n,): roads, as ``RoadStates.road`` numbers them."""
     seconds: float
     """Processor time, without the look-up of what can be reached, which all who follow share."""
+    spread: Floats | None = None
+    """Shape (n,): the root of the mean squared distance per axis that he expects to be off, in
+    metres; None where he does not tell."""
+    held: Floats | None = None
+    """Shape (s,): how many reports he expects on each piece of road."""
     lost: int = 0
     """At how many reports no way led on, and the inference began anew from this report alone."""
+
+
+@dataclass(frozen=True, eq=False)
+class FieldKnown:
+    """What is known of noise that stays, at each of s pieces of road."""
+
+    mean: Floats
+    """Shape (s, 2), metres."""
+    deviation: Floats
+    """Shape (s,): around it, per axis, in metres."""
+    days: float = 1.0
+    """Over how many trips at the same places the fresh part was averaged."""
+
+    @classmethod
+    def nothing(cls, pieces: int, noise: GaussianField, scale: float) -> FieldKnown:
+        """Before anything is seen; ``scale`` is the deviation of all noise per axis, in metres."""
+        deviation = np.full(pieces, math.sqrt(noise.share) * scale)
+        return cls(np.zeros((pieces, 2)), deviation)
+
+
+@dataclass(frozen=True, eq=False)
+class Moving:
+    """A trip whose noise stays with places, without the reports at which the truck stands.
+
+    Such a report shows the position of the one before again, and nothing else; that the truck
+    stands is thus told exactly, and is no matter of belief.
+    """
+
+    sighted: Sighted
+    """The reports at which it moved; times are seconds of driving."""
+    report: Places
+    """Shape (n,): for each report of the trip, the one of these whose place it shows."""
+
+    @classmethod
+    def of(cls, sighted: Sighted) -> Moving:
+        """From all reports of the trip."""
+        moved = np.append(True, (np.diff(sighted.shown, axis=0) != 0).any(axis=1))
+        driven = np.cumsum(np.where(moved, np.diff(sighted.time, prepend=sighted.time[0]), 0.0))
+        some = Sighted(driven[moved], sighted.shown[moved], sighted.epsilon[moved])
+        return cls(some, np.cumsum(moved) - 1)
+
+    def known(self, known: Known) -> Known:
+        """What is known of reports, by these ones."""
+        return {int(self.report[report]): place for report, place in known.items()}
+
+    def all_of(self, finding: Finding) -> Finding:
+        """What was found of these, for each report of the trip."""
+        at, spread = self.report, finding.spread
+        return replace(
+            finding,
+            position=finding.position[at],
+            road=finding.road[at],
+            spread=None if spread is None else spread[at],
+        )
 
 
 class RoadAdversary:
@@ -106,6 +176,17 @@ class RoadAdversary:
         self.movement = movement
         self._traffic = self.states.length * movement.traffic_of(self._roads)[self.states.edge]
 
+    def more_on(self, times: Floats) -> RoadAdversary:
+        """The same who supposes so many times the traffic on each piece, shape (s,)."""
+        other = copy.copy(self)
+        other._traffic = self._traffic * times
+        return other
+
+    @property
+    def roads(self) -> RoadNetwork:
+        """The map."""
+        return self._roads
+
     @cached_property
     def nearby(self) -> NearbyRoads:
         """The roads around any place."""
@@ -131,9 +212,15 @@ class RoadAdversary:
         law = LaplaceNoise(self.states.middle, sighted.shown, sighted.epsilon)
         return self.follow(sighted.time, law)
 
-    def informed(self, sighted: Sighted, noise: LocationNoise) -> Finding:
-        """Matches to the map with the mechanism's own law."""
-        return self.follow(sighted.time, self._law(sighted, noise))
+    def informed(
+        self, sighted: Sighted, noise: LocationNoise, known: Known = MappingProxyType({})
+    ) -> Finding:
+        """Matches to the map with the mechanism's own law, and with what he knows of reports."""
+        if isinstance(noise, GaussianField):
+            moves = Moving.of(sighted)
+            law = self.staying(moves.sighted, noise)
+            return moves.all_of(self.follow(moves.sighted.time, law, moves.known(known)))
+        return self.follow(sighted.time, self.law(sighted, noise), known)
 
     def colluding(
         self, time: Floats, places: Floats, distances: Floats, epsilon: Floats
@@ -150,14 +237,26 @@ class RoadAdversary:
         """The roads of an exact track (n, 2), as ``match`` finds them."""
         return self.match(time, track).road
 
-    def follow(self, time: Floats, law: NoiseLaw) -> Finding:
-        """The inference with any law of noise."""
+    def follow(self, time: Floats, law: NoiseLaw, known: Known = MappingProxyType({})) -> Finding:
+        """The inference with any law of noise, and with what he knows of reports."""
+        if known:
+            law = AndKnown(law, {report: self._near(*place) for report, place in known.items()})
         started, looked = clock.process_time(), self.looking
         posterior = infer(time, law, self.reach, self.movement, self._traffic)
         position = self._positions(posterior)
         road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
         seconds = clock.process_time() - started - (self.looking - looked)
-        return Finding(position, road, seconds, posterior.lost)
+        return Finding(
+            position, road, seconds, *self._expected(posterior, position), posterior.lost
+        )
+
+    def _expected(self, posterior: Posterior, position: Floats) -> tuple[Floats, Floats]:
+        spread, held = np.empty(len(position)), np.zeros(len(self.states))
+        for i, (piece, probability) in enumerate(self._beliefs(posterior)):
+            away = self.states.middle[piece] - position[i]
+            spread[i] = math.sqrt(probability @ (away * away).sum(axis=1) / 2)
+            held[piece] += probability
+        return spread, held
 
     def beyond(self, time: Floats, track: Floats) -> int:
         """How many reports of an exact track (n, 2) lie farther from the one before than he looks.
@@ -188,14 +287,53 @@ class RoadAdversary:
         """The road nearest to each point, as ``RoadStates.road`` numbers them."""
         return self.states.stretch[self.nearby.nearest_in_plane(points).edge]
 
-    def _law(self, sighted: Sighted, noise: LocationNoise) -> NoiseLaw:
+    @cached_property
+    def blur(self) -> float:
+        """By how much a truck may be off the middle of its piece: per axis, in metres."""
+        return float(np.median(self.states.length)) / math.sqrt(24)
+
+    def staying(
+        self, sighted: Sighted, noise: GaussianField, known: FieldKnown | None = None
+    ) -> Staying:
+        """The law of noise that stays with places, of which something may be known.
+
+        The reports are those at which the truck moved (``Moving``).
+        """
+        scale = np.array([gaussian_scale(float(e)) for e in sighted.epsilon])
+        known = known or FieldKnown.nothing(len(self.states), noise, float(scale[0]))
+        return Staying(
+            self.states.middle,
+            sighted.shown,
+            known.mean,
+            known.deviation,
+            (1 - noise.share) * scale**2 / known.days,
+            np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau),
+            noise.length,
+            self.blur,
+        )
+
+    def _near(self, place: Floats, road: int | None) -> Floats:
+        """How likely pieces are of a truck that is about at this place, on this road if named."""
+        pieces = np.arange(len(self.states))
+        if road is not None:
+            pieces = np.flatnonzero(self.states.road == road)
+        away = np.hypot(*(self.states.middle[pieces] - place).T)
+        # It is anywhere on its piece.
+        unsure = math.hypot(_TRACKING_ERROR, float(self.states.length[pieces].mean()) / 12**0.5)
+        likely = np.zeros(len(self.states))
+        likely[pieces] = np.exp(-0.5 * (away**2 - away.min() ** 2) / unsure**2)
+        return likely
+
+    def law(self, sighted: Sighted, noise: LocationNoise) -> NoiseLaw:
+        """The mechanism's own law."""
         middle, shown, epsilon = self.states.middle, sighted.shown, sighted.epsilon
-        # A truck is somewhere on its piece, not in the middle: per axis, in metres.
-        blur = float(np.median(self.states.length)) / math.sqrt(24)
+        blur = self.blur
         if isinstance(noise, AngleSelection):
             return Turning(
                 middle, shown, epsilon, noise.deviation, blur, noise.start, sighted.number
             )
+        if isinstance(noise, GaussianField):
+            return self.staying(sighted, noise)  # of a truck that never stands
         if isinstance(noise, CorrelatedGaussian):
             scale = np.array([gaussian_scale(float(e)) for e in epsilon])
             kept = np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau)

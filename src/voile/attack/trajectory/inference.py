@@ -6,14 +6,15 @@ of a hidden Markov model.
 Model: a truck moves from piece to piece by a law of distances along the roads (``Movement``), which
 depends on how fast it was before: a state is a piece with a band of speeds.  Its reports follow the
 mechanism's own law (``laws``).  Where noise is drawn afresh, a report depends on the piece alone.
-Where noise remembers, its density given the report before depends on both pieces, because either
-noise follows from the piece and the published position; such factors are taken for every pair of
-pieces in consecutive reports.
+Where noise remembers, or stays with places, its density given the report before depends on both
+pieces, because either noise follows from the piece and the published position; such factors are
+taken for every pair of pieces in consecutive reports.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 5, argues with an adversary who averages; this one knows the mechanism.
 
-Claim: exact for the model, but for pieces whose probability given the reports so far is below
+Claim: exact for the model (noise that stays with places has a longer memory than its law here, see
+``laws.Staying``), but for pieces whose probability given the reports so far is below
 ``IGNORED`` of the most likely one's: these are dropped.  Where no piece explains a report the
 inference begins anew there, and says so.
 

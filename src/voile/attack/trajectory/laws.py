@@ -4,6 +4,7 @@
                    a road, distances to places
 ``Turning``        planar Laplace radii, whose direction is that of the report before, turned
 ``Remembering``    first-order autoregressive Gaussian noise
+``Staying``        a Gaussian field over places, of which something may be known, and fresh noise
 
 Densities of a report are relative to that of the likeliest piece; what lies below ``FAINT`` of it
 is taken for impossible.
@@ -14,7 +15,8 @@ Cost: O(s) for each report, s pieces.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, Protocol
 
@@ -29,18 +31,20 @@ from voile.roads.network import Places
 
 __all__ = [
     "FAINT",
+    "AndKnown",
     "Distances",
     "Factors",
     "LaplaceNoise",
     "NoiseLaw",
     "ReceiverError",
     "Remembering",
+    "Staying",
     "Turning",
     "pair_factor",
 ]
 
 FAINT = 1e-12
-_ALONE, _TURNING, _REMEMBERING = range(3)
+_ALONE, _TURNING, _REMEMBERING, _STAYING = range(4)
 _NOTHING = np.zeros((1, 2))
 _LEVEL = np.ones((1, 1))
 _TURNS, _SHARPNESS = 1024, 64
@@ -54,9 +58,11 @@ class Factors:
     """Shape (s,): of the report from each piece, at most 1."""
     kind: int = _ALONE
     memory: float = 0.0
-    """How much of the noise before is left, for remembering noise."""
+    """How much of the noise before is left, for remembering noise; for noise that stays, what two
+    reports have in common of the fresh part, in square metres."""
     precision: float = 0.0
-    """Half the inverse variance of what is new in remembering noise."""
+    """Half the inverse variance of what is new in remembering noise; for noise that stays, one over
+    its length."""
     turns: Floats = field(default_factory=lambda: _LEVEL)
     """Shape (q, b): for turning noise, the density of a turn in b equal parts of the circle.
 
@@ -64,7 +70,8 @@ class Factors:
     """
     noise: Floats = field(default_factory=lambda: _NOTHING)
     """Shape (s, 2), as pairs need it: the noise from each piece; or its direction in turns, and the
-    variance of that because a truck is not in the middle, in units of the variance of a turn."""
+    variance of that because a truck is not in the middle, in units of the variance of a turn; or,
+    shape (s, 6), what is not known of noise that stays (``Staying``)."""
 
 
 class NoiseLaw(Protocol):
@@ -72,6 +79,25 @@ class NoiseLaw(Protocol):
 
     def factors(self, report: int) -> Factors:
         """The law of a report, given the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class AndKnown:
+    """A law of noise, and what is known of some reports besides."""
+
+    law: NoiseLaw
+    known: Mapping[int, Floats]
+    """For some reports, how likely each of s pieces is, shape (s,); one of them at least."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report, given the one before."""
+        factors = self.law.factors(report)
+        if report not in self.known:
+            return factors
+        density = factors.density * self.known[report]
+        if not density.any():  # what is shown is very unlikely there, and what is known holds
+            density = self.known[report]
+        return replace(factors, density=density / density.max())
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -87,6 +113,14 @@ def pair_factor(pair: Any, i: int, j: int) -> float:
         east = now[j, 0] - memory * before[i, 0]
         north = now[j, 1] - memory * before[i, 1]
         return math.exp(-precision * (east * east + north * north))
+    if kind == _STAYING:
+        far = math.hypot(now[j, 4] - before[i, 4], now[j, 5] - before[i, 5])
+        common = memory + before[i, 3] * now[j, 3] * math.exp(-far * precision)
+        kept = common / before[i, 2]
+        variance = now[j, 2] - common * kept
+        east = now[j, 0] - kept * before[i, 0]
+        north = now[j, 1] - kept * before[i, 1]
+        return float(math.exp(-0.5 * (east * east + north * north) / variance) / variance)
     return 1.0
 
 
@@ -235,6 +269,47 @@ class Remembering:
         variance = self.scale[report] ** 2 * (1 - kept * kept)
         variance = max(variance + self.blur**2 * (1 + memory * memory), 1e-6)
         return Factors(possible, _REMEMBERING, memory, float(0.5 / variance), noise=noise)
+
+
+@dataclass(frozen=True, eq=False)
+class Staying:
+    """A Gaussian field over places and fresh noise, of which a report and the one before tell.
+
+    What is known of the field beforehand is its mean and its deviation at each piece; how the rest
+    of it hangs together between two pieces is taken for e^(-r / length), as without any knowledge.
+    The law of a report is taken given the one before alone, though it depends on all of them.
+    """
+
+    middle: Floats
+    shown: Floats
+    mean: Floats
+    """Shape (s, 2): of the field at each piece, in metres; 0 where nothing is known."""
+    deviation: Floats
+    """Shape (s,): of the field around its mean, per axis, in metres."""
+    fresh: Floats
+    """Shape (n,): variance of the fresh part of each report, per axis, in square metres."""
+    kept: Floats
+    """Shape (n,): its correlation with that of the report before; unused for the first."""
+    length: float
+    """Metres."""
+    blur: float = 0.0
+    """Metres per axis by which a truck may be off the middle of its piece."""
+
+    def factors(self, report: int) -> Factors:
+        """The law of a report, given the one before."""
+        rest = np.empty((len(self.middle), 6))
+        rest[:, :2] = self.shown[report] - self.middle - self.mean
+        # Above 0 even where all is known and nothing fresh.
+        rest[:, 2] = self.deviation**2 + self.fresh[report] + self.blur**2 + 1.0
+        rest[:, 3] = self.deviation
+        rest[:, 4:] = self.middle
+        deviations = _square(rest[:, :2]) / rest[:, 2]
+        if not report:
+            density = _relative(-0.5 * deviations - np.log(rest[:, 2]))
+            return Factors(density, noise=rest)
+        possible = (deviations < -2 * math.log(FAINT)).astype(np.float64)
+        common = float(self.kept[report] * np.sqrt(self.fresh[report] * self.fresh[report - 1]))
+        return Factors(possible, _STAYING, common, 1 / self.length, noise=rest)
 
 
 @lru_cache(maxsize=16)

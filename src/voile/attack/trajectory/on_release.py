@@ -12,7 +12,8 @@ Means are over trips, with intervals of confidence 95 % by Student's law over tr
 reports of one trip are not independent.  What is left out is counted in notes (``selection``).
 
 Where an adversary on the map loses a truck, or supposes that trucks are slower than they are, a
-better one finds more: his figures are marked as a lower bound of what is found.
+better one finds more: his figures are marked as a lower bound of what is found.  What more the
+informed one may know, and what that adds, is that of ``knowing``.
 
 Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 """
@@ -20,7 +21,7 @@ Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,11 +31,18 @@ import polars as pl
 from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
 from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.knowing import Knowledge, Seen, findings, vehicles_of
 from voile.attack.trajectory.selection import counted, selected
 from voile.attack.trajectory.speeds import fastest_of
 from voile.disclosure import moved as stating
 from voile.disclosure.moved import Moved
-from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, LocationNoise, PlanarLaplace
+from voile.dp.planar.noise import (
+    AngleSelection,
+    CorrelatedGaussian,
+    GaussianField,
+    LocationNoise,
+    PlanarLaplace,
+)
 from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
 from voile.geodesy import Floats
@@ -61,6 +69,8 @@ class Limits:
     fastest: float | None = None
     """In m/s: for the adversaries no truck is faster; None for a limit by the map and the trips
     (``speeds``)."""
+    movement: Movement | None = None
+    """What adversaries on the map suppose of trucks; None for the usual."""
 
     def __post_init__(self) -> None:
         if self.fastest is not None and not 0 < self.fastest < math.inf:
@@ -115,11 +125,13 @@ def follow_trips(
     named: TrajectoryColumns | None = None,
     *,
     limits: Limits | None = None,
+    knowledge: Knowledge | None = None,
     randomness: Randomness | None = None,
 ) -> tuple[TripsOutcome, ...]:
     """Let each adversary follow drawn trips within limits; private.
 
     What is left out is said in the notes of every outcome, and where adversaries lost a truck.
+    What ``knowledge`` adds to the informed adversary are further outcomes.
 
     ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
     Raises ``InputError`` where the release shows no positions or has levels for receivers that it
@@ -134,27 +146,32 @@ def follow_trips(
     chosen = selected(release, original, named, roads, followed, randomness)
     noise = noise_of(moved, roads)
     zones = _zones(noise, moved.destination)
-    seen = [_sighted(trip, roads, zones) for trip in chosen.trips]
-    judge, adversary = _judge_and_adversary(roads, seen, limits.fastest)
-    found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
-    unsure = 0
-    for track, sighted in seen:
-        truth = judge.match(sighted.time, track)
+    knowledge = knowledge or Knowledge()
+    vehicle_of: Mapping[str, str] = {}
+    if knowledge.vehicle is not None:
+        vehicle_of = vehicles_of(original, named.trip, knowledge.vehicle)
+    sighted = [_sighted(trip, roads, zones) for trip in chosen.trips]
+    judge, adversary = _judge_and_adversary(roads, sighted, limits)
+    seen, unsure = [], 0
+    for trip, (track, one) in zip(chosen.trips, sighted, strict=True):
+        truth = judge.match(one.time, track)
         unsure += truth.lost
-        beyond = adversary.beyond(sighted.time, track)
-        for name, finding in _followed(adversary, sighted, noise):
-            error = float(np.hypot(*(finding.position - track).T).mean())
-            right = share_right(finding.road, truth.road)
-            behind = beyond if name in _ON_ROADS else 0
-            found[name].append(
-                _Trip(len(track), error, right, finding.seconds, finding.lost, behind)
-            )
+        began = float(trip["time"].filter(trip["followed"])[0])
+        seen.append(Seen(trip["trip"][0], track, truth.road, one, began))
+    beyond = [adversary.beyond(one.sighted.time, one.track) for one in seen]
+    found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
+    for each, behind in zip(seen, beyond, strict=True):
+        for name, finding in _followed(adversary, each.sighted, noise):
+            found[name].append(_trip(each, finding, behind if name in _ON_ROADS else 0))
+    for name, some in findings(adversary, seen, noise, knowledge, vehicle_of):
+        found[f"informed, {name}"] = [_trip(*each) for each in zip(seen, some, beyond, strict=True)]
     outcomes = [_outcome(name, rows) for name, rows in found.items()]
     notes = (
         *chosen.notes,
         *_unsure(unsure),
         *_lost(outcomes),
         *_supposed(adversary),
+        *_knew(knowledge, seen, vehicle_of),
     )
     return tuple(replace(outcome, notes=notes) for outcome in outcomes)
 
@@ -181,6 +198,8 @@ def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
     match moved.law:
         case stating.CorrelatedGaussian(tau=tau):
             return CorrelatedGaussian(zones, tau)
+        case stating.GaussianField() as law:
+            return GaussianField(zones, law.share, law.length, law.period_days, law.tau)
         case stating.TurningLaplace(deviation=deviation, start=start):
             return AngleSelection(zones, deviation, start)
         case stating.PlanarLaplace():
@@ -220,15 +239,22 @@ def _followed(
 
 
 def _judge_and_adversary(
-    roads: RoadNetwork, seen: Sequence[tuple[Floats, Sighted]], fastest: float | None
+    roads: RoadNetwork,
+    seen: Sequence[tuple[Floats, Sighted]],
+    limits: Limits,
 ) -> tuple[RoadAdversary, RoadAdversary]:
-    """Who finds the true roads, and who follows trucks; both share what they know of the map."""
-    adversary, usual = RoadAdversary(roads), Movement()
+    """Who finds the true roads, and who follows trucks; both share what they know of the map.
+
+    A movement that is given says how fast trucks are for who follows them, and at least so fast
+    they are for who finds the true roads.
+    """
+    adversary, usual = RoadAdversary(roads), limits.movement or Movement()
     trips = [(sighted.time, track) for track, sighted in seen]
     limit = fastest_of(roads, adversary.nearby, trips, usual.fastest)
     judge = adversary.supposing(replace(usual, fastest=limit))
-    if fastest is None:
+    if limits.fastest is None and limits.movement is None:
         return judge, judge
+    fastest = limits.fastest or usual.fastest
     return judge, adversary.supposing(replace(usual, fastest=fastest))
 
 
@@ -266,6 +292,24 @@ def _supposed(adversary: RoadAdversary) -> Iterator[str]:
         f"looking up what can be reached on the map took {adversary.looking:.2g} s in all, which "
         "the adversaries who match to it share and no trip's time holds"
     )
+
+
+def _knew(
+    knowledge: Knowledge, seen: Sequence[Seen], vehicle_of: Mapping[str, str]
+) -> Iterator[str]:
+    """Of how many trips there was something to know."""
+    if knowledge.vehicle is not None:
+        vehicles = len({vehicle_of[one.trip] for one in seen})
+        yield (
+            f"all days are those that are followed: {counted(len(seen), 'trip')} of "
+            f"{counted(vehicles, 'vehicle')}; --targets follows more"
+        )
+
+
+def _trip(seen: Seen, finding: Finding, beyond: int) -> _Trip:
+    error = float(np.hypot(*(finding.position - seen.track).T).mean())
+    right = share_right(finding.road, seen.road)
+    return _Trip(len(seen.track), error, right, finding.seconds, finding.lost, beyond)
 
 
 def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:

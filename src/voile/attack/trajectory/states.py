@@ -19,6 +19,7 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from voile.compiled import njit
 from voile.geodesy import Floats
@@ -183,6 +184,14 @@ class RoadStates:
             runs.lines(starts),
             *_steps(roads, runs.chains, first, length),
         )
+
+    @cached_property
+    def _tree(self) -> KDTree:
+        return KDTree(self.middle)
+
+    def nearest(self, points: Floats) -> Places:
+        """The piece whose middle is nearest to each of n points (n, 2)."""
+        return np.asarray(self._tree.query(points)[1], dtype=np.int64)
 
     def reach(self, limit: float) -> Reach:
         """Pieces within ``limit`` metres of each along the roads."""

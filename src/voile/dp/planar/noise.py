@@ -1,7 +1,7 @@
-"""Which noise: planar Laplace, with angles selected or not, and correlated Gaussian.
+"""Which noise: planar Laplace, with angles selected or not, correlated Gaussian, and a field.
 
 A mechanism moves whole tables of trips (``perturb``), and one position at a time in a live stream
-(``Live``); both show the same positions for the same key.
+(``Live``); both show the same positions for the same key.  A field is for tables only.
 
 Guarantees, for two trajectories that are nowhere more than d metres apart:
 
@@ -11,6 +11,11 @@ Guarantees, for two trajectories that are nowhere more than d metres apart:
   s = 2 / (epsilon sqrt(pi / 2)), the same mean displacement as planar Laplace noise.  Exactly
   Gaussian-DP with mu^2 = (|D_1|^2 + sum |D_i - a D_(i-1)|^2 / (1 - a^2)) / s^2 for trajectories
   that differ by D_i (``costs``).
+- ``GaussianField``: sqrt(w) F(place) + sqrt(1 - w) G(driving time), s as above (``staying``).
+  Moving all trips of a vehicle and period as a whole is mu-Gaussian-DP, with a mu of at most that
+  of G alone over sqrt(1 - w), by driving time: F is stationary, so that it has the same law after
+  the move.  Trajectories that differ otherwise come back to places, or stand, elsewhere, which is
+  shown exactly: for these nothing is claimed.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 sections 2 and 5; the correlated noise is our own.
@@ -27,14 +32,17 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from voile.dp.planar.steps import ANGLES, CORRELATED, LAPLACE, Memory, move_trips, step
+from voile.dp.planar.staying import FieldLaw, move_with_field
+from voile.dp.planar.steps import ANGLES, CORRELATED, FIELD, LAPLACE, Memory, move_trips, step
 from voile.dp.planar.trips import Positions, Trips
 from voile.dp.planar.zones import Position, Zones
+from voile.errors import PlanError
 from voile.randomness import Key
 
 __all__ = [
     "AngleSelection",
     "CorrelatedGaussian",
+    "GaussianField",
     "Live",
     "LocationNoise",
     "PlanarLaplace",
@@ -62,15 +70,20 @@ class LocationNoise(Protocol):
         """What is remembered before the first report."""
 
 
-def perturb(noise: LocationNoise, trips: Trips, key: Key) -> Positions:
-    """Move all reports of many trips.
+def perturb(noise: LocationNoise, trips: Trips, key: Key, fields: Key | None = None) -> Positions:
+    """Move all reports of many trips; ``fields`` is the key of what stays with places, if another.
 
     Reports of one trip at equal times are the caller's to leave out where noise is correlated: they
     would share one noise, and show exactly how far apart they are.
 
-    Raises ``ValueError`` where zones need to know where trips are bound for, and that is missing.
+    Raises ``ValueError`` where zones need to know where trips are bound for, or a field which
+    vehicle they are of, and that is missing.
     """
     zones = noise.zones
+    if isinstance(noise, GaussianField):
+        one = float(zones.epsilons()[0, 0])
+        law = FieldLaw(noise.share, noise.length, noise.period, noise.tau)
+        return move_with_field(trips, one, law, key, fields or key)
     unknown = trips.receiver is None or np.isnan(trips.receiver).any()
     if zones.needs_receiver and unknown:
         msg = "levels that differ need the place that each trip is bound for"
@@ -109,6 +122,9 @@ class Live:
         receiver: Position | None = None,
         state: Mapping[str, Any] | None = None,
     ) -> None:
+        if noise.kind == FIELD:
+            msg = "a field moves whole tables, in which the vehicles of trips are known"
+            raise ValueError(msg)
         self._noise = noise
         self._key = key
         self._identity = identity
@@ -246,4 +262,42 @@ class CorrelatedGaussian:
     @property
     def parameter(self) -> float:
         """The time constant."""
+        return self.tau
+
+
+@dataclass(frozen=True)
+class GaussianField:
+    """Gaussian noise that stays with the place, and some that is fresh; see ``staying``.
+
+    Raises ``PlanError`` for several zones: of a place that is shown with two sizes of one noise the
+    position could be computed.
+    """
+
+    zones: Zones
+    share: float = 0.8
+    """Of the variance, that stays with the place; from 0 to 1."""
+    length: float = 700.0
+    """Metres in which the correlation of what stays falls to 1 / e; above 0."""
+    period: float = 28.0
+    """Days for which it stays; above 0."""
+    tau: float = 120.0
+    """Seconds of driving in which the correlation of what is fresh falls to 1 / e; above 0."""
+    name: ClassVar[str] = "gaussian-field"
+    kind: ClassVar[int] = FIELD
+    fresh: ClassVar[Memory] = (0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if self.zones.epsilons().size > 1:
+            msg = (
+                "noise that stays with the place has one size everywhere: of a place that is shown "
+                "with the same noise in two sizes the position can be computed"
+            )
+            raise PlanError(msg)
+        if not 0 <= self.share <= 1:
+            msg = "the share of the noise that stays must lie between 0 and 1"
+            raise PlanError(msg)
+
+    @property
+    def parameter(self) -> float:
+        """The time constant of what is fresh."""
         return self.tau

@@ -29,10 +29,21 @@ from voile.dp.planar.zones import ZoneArrays, zone_epsilon
 from voile.geodesy import Floats, displaced, sine_cosine
 from voile.randomness import Blocks128
 
-__all__ = ["ANGLES", "CORRELATED", "LAPLACE", "Memory", "gaussian_scale", "move_trips", "step"]
+__all__ = [
+    "ANGLES",
+    "CORRELATED",
+    "FIELD",
+    "LAPLACE",
+    "Memory",
+    "gaussian_scale",
+    "move_trips",
+    "normal_pair",
+    "step",
+]
 
-LAPLACE, ANGLES, CORRELATED = range(3)
-"""Kinds of noise: planar Laplace, with selected angles, and correlated Gaussian."""
+LAPLACE, ANGLES, CORRELATED, FIELD = range(4)
+"""Kinds of noise: planar Laplace, with selected angles, and correlated Gaussian; a field depends
+on places and vehicles, and is moved elsewhere (``staying``)."""
 
 Memory = tuple[float, float]
 """What is remembered of the last noise: its direction in turns, or east and north in deviations."""
@@ -161,7 +172,7 @@ def _scale(kind: int, epsilon: float) -> float:
 def _draw(kind: int, first: Any, second: Any) -> Pair:
     """What two words give: two normal variables, or a radius times epsilon and a direction."""
     if kind == CORRELATED:
-        return _normal_pair(first, second)
+        return normal_pair(first, second)
     return _scaled_radius(first, second), float(first >> np.uint64(11)) * _UNIT53
 
 
@@ -199,7 +210,7 @@ def _scaled_radius(first: Any, second: Any) -> float:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _normal_pair(first: Any, second: Any) -> tuple[float, float]:
+def normal_pair(first: Any, second: Any) -> tuple[float, float]:
     """Two independent standard normal variables from two words (Box and Muller)."""
     length = math.sqrt(-2 * math.log((float(second >> np.uint64(11)) + 1) * _UNIT53))
     sine, cosine = sine_cosine(float(first >> np.uint64(11)) * _UNIT53)

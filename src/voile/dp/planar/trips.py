@@ -31,6 +31,8 @@ class Trips:
     """Shape (t,): a word that tells trips apart, by which each draws for itself."""
     receiver: Floats | None = None
     """Shape (t, 2): where each trip is bound for, latitude and longitude; public."""
+    vehicle: NDArray[np.uint64] | None = None
+    """Shape (t,): a word that tells apart the vehicles that trips are of."""
 
     def __len__(self) -> int:
         return len(self.latitude)
@@ -63,6 +65,7 @@ class Trips:
                     self.start[first : last + 1] - rows.start,
                     self.identity[first:last],
                     None if self.receiver is None else self.receiver[first:last],
+                    None if self.vehicle is None else self.vehicle[first:last],
                 ),
             )
             first = last

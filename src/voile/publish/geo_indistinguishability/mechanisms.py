@@ -22,6 +22,7 @@ from voile.dp.planar.pricing import TripPrice
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
 from voile.publish.geo_indistinguishability.decision import Drawn, lowered
+from voile.publish.geo_indistinguishability.fields import FieldTerms, read_secret
 from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.showing import road_map
@@ -35,9 +36,16 @@ from voile.publish.geo_indistinguishability.terms import (
     Share,
     ZonesBy,
 )
-from voile.values.value import checked
+from voile.randomness import Randomness
+from voile.values.value import Real, Says, checked
 
-__all__ = ["AngleSelection", "CorrelatedGaussian", "PlanarLaplace", "RemainingDistance"]
+__all__ = [
+    "AngleSelection",
+    "CorrelatedGaussian",
+    "GaussianField",
+    "PlanarLaplace",
+    "RemainingDistance",
+]
 
 M = TypeVar("M", bound=type[GeoIndistinguishability])
 
@@ -168,6 +176,82 @@ class CorrelatedGaussian(_ByZones):
     @property
     def _promise(self) -> Promise:
         return replace(super()._promise, tau=self.tau, differences=self.differences)
+
+
+@_mechanism
+@dataclass(frozen=True, kw_only=True)
+class GaussianField(GeoIndistinguishability):
+    """Gaussian noise of which a share stays with the place, for a vehicle and a period.
+
+    See ``fields`` for the secret behind it.
+    """
+
+    mechanism: Literal["gaussian-field"] = "gaussian-field"
+    epsilon: Positive
+    """Per metre, above 0: noise moves a position by 2 / epsilon metres on average."""
+    tau: Positive = 120.0
+    """Seconds of driving in which the correlation of the fresh part falls to 1 / e."""
+    stays: Annotated[
+        Real,
+        Field(ge=0, lt=1),
+        Says(
+            "a number from 0 to below 1: the share of the noise that stays with the place; without "
+            "a fresh part no number bounds what many reports tell"
+        ),
+    ] = 0.8
+    """The share of the variance that stays with the place."""
+    length: Positive = 700.0
+    """Metres in which the correlation of what stays falls to 1 / e."""
+    period: Positive = 28.0
+    """Days for which it stays."""
+    secret: File | None = None
+    """A file with the secret by which fields are drawn, made where there is none, so that releases
+    of one period share them; None: each release has fields of its own."""
+    differences: Annotated[
+        Literal["shifted"],
+        Says(
+            '"shifted": when a truck comes back to a place is shown, so that only trips moved as a '
+            "whole are hard to tell apart"
+        ),
+    ] = "shifted"
+    """Trajectories that are told apart are moved as a whole."""
+
+    _one_at_a_time: ClassVar[bool] = True
+
+    @property
+    def _zones(self) -> Zones:
+        return Zones(levels=(self.epsilon,))
+
+    @property
+    def _field(self) -> FieldTerms:
+        return FieldTerms(self.stays, self.length, self.period)
+
+    def _draw(self, zones: Zones) -> Drawn:
+        return Drawn(self._field.noise(zones, self.tau), 1.0)
+
+    def _fields(self) -> Randomness | None:
+        return None if self.secret is None else read_secret(self.secret)
+
+    @property
+    def _price(self) -> TripPrice:
+        distance = self.distance / self._field.fresh_factor
+        return replace(
+            super()._price, distance=distance, tau=self.tau, differences=self.differences
+        )
+
+    @property
+    def _promise(self) -> Promise:
+        return replace(
+            super()._promise, tau=self.tau, differences=self.differences, field=self._field
+        )
+
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        # Where a secret lies is nobody's business.
+        yield from (given for given in super()._given() if given[0] != "secret")
+
+    def _notices(self, costliest: Costliest) -> Iterator[str]:
+        yield from super()._notices(costliest)
+        yield from self._field.notices(self.secret is not None)
 
 
 @_mechanism

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -116,7 +116,8 @@ class GeoIndistinguishability(SingleRelease):
         from voile.dp.planar.trips import Trips  # noqa: PLC0415
 
         one, start = np.zeros(1), np.array([0, 1])
-        trips = Trips(one, one, one, start, np.zeros(1, np.uint64), np.zeros((1, 2)))
+        word = np.zeros(1, np.uint64)
+        trips = Trips(one, one, one, start, word, np.zeros((1, 2)), word)
         perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
 
     def prepare(
@@ -139,7 +140,7 @@ class GeoIndistinguishability(SingleRelease):
             costs = TripCosts(terms, accounts, exact) if terms else None
             pay(Price(release_id, trip_costs=costs))
 
-        moved = table.relocate(self._relocation, randomness, charge)
+        moved = table.relocate(replace(self._relocation, fields=self._fields()), randomness, charge)
         costliest = _costliest(moved.trips, self.delta)
         shown = moved.table
         release = Release(
@@ -185,6 +186,10 @@ class GeoIndistinguishability(SingleRelease):
             first_turn=False,
             differences="any",
         )
+
+    def _fields(self) -> Randomness | None:
+        """What draws noise that stays, if not the randomness of the release."""
+        return None
 
     @property
     def _relocation(self) -> Relocation:

@@ -10,6 +10,7 @@ from voile.disclosure.disclosure import Disclosure, Shown
 from voile.disclosure.exact import Exact
 from voile.disclosure.moved import (
     CorrelatedGaussian,
+    GaussianField,
     Law,
     Moved,
     PlanarLaplace,
@@ -21,6 +22,7 @@ from voile.disclosure.moved import (
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.withheld import Withheld
 from voile.dp.planar import noise as planar
+from voile.dp.planar.staying import STILL
 from voile.dp.planar.zones import Zones
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
 from voile.publish.geo_indistinguishability.mapped import MappedRadii
@@ -104,6 +106,14 @@ def _law(noise: planar.LocationNoise) -> Law:
     match noise:
         case planar.CorrelatedGaussian():
             return CorrelatedGaussian(tau=noise.tau)
+        case planar.GaussianField():
+            return GaussianField(
+                share=noise.share,
+                length=noise.length,
+                period_days=noise.period,
+                tau=noise.tau,
+                still_metres=STILL,
+            )
         case planar.AngleSelection():
             return TurningLaplace(deviation=noise.deviation, start=noise.start)
     return PlanarLaplace()

@@ -15,10 +15,13 @@ from typing import Any
 
 from voile.dp.planar.angles import turn_constant
 from voile.dp.planar.costs import Differences
+from voile.dp.planar.field import RESOLUTION
 from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE
+from voile.dp.planar.staying import STILL
 from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones
 from voile.publish.geo_indistinguishability.decision import DECIMALS, FARTHEST_LATITUDE
+from voile.publish.geo_indistinguishability.fields import FieldTerms
 from voile.publish.geo_indistinguishability.terms import Mechanism
 from voile.release import claims
 from voile.release.release import Guarantee
@@ -34,6 +37,14 @@ _COMMON = (
 _GRID = (
     f"positions lie within {FARTHEST_LATITUDE} degrees of the equator, and are published on a grid "
     f"of 10^-{DECIMALS} degrees, for which the noise was made larger (eq. 3 of the source)"
+)
+_OF_FIELDS = (
+    "when a truck stands, and that it comes back to a place, is public, and so is which trips are "
+    "of one vehicle",
+    "nobody has the secret of the fields, and nobody who knows true positions of the vehicle in "
+    "the period is an adversary",
+    f"places are rounded to 1/{RESOLUTION} of the length before the field is looked up, and the "
+    "field is sampled on lines, so that it is stationary but for the curvature of the earth",
 )
 _ROUNDED = "noise is drawn in double precision and rounded afterwards"
 
@@ -70,6 +81,8 @@ class Promise:
     deviation: float
     differences: Differences
     uniform_start: bool
+    field: FieldTerms | None = None
+    """What stays with places, if anything does."""
 
     @property
     def unprotected(self) -> bool:
@@ -112,7 +125,7 @@ def _parameters(promise: Promise) -> dict[str, Any]:
 
 
 def _of_mechanism(promise: Promise) -> Mapping[str, Any]:
-    if promise.mechanism == "correlated-gaussian":
+    if promise.mechanism in {"correlated-gaussian", "gaussian-field"}:
         return {
             "tau": promise.tau,
             "delta": promise.delta,
@@ -136,6 +149,19 @@ def _epsilon(promise: Promise) -> str:
 def _report(promise: Promise) -> str:
     """What holds for one report."""
     epsilon = _epsilon(promise)
+    if promise.field is not None:
+        field = promise.field
+        return (
+            "positions have Gaussian noise with the mean displacement 2 / epsilon, epsilon being "
+            f"{epsilon} per metre: {field.stays:g} of its variance is a random field over places, "
+            f"the same for a vehicle for {field.period:g} days, with a correlation that falls to "
+            f"1/e within {field.length:g} m, and the rest is drawn for each trip, with a "
+            f"correlation that falls to 1/e in {promise.tau:g} s of driving. Shown exactly are the "
+            f"times at which a truck stands (within {STILL:g} m), and, but for the fresh rest, "
+            "that it is at a place where it was before; who knows the true position of one report "
+            "knows the field there for the rest of the period. One report of two places d metres "
+            f"apart is (d epsilon {math.sqrt(math.pi / 8):.4f})-Gaussian-differentially private"
+        )
     if promise.mechanism == "correlated-gaussian":
         return (
             "the positions of a trip have Gaussian noise with the mean displacement 2 / epsilon, "
@@ -166,6 +192,14 @@ def _trip(promise: Promise, costliest: Costliest) -> str:
     many = f"{costliest.reports:,} report{'s' * (costliest.reports != 1)}"
     spent = f"{costliest.epsilon:.4g}"
     apart = f"nowhere more than {promise.distance:g} m apart"
+    if promise.field is not None:
+        return (
+            f"All reports of a trip together tell whether all that the vehicle did in the period "
+            f"lies {promise.distance:g} m elsewhere, by one and the same step, with epsilon = "
+            f"{spent} at delta = {promise.delta:g} at most (the costliest trip here has {many}); "
+            "trips of the period add up. Trajectories that differ otherwise, such as another stop, "
+            "are NOT promised to be hard to tell apart"
+        )
     if promise.mechanism == "correlated-gaussian":
         moved = (
             "that differ by one and the same step"
@@ -203,6 +237,8 @@ def _worth(costliest: Costliest) -> str:
 
 
 def _assumes(promise: Promise) -> tuple[str, ...]:
+    if promise.field is not None:
+        return (*_COMMON, _ROUNDED, *_OF_FIELDS)
     own: tuple[str, ...] = (
         _GRID if promise.mechanism in {"planar-laplace", "angle-selection"} else _ROUNDED,
     )

@@ -25,7 +25,11 @@ __all__ = [
 ]
 
 Mechanism = Literal[
-    "correlated-gaussian", "planar-laplace", "angle-selection", "remaining-distance"
+    "correlated-gaussian",
+    "gaussian-field",
+    "planar-laplace",
+    "angle-selection",
+    "remaining-distance",
 ]
 ZonesBy = Literal["published", "true"]
 TripIds = Literal["kept", "numbered"]

@@ -1,0 +1,198 @@
+"""Releases whose noise stays with places: plans, what they show and say, and the secret."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.publish.geo_indistinguishability.trucks import PARIS, table_of, trucks
+from voile.attack.trajectory.on_release import noise_of
+from voile.disclosure.moved import GaussianField, Moved
+from voile.dp.planar.pricing import TripPrice, total_epsilons
+from voile.dp.planar.staying import STILL
+from voile.dp.planar.steps import gaussian_scale
+from voile.errors import PlanError
+from voile.geodesy import east_north, separation
+from voile.publish.geo_indistinguishability import GeoIndistinguishability
+from voile.publish.geo_indistinguishability.fields import read_secret
+from voile.randomness import Randomness
+from voile.release.check import check_release
+from voile.release.folder import read_release, write_release
+from voile.release.release import Publication
+from voile.schema.plan import Plan, parse_plan
+from voile.schema.roles import Roles
+from voile.schema.trajectory import TrajectoryColumns
+
+PLAN = Plan(Roles(), trajectory=TrajectoryColumns(vehicle="van"))
+DAY = 86_400.0
+
+
+def fleet(days: int = 2, reports: int = 4) -> pl.DataFrame:
+    """Two vans that drive the same way every day, each trip with an id of its own."""
+    trips = trucks(2 * days, reports, stride=0.01)
+    return trips.with_columns(
+        van=pl.when(pl.col("trip") % 2 == 0).then(pl.lit("A")).otherwise(pl.lit("B")),
+        time=pl.col("time") + (pl.col("trip") // 2) * DAY,
+    )
+
+
+def published(frame: pl.DataFrame | None = None, seed: int = 1, **given: Any) -> Publication:
+    """The fleet, with noise that stays."""
+    publisher = GeoIndistinguishability(mechanism="gaussian-field", epsilon=0.005, **given)
+    table = table_of(fleet() if frame is None else frame, PLAN)
+    return publisher.prepare(table, Randomness.seeded(seed))
+
+
+def shown(publication: Publication) -> np.ndarray:
+    """Published positions by trip and report, shape (trips, reports, 2)."""
+    frame = publication.release.to_native()
+    places = frame.sort("trip", "time").select("latitude", "longitude").to_numpy()
+    return places.reshape(frame["trip"].n_unique(), -1, 2)
+
+
+def test_a_release_is_sound_and_says_its_law(tmp_path: Path) -> None:
+    """Checked, written and read again; the law is read from it, and the vehicle is not shown."""
+    release = published(stays=0.7, length=800, period=14, tau=60).release
+    check_release(release)
+    write_release(release, tmp_path / "out", "csv")
+    again = read_release(tmp_path / "out")
+    assert again.guarantee == release.guarantee
+    assert "van" not in again.to_native().columns
+    moved = again.disclosure.columns["latitude"]
+    assert isinstance(moved, Moved)
+    assert moved.law == GaussianField(
+        share=0.7, length=800, period_days=14, tau=60, still_metres=STILL
+    )
+    assert set(moved.law.discloses) == {"standing", "returns", "noise-at-known-places"}
+    noise = noise_of(moved)
+    assert (noise.share, noise.length, noise.period, noise.tau) == (0.7, 800, 14, 60)
+    for said in ("random field over places", "14 days", "stands", "was before", "NOT promised"):
+        assert said in release.guarantee.statement
+    json.dumps(release.guarantee.document(), allow_nan=False)
+
+
+def test_two_days_of_a_van_share_noise_and_two_vans_do_not() -> None:
+    """With next to nothing fresh, a van shows the same on both days, and the vans differ."""
+    found = shown(published(stays=0.999999, period=3650))
+    again = separation(*found[0].T.copy(), *found[2].T.copy())
+    others = separation(*found[0].T.copy(), *found[1].T.copy())
+    assert again.max() < 5
+    assert others.max() > 20
+
+
+def test_releases_of_one_secret_share_fields_and_others_do_not(tmp_path: Path) -> None:
+    """Day by day, with two draws of everything else; the file is its owner's alone."""
+    days = [fleet().filter(pl.col("trip") // 2 == day) for day in (0, 1)]
+    file = tmp_path / "fields.secret"
+    given = {"stays": 0.999999, "period": 3650}
+    one, other = (shown(published(day, i, secret=str(file), **given)) for i, day in enumerate(days))
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert separation(*one[0].T.copy(), *other[0].T.copy()).max() < 5
+    file.unlink()
+    new = shown(published(days[1], 1, secret=str(file), **given))
+    assert separation(*one[0].T.copy(), *new[0].T.copy()).max() > 20
+
+
+@pytest.mark.parametrize(
+    "other", [{"epsilon": 0.0025}, {"stays": 0.5}, {"length": 1_400}, {"period": 100}]
+)
+def test_two_laws_of_one_secret_share_no_field(tmp_path: Path, other: dict[str, float]) -> None:
+    """Else twice the noise at the same place would give the place: 2 y1 - y2, to the fresh part.
+
+    60 vans at one report each: the noise of both releases is uncorrelated within 6 standard errors.
+    """
+    frame = trucks(60, 1).with_columns(van=pl.col("trip").cast(pl.String))
+    laws = {"epsilon": 0.005, "stays": 0.9, "length": 700, "period": 50}
+    noises = []
+    for seed, law in enumerate((laws, {**laws, **other})):
+        publisher = GeoIndistinguishability(
+            mechanism="gaussian-field", secret=str(tmp_path / "fields.secret"), **law
+        )
+        made = publisher.prepare(table_of(frame, PLAN), Randomness.seeded(seed))
+        rows = made.release.to_native().sort("trip")
+        home = (np.full(60, degrees) for degrees in PARIS)
+        moved = east_north(*home, rows["latitude"].to_numpy(), rows["longitude"].to_numpy())
+        noises.append(np.concatenate(moved) / gaussian_scale(law["epsilon"]))
+    assert abs((noises[0] * noises[1]).mean()) < 6 / math.sqrt(120)
+
+
+def test_a_trip_is_priced_by_its_fresh_part() -> None:
+    """Moved as a whole, by time: an upper bound of what driving time costs."""
+    release = published(stays=0.8, distance=50).release
+    fresh = TripPrice(50 / math.sqrt(0.2), tau=120.0, differences="shifted")
+    cost = fresh.cost(np.full(4, 0.005), np.arange(4) * 30.0)
+    expected = total_epsilons(np.array([cost.epsilon]), np.array([cost.squared_mu]), 1e-5)[0]
+    parameters = release.guarantee.parameters
+    assert parameters["costliest_trip"]["epsilon"] == pytest.approx(expected, rel=1e-5)
+    assert parameters["differences"] == "shifted"
+    assert parameters["mu_per_metre"] == pytest.approx(1 / gaussian_scale(0.005), rel=1e-5)
+
+
+def test_the_custodian_is_told() -> None:
+    """Of what is shown exactly, and that a release without a secret stands alone."""
+    said = " ".join(published().private.notices)
+    assert "when a truck stands" in said
+    assert "[method] secret" in said
+
+
+def test_a_plan_names_vehicle_law_and_secret(tmp_path: Path) -> None:
+    """As TOML has them; the secret is looked for beside the plan."""
+    plan = parse_plan(
+        {
+            "roles": {"vehicle": "van"},
+            "method": {
+                "name": "geo-indistinguishability",
+                "mechanism": "gaussian-field",
+                "epsilon": 0.005,
+                "stays": 0.5,
+                "secret": "fields.secret",
+            },
+        },
+        tmp_path,
+    )
+    assert plan.trajectory == TrajectoryColumns(vehicle="van")
+    assert plan.method is not None
+    assert plan.method.parameters["secret"] == str(tmp_path / "fields.secret")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"stays": 1}, "below 1"),
+        ({"stays": -0.1}, "below 1"),
+        ({"differences": "any"}, "comes back"),
+        (
+            {"epsilon": None, "levels": [2, 1], "level_limits": 5_000, "radii": 400},
+            "levels is of use",
+        ),
+        ({"mechanism": "planar-laplace", "length": 500}, "gaussian-field"),
+    ],
+)
+def test_what_cannot_be_is_refused(given: dict[str, Any], said: str) -> None:
+    """With what to do about it."""
+    every = {"mechanism": "gaussian-field", "epsilon": 0.005, **given}
+    with pytest.raises(PlanError, match=said):
+        GeoIndistinguishability(**{name: one for name, one in every.items() if one is not None})
+
+
+def test_a_vehicle_must_be_named() -> None:
+    """Without the role there is nobody whose field it is."""
+    publisher = GeoIndistinguishability(mechanism="gaussian-field", epsilon=0.005)
+    with pytest.raises(PlanError, match="vehicle"):
+        publisher.prepare(table_of(trucks()), Randomness.seeded(1))
+
+
+@pytest.mark.parametrize("held", ["", "no secret", "00" * 31])
+def test_a_file_that_holds_no_secret_is_refused(tmp_path: Path, held: str) -> None:
+    """By its name, without its folder or its content."""
+    file = tmp_path / "fields.secret"
+    file.write_text(held)
+    with pytest.raises(PlanError, match=r"fields\.secret") as told:
+        read_secret(str(file))
+    assert str(tmp_path) not in str(told.value)
