@@ -223,6 +223,13 @@ class Costliest(Value):
     epsilon: Annotated[float, Field(ge=0)]
 
 
+class CostliestVehicle(Costliest):
+    """The vehicle whose trips cost most together."""
+
+    days: Least | None = None
+    """On end, within which it began them; None: all of the release."""
+
+
 class PlanarClaim(Claim):
     """Places near each other are hard to tell apart."""
 
@@ -244,6 +251,7 @@ class PlanarClaim(Claim):
     trajectory: bool
     """Whether trajectories are protected, and not only single reports."""
     costliest_trip: Costliest | None = None
+    costliest_vehicle: CostliestVehicle | None = None
 
     def breaches(self, published: Published) -> Iterator[str]:
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""

@@ -45,7 +45,7 @@ class TrajectoryColumns:
     destination: tuple[str, str] | None = None
     """Latitude and longitude of the place that each trip is bound for; never published."""
     vehicle: str | None = None
-    """What tells vehicles apart, whose noise stays with places; never published."""
+    """What tells vehicles apart, also those whose noise stays with places; never published."""
 
     def __post_init__(self) -> None:
         for name in ("trip", "time", "latitude", "longitude", "vehicle"):

@@ -6,6 +6,7 @@ groups, and what becomes of each column that does not stay as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -158,6 +159,16 @@ class Relocation:
     """By what noise that stays with places is drawn; None: by the randomness of the release."""
     numbered: bool = False
     """Whether trips are published by number, in the order in which they begin."""
+    spacings: tuple[float, ...] = (0.0,)
+    """Seconds that reports of a trip are apart at least: of these one is chosen for each trip."""
+    at_least: float = 0.0
+    """Metres that published positions of a trip are apart at least, one from the one before."""
+
+
+Charge = Callable[[Sequence["TripAccounts"]], "NDArray[np.int64] | None"]
+"""Told what trips cost at most for each spacing, says which of them each trip has; None: the first.
+
+A trip of number -1 is left out.  It may raise; then nothing is drawn."""
 
 
 class TripAccounts(Protocol):
@@ -172,6 +183,10 @@ class TripAccounts(Protocol):
         """Of Gaussian noise."""
 
     @property
+    def alike(self) -> NDArray[np.int64]:
+        """How many reports are priced together, by the law of the price."""
+
+    @property
     def reports(self) -> NDArray[np.int64]:
         """How many are published."""
 
@@ -179,8 +194,15 @@ class TripAccounts(Protocol):
     def first_row(self) -> NDArray[np.int64]:
         """Where a trip first stands in the input, from 1."""
 
+    @property
+    def days(self) -> NDArray[np.int64]:
+        """On which day a trip begins, from 1970, UTC."""
+
     def marks(self, key: bytes) -> NDArray[np.uint64]:
         """64 bits of a keyed pseudorandom function of each trip's id, shape (t,)."""
+
+    def vehicle_marks(self, key: bytes) -> NDArray[np.uint64]:
+        """The same of the id of each trip's vehicle; without vehicles each trip is one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,5 +213,9 @@ class Relocated:
     trips: TripAccounts
     left_out: int
     """Reports that are not published."""
+    thinned: int
+    """Of these, such as came too soon after another one."""
+    near: int
+    """Of these, such as were shown too near to the one before."""
     notices: tuple[str, ...]
     """What was done with reports that are out of the ordinary, for the custodian."""

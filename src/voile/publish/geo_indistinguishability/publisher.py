@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.dp.planar.angles import turn_deviation
 from voile.dp.planar.costs import Differences
-from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, total_epsilons
+from voile.dp.planar.losses import LossLaw, Noise
+from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, largest_epsilon
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
@@ -25,9 +27,11 @@ from voile.publish.geo_indistinguishability.terms import (
     Mechanism,
     bounds,
     check_together,
+    metres,
     numbers,
     place,
     positive,
+    seconds,
     share,
     share_that_stays,
     text,
@@ -39,6 +43,7 @@ from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.trip_sums import Busiest, busiest_vehicle
 from voile.release.trips import FleetTerms, TripCosts
 from voile.schema.plan import one_of
 from voile.schema.trajectory import MAP_PARAMETERS
@@ -55,6 +60,7 @@ _CENTIMETRE = 0.01
 Start = Literal["uniform", "zero"]
 ZonesBy = Literal["published", "true"]
 TripIds = Literal["kept", "numbered"]
+Reports = Literal["all", "auto"]
 
 
 @dataclass(frozen=True)
@@ -119,7 +125,15 @@ class GeoIndistinguishability(SingleRelease):
     fleet: str | None = None
     """The name under which a ledger adds up what each trip spends."""
     budget: float | None = None
-    """The epsilon that a trip may spend over all releases."""
+    """The epsilon that a trip, or a vehicle in ``budget_days``, may spend over all releases."""
+    budget_days: int | None = None
+    """Days on end in which a vehicle may spend the budget; None: each trip may."""
+    every: float | str | None = None
+    """Seconds that published reports of a trip are apart at least, or a text such as "60 s"."""
+    at_least: float | str | None = None
+    """Metres that published positions are apart at least, or a text such as "250 m"."""
+    reports: Reports | None = None
+    """Whether all reports are published (None: "all"), or as many as the budget buys."""
     trips: TripIds = "kept"
     """Whether ids of trips are published, or numbers in the order in which trips begin."""
 
@@ -144,7 +158,14 @@ class GeoIndistinguishability(SingleRelease):
         """What each trip of the fleet may spend over all releases."""
         if self.fleet is None or self.budget is None:
             return None
-        return FleetTerms(self.fleet, self.budget, self.distance, self.delta, self._differing)
+        return FleetTerms(
+            self.fleet,
+            self.budget,
+            self.distance,
+            self.delta,
+            self._differing,
+            self.budget_days,
+        )
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""
@@ -169,30 +190,59 @@ class GeoIndistinguishability(SingleRelease):
         """
         refuse_ranking(table, _NAME)
         _refuse_row_budget(table)
-        terms, release_id = self.trip_budget, randomness.token("release")
+        self._require_vehicle(table)
+        release_id = randomness.token("release")
 
-        def charge(accounts: TripAccounts) -> None:
-            exact = self._zones.epsilons().size == 1
-            costs = TripCosts(terms, accounts, exact) if terms else None
-            pay(Price(release_id, trip_costs=costs))
+        def charge(offers: Sequence[TripAccounts]) -> NDArray[np.int64] | None:
+            return pay(Price(release_id, trip_costs=self._costs(offers)))
 
         moved = table.relocate(self._relocation(self._secret()), randomness, charge)
-        costliest = _costliest(moved.trips, self.delta)
+        spent = self._costs([moved.trips])
+        costliest = _costliest(moved.trips, self.delta, self._law)
+        busiest = None
+        if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
+            busiest = busiest_vehicle(moved.trips, self._law, self.delta, self.budget_days)
+        thinned = {"every": moved.thinned, "at_least": moved.near}
         shown = moved.table
         release = Release(
             table=shown,
-            method=self._method(),
+            method=self._method(thinned),
             disclosure=self._showing.disclosure(table.plan),
-            guarantee=guarantee(self._promise, costliest),
+            guarantee=guarantee(self._promise, costliest, busiest),
             roles=_roles(table, shown.columns),
             release_id=release_id,
             publishable=randomness.publishable,
         )
         return Publication(
             release,
-            self._private(table, moved, costliest),
-            trip_costs=TripCosts(terms, moved.trips) if terms else None,
+            self._private(table, moved, costliest, busiest),
+            trip_costs=spent if spent.fleet else None,
         )
+
+    def _costs(self, offers: Sequence[TripAccounts]) -> TripCosts:
+        exact = self._zones.epsilons().size == 1
+        return TripCosts(self.trip_budget, tuple(offers), self._law, exact)
+
+    @property
+    def _law(self) -> LossLaw | None:
+        """Of the loss of a report, where all are alike and each has noise of its own."""
+        kinds: Mapping[str, Noise] = {
+            "planar-laplace": "planar-laplace",
+            "remaining-distance": "laplace",
+        }
+        epsilons = self._zones.epsilons()
+        if self.mechanism not in kinds or epsilons.size > 1:
+            return None
+        return LossLaw(kinds[self.mechanism], float(epsilons[0, 0]) * self.distance)
+
+    def _require_vehicle(self, table: PrivateTable) -> None:
+        named = table.plan.trajectory
+        if self.budget_days is not None and (named is None or named.vehicle is None):
+            msg = (
+                "budget_days is about vehicles: [roles] vehicle must name the column that tells "
+                "them apart"
+            )
+            raise PlanError(msg)
 
     @cached_property
     def _zones(self) -> Zones:
@@ -278,6 +328,7 @@ class GeoIndistinguishability(SingleRelease):
             deviation=self._deviation or None,
             first_turn=self.start == "zero",
             differences=self._differing,
+            law=self._law,
         )
         destination = self.destination
         return Relocation(
@@ -289,7 +340,17 @@ class GeoIndistinguishability(SingleRelease):
             one_at_a_time=remembers,
             numbered=self.trips == "numbered",
             fields=secret,
+            spacings=self._spacings,
+            at_least=float(self.at_least or 0.0),
         )
+
+    @property
+    def _spacings(self) -> tuple[float, ...]:
+        """Seconds between reports, of which one is chosen for each trip."""
+        least = float(self.every or 0.0)
+        if self.reports != "auto":
+            return (least,)
+        return (least, *(spacing for spacing in _SPACINGS if spacing > least))
 
     @property
     def _promise(self) -> Promise:
@@ -303,13 +364,18 @@ class GeoIndistinguishability(SingleRelease):
             differences=self._differing,
             field=self._field,
             uniform_start=self.start != "zero",
+            composed=self._law is not None,
+            examined=self.at_least is not None,
         )
 
     def _given(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, getattr(self, field.name)) for field in fields(self))
 
-    def _method(self) -> dict[str, Any]:
-        """The method as it was asked for, and what follows for the noise; all of it is public."""
+    def _method(self, thinned: Mapping[str, int]) -> dict[str, Any]:
+        """The method as it was asked for, and what follows for the noise; all of it is public.
+
+        ``thinned`` says how many reports were left out for which reason.
+        """
         given = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in self._given()
@@ -327,6 +393,8 @@ class GeoIndistinguishability(SingleRelease):
             given["roads_within"] = self.roads_within or _ROADS_WITHIN
             given["radius_bounds"] = list(self._radius_bounds)
             decision["map"] = self._mapped.document()
+        if self.every is not None or self.at_least is not None or self.reports == "auto":
+            decision["left_out"] = dict(thinned)
         if self.mechanism == "angle-selection":
             decision["deviation"] = self._deviation
         if self.mechanism != "remaining-distance":
@@ -347,7 +415,11 @@ class GeoIndistinguishability(SingleRelease):
         )
 
     def _private(
-        self, table: PrivateTable, moved: Relocated, costliest: Costliest
+        self,
+        table: PrivateTable,
+        moved: Relocated,
+        costliest: Costliest,
+        busiest: Busiest | None,
     ) -> PrivateRecord:
         trips = len(moved.trips.reports)
         return PrivateRecord(
@@ -357,7 +429,12 @@ class GeoIndistinguishability(SingleRelease):
             held=0,
             objective=f"{costliest.epsilon:.12g}",
             decision={"trips": trips, "costliest_trip": costliest.epsilon},
-            notices=(*table.notes, *moved.notices, *self._notices(costliest)),
+            notices=(
+                *table.notes,
+                *moved.notices,
+                *_told_of_thinning(moved),
+                *self._notices(costliest, busiest),
+            ),
             summary=f"in {trips:,} trip{'s' * (trips != 1)}, {self._displacement()}",
         )
 
@@ -369,7 +446,10 @@ class GeoIndistinguishability(SingleRelease):
         metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
         return f"moved by {metres} m on average"
 
-    def _notices(self, costliest: Costliest) -> Iterator[str]:
+    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+        whose = "trip" if busiest is None else "vehicle"
+        if busiest is not None:
+            costliest = Costliest(busiest.reports, busiest.epsilon)
         if self._promise.unprotected:
             yield (
                 'zones_by = "true" chooses the noise by the true position, as in the source: '
@@ -377,10 +457,10 @@ class GeoIndistinguishability(SingleRelease):
             )
         elif costliest.protects_nothing:
             yield (
-                f"the costliest trip has epsilon = {costliest.epsilon:,.4g} at {self.distance:g} m,"
-                f" and above {PROTECTS_NOTHING_ABOVE:g} such a number protects nothing: only "
-                "attacks tell how well it is hidden; more noise, or fewer reports of a trip, cost "
-                "less"
+                f"the costliest {whose} has epsilon = {costliest.epsilon:,.4g} at "
+                f"{self.distance:g} m, and above {PROTECTS_NOTHING_ABOVE:g} such a number protects "
+                "nothing: only attacks tell how well it is hidden; more noise, or fewer reports "
+                "(every), cost less"
             )
         if self.mechanism == "angle-selection":
             yield (
@@ -397,6 +477,8 @@ class GeoIndistinguishability(SingleRelease):
             )
 
 
+_SPACINGS = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1_800, 3_600)
+"""Seconds, of which ``reports = "auto"`` takes one."""
 _ALWAYS = ("mechanism", "trips")
 _CHOICES = {
     "mechanism": Mechanism,
@@ -404,6 +486,7 @@ _CHOICES = {
     "zones_by": ZonesBy,
     "start": Start,
     "differences": Differences,
+    "reports": Reports,
 }
 _CHECKED = {
     "epsilon": positive,
@@ -427,6 +510,9 @@ _CHECKED = {
     "distance": positive,
     "delta": share,
     "budget": positive,
+    "budget_days": whole,
+    "every": seconds,
+    "at_least": metres,
 }
 """What numbers and names must be."""
 
@@ -435,11 +521,24 @@ def _listed(value: object) -> tuple[float, ...]:
     return tuple(value) if isinstance(value, tuple) else ()
 
 
-def _costliest(trips: TripAccounts, delta: float) -> Costliest:
+def _costliest(trips: TripAccounts, delta: float, law: LossLaw | None) -> Costliest:
     """The trip of the largest epsilon; private until the release appears, public afterwards."""
-    epsilon = total_epsilons(trips.epsilon, trips.squared_mu, delta)
-    most = int(np.argmax(epsilon))
-    return Costliest(int(trips.reports[most]), float(epsilon[most]))
+    alike = {law: trips.alike} if law else {}
+    most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
+    return Costliest(int(trips.reports[most]), epsilon)
+
+
+def _told_of_thinning(moved: Relocated) -> Iterator[str]:
+    if moved.thinned:
+        yield (
+            "reports left out, which came too soon after another one or which no budget buys: "
+            f"{moved.thinned:,}"
+        )
+    if moved.near:
+        yield (
+            "reports left out because they were shown too near to the one before; they are paid "
+            f"for: {moved.near:,}"
+        )
 
 
 def _roles(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:

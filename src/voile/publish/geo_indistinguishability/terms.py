@@ -12,9 +12,11 @@ __all__ = [
     "Mechanism",
     "bounds",
     "check_together",
+    "metres",
     "numbers",
     "place",
     "positive",
+    "seconds",
     "share",
     "share_that_stays",
     "text",
@@ -53,6 +55,8 @@ _ONLY_WITH: Mapping[str, str] = {
     "roads_within": "roads",
     "radius_bounds": "roads",
     "budget": "fleet",
+    "budget_days": "budget",
+    "reports": "budget",
 }
 """Parameters that mean nothing without another one."""
 
@@ -78,6 +82,7 @@ def check_together(given: Mapping[str, Any]) -> None:
             msg = f"{name} is of use with {other} only; give {other} too, or leave {name} out"
             raise PlanError(msg)
     _check_radii(given)
+    _check_at_least(given)
     if "fleet" in given and "budget" not in given:
         msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
         raise PlanError(msg)
@@ -96,6 +101,21 @@ def check_together(given: Mapping[str, Any]) -> None:
         msg = (
             'zones_by = "true" chooses the noise by the true position, and what that costs at the '
             "border of two zones has no bound; leave out budget and fleet, or zones_by"
+        )
+        raise PlanError(msg)
+
+
+def _check_at_least(given: Mapping[str, Any]) -> None:
+    """Positions are thinned by what is published, where that is all that others follow from."""
+    if "at_least" not in given:
+        return
+    if given["mechanism"] == "remaining-distance":
+        msg = "at_least is about positions, and remaining-distance publishes none; take every"
+        raise PlanError(msg)
+    if "roads" in given or max(len(given.get(name, ())) for name in ("levels", "radii")) > 1:
+        msg = (
+            "at_least does not go with levels or radii that differ, which follow from the position "
+            "published before; take every"
         )
         raise PlanError(msg)
 
@@ -152,6 +172,29 @@ def bounds(name: str, value: object) -> tuple[float, float]:
         msg = f"{name} must be the smallest and the largest radius in metres, such as [100, 2000]"
         raise PlanError(msg)
     return found[0], found[1]
+
+
+def seconds(name: str, value: object) -> float:
+    """A time above 0, in seconds, or a text with its unit; raises ``PlanError``."""
+    return _with_unit(name, value, {"s": 1, "min": 60, "h": 3_600}, "60 s")
+
+
+def metres(name: str, value: object) -> float:
+    """A distance above 0, in metres, or a text with its unit; raises ``PlanError``."""
+    return _with_unit(name, value, {"m": 1, "km": 1_000}, "250 m")
+
+
+def _with_unit(name: str, value: object, units: Mapping[str, int], example: str) -> float:
+    size, unit = value, next(iter(units))
+    if isinstance(value, str):
+        text, _, written = value.strip().partition(" ")
+        found = number(text, texts=True)
+        if found is None or written.strip() not in units or found <= 0:
+            allowed = ", ".join(units)
+            msg = f'{name} must be a number above 0 with a unit ({allowed}), such as "{example}"'
+            raise PlanError(msg)
+        size, unit = found, written.strip()
+    return positive(name, size) * units[unit]
 
 
 def whole(name: str, value: object) -> int:
