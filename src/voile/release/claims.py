@@ -6,6 +6,7 @@
                                            precision counts rows that are not published
     differential-privacy                   nothing: it is priced from the events that happened
     differential-privacy-under-sampling    that all published columns are shared by k rows
+    differentially-private-flows           that all cells are there once, with the stated intervals
     indistinguishability-within-clusters   nothing
     permutation-within-clusters            clusters, and the number of arrangements
     geo-indistinguishability               that nothing but a single report is promised where angles
@@ -43,6 +44,7 @@ __all__ = [
     "PermutationWithinClusters",
     "PlanarClaim",
     "PrivacyClaim",
+    "PrivateFlows",
     "Ranking",
     "SampledGeneralization",
     "Stated",
@@ -176,6 +178,24 @@ class SampledGeneralization(PrivacyClaim):
         return size_breaches(published, columns, self.k)
 
 
+class PrivateFlows(PrivacyClaim):
+    """Counts of trips and passages, with noise that hides a vehicle."""
+
+    kind: Literal["differentially-private-flows"] = "differentially-private-flows"
+    trips: Least
+    """Of a vehicle, that count."""
+    passages: Least | None = None
+    """Of roads in an hour, of a trip, that count; None: roads are not counted."""
+    cells: Least
+    """All of which are published, also those that count nothing."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Cells that are missing or twice there, and intervals that are not those of the noise."""
+        from voile.release.flows import flow_breaches  # noqa: PLC0415 - publishers need none
+
+        return flow_breaches(published, self)
+
+
 class IndistinguishabilityWithinClusters(Claim):
     """Values of one cluster are hard to tell apart, for those who know the clusters."""
 
@@ -294,6 +314,7 @@ _Known = Annotated[
         Ranking,
         DifferentialPrivacy,
         SampledGeneralization,
+        PrivateFlows,
         IndistinguishabilityWithinClusters,
         PermutationWithinClusters,
         GeoIndistinguishability,

@@ -4,7 +4,7 @@
     data_set   = "parcels-2026"     # the name under which the ledger adds up
     epsilon    = 3
     delta      = 1e-5
-    neighbours = "add-remove"       # or "replace"
+    neighbours = "add-remove"       # or "replace", or for flows "vehicle"
 
 A limit is a custodian's decision about people, not about one release: the ledger keeps it from
 its first use, and refuses a plan that would change it.  ``epsilon = 0`` is a data set for methods
@@ -23,7 +23,7 @@ from voile.schema.keys import known_keys, number
 
 __all__ = ["BudgetPlan"]
 
-_Neighbours = Literal["add-remove", "replace"]
+_Neighbours = Literal["add-remove", "replace", "vehicle"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class BudgetPlan:
     delta: Decimal = Decimal(0)
     """At least 0 and below 1."""
     neighbours: _Neighbours = "add-remove"
-    """Whether the limit is about one row more or less, or about one row replaced."""
+    """Whether the limit is about one row or vehicle more or less, or about one row replaced."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.data_set, str) or not self.data_set:

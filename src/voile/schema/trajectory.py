@@ -22,11 +22,11 @@ from voile.errors import PlanError
 
 __all__ = ["FILE_PARAMETERS", "MAP_PARAMETERS", "TRAJECTORY_METHODS", "TrajectoryColumns"]
 
-TRAJECTORY_METHODS = ("geo-indistinguishability",)
+TRAJECTORY_METHODS = ("geo-indistinguishability", "flows")
 """Methods whose plans have trajectories without saying so."""
 MAP_PARAMETERS = ("roads", "roads_nodes")
 """Their parameters that name maps."""
-FILE_PARAMETERS = (*MAP_PARAMETERS, "secret")
+FILE_PARAMETERS = (*MAP_PARAMETERS, "secret", "zones")
 """Their parameters that name files, which are looked for in the folder of the plan."""
 
 

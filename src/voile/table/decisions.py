@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
+from voile.schema.zones import Zoning
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 
 if TYPE_CHECKING:  # reading a release needs no mechanism
@@ -203,6 +204,48 @@ class TripAccounts(Protocol):
 
     def vehicle_marks(self, key: bytes) -> NDArray[np.uint64]:
         """The same of the id of each trip's vehicle; without vehicles each trip is one."""
+
+
+class RoadMatcher(Protocol):
+    """Finds the road that somebody is on."""
+
+    @property
+    def stretches(self) -> int:
+        """How many there are."""
+
+    def stretch(
+        self, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """The stretch of road of each position in degrees; -1 for none near it."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowBounds:
+    """Which flows are counted, and how much of a vehicle at most; all of it is public."""
+
+    zoning: Zoning
+    hours: Sequence[int]
+    """From 1970, on end; or 0 to 23, those of any day."""
+    any_day: bool
+    trips: int
+    """Of a vehicle."""
+    roads: RoadMatcher | None = None
+    passages: int = 0
+    """Of roads in an hour, of a trip."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowCounts:
+    """Exact counts, bounded by vehicle; private."""
+
+    between: NDArray[np.int64]
+    """Shape (hours, zones, zones): trips by hour, origin and destination."""
+    on_roads: NDArray[np.int64] | None
+    """Shape (hours, stretches): trips that were on a stretch of road in an hour."""
+    notices: tuple[str, ...]
+    trips: int
+    left_out: int
+    """Trips that count for nothing."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,7 +28,15 @@ from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
 from voile.table.best_rows import Asked, Found, UnusualError
 from voile.table.binding import Bound, bind
-from voile.table.decisions import Charge, Grouping, Relocated, Relocation, Treatment
+from voile.table.decisions import (
+    Charge,
+    FlowBounds,
+    FlowCounts,
+    Grouping,
+    Relocated,
+    Relocation,
+    Treatment,
+)
 from voile.table.identity import WORDS, with_row_words, words_of
 from voile.table.matching import CLASS, mark_rows, match_rows
 from voile.table.numeric import (
@@ -319,6 +327,22 @@ class PrivateTable:
             made.near,
             made.notices,
         )
+
+    def count_flows(self, bounds: FlowBounds, randomness: Randomness) -> FlowCounts:
+        """Trips between zones and passages of roads, bounded by vehicle.
+
+        Raises ``TableError`` and ``PlanError`` as ``relocate`` does, and ``PlanError`` where the
+        plan names no vehicle.
+        """
+        from voile.table.flows import count_flows  # noqa: PLC0415 - as above
+
+        return count_flows(self._rows, self.plan, bounds, randomness)
+
+    def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
+        """A table of columns that are public, for the engine of this one."""
+        from voile.table.flows import table_of_cells  # noqa: PLC0415 - as above
+
+        return table_of_cells(self._source.engine, columns)
 
     # -- how --------------------------------------------------------------------------------------
 
