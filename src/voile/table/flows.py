@@ -10,7 +10,7 @@ Cost: a sort of n reports, and one of the distinct passages where roads are coun
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,8 +46,16 @@ _OF_TRIPS = pa.schema(
 )
 
 
-def count_flows(rows: Rows, plan: Plan, bounds: FlowBounds, randomness: Randomness) -> FlowCounts:
+def count_flows(
+    rows: Rows,
+    plan: Plan,
+    bounds: FlowBounds,
+    randomness: Randomness,
+    pay: Callable[[], object],
+) -> FlowCounts:
     """The exact counts of all cells, bounded by vehicle; private.
+
+    ``pay`` is called after all that can be wrong, and before it is drawn which trips count.
 
     Raises ``TableError`` for bad input, and ``PlanError`` where the plan names no vehicle.
     """
@@ -65,6 +73,7 @@ def count_flows(rows: Rows, plan: Plan, bounds: FlowBounds, randomness: Randomne
         _Ends(named, bounds), named.trip, [SECONDS, _ROW], _OF_ROWS, _OF_TRIPS
     )
     _require_own_trips(seen, named)
+    pay()
     counted = trips.filter(Call(">=", (Column(_HOUR), Literal(0))))
     kept = _some(counted, named.trip, [_VEHICLE], bounds.trips, randomness)
     cells = (len(bounds.hours), len(bounds.zoning.names), len(bounds.zoning.names))

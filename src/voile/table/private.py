@@ -328,15 +328,19 @@ class PrivateTable:
             made.notices,
         )
 
-    def count_flows(self, bounds: FlowBounds, randomness: Randomness) -> FlowCounts:
+    def count_flows(
+        self, bounds: FlowBounds, randomness: Randomness, pay: Callable[[], object]
+    ) -> FlowCounts:
         """Trips between zones and passages of roads, bounded by vehicle.
+
+        ``pay`` is called before it is drawn which of them count.
 
         Raises ``TableError`` and ``PlanError`` as ``relocate`` does, and ``PlanError`` where the
         plan names no vehicle.
         """
         from voile.table.flows import count_flows  # noqa: PLC0415 - as above
 
-        return count_flows(self._rows, self.plan, bounds, randomness)
+        return count_flows(self._rows, self.plan, bounds, randomness, pay)
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
         """A table of columns that are public, for the engine of this one."""

@@ -126,13 +126,12 @@ class Flows(SingleRelease):
             roads,
             self.passages or _PASSAGES,
         )
-        counts = table.count_flows(bounds, randomness)
         events = tuple(
             PrivacyEvent(f"discrete-laplace of {kind}", epsilon, neighbours="vehicle")
             for kind, epsilon in self._budget.items()
         )
         price = Price(randomness.token("release"), events)
-        pay(price)
+        counts = table.count_flows(bounds, randomness, lambda: pay(price))
         shown = table.published_cells(self._cells(counts, randomness))
         release = Release(
             table=shown,
