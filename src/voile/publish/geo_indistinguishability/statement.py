@@ -287,6 +287,8 @@ def _assumes(promise: Promise) -> tuple[str, ...]:
     own: tuple[str, ...] = (
         _GRID if promise.mechanism in {"planar-laplace", "angle-selection"} else _ROUNDED,
     )
+    if promise.composed and promise.mechanism == "planar-laplace":
+        own = (*own, f"{_ROUNDED}, for what holds at a delta above 0")
     if promise.mechanism == "remaining-distance":
         own = (
             *own,
