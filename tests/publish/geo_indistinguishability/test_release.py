@@ -350,7 +350,7 @@ def test_swapped_columns_show_by_the_map(tmp_path):
     [
         (None, {}, "there is no such map"),
         ('source,target,highway,wkt\n1,2,footway,"LINESTRING (2 48, 2 49)"\n', {}, "no road"),
-        ("a,b\n1,2\n", {}, "columns source and target"),
+        ("a,b\n1,2\n", {}, "source and target, or u and v"),
         ("source,target\n1,2\n", {}, "roads_nodes"),
         ('source,target,wkt\n1,2,"LINESTRING (2 48, 2 48.1)"\n', {}, "nowhere on the map m.csv"),
     ],
