@@ -45,9 +45,10 @@ HEAVY = (
 PEOPLE = "age,zip,paid,ill\n" + "".join(
     f"{20 + i % 40},{10000 + i % 7},{1000 + 37 * i},{'abc'[i % 3]}\n" for i in range(60)
 )
-TRIPS = "trip,time,latitude,longitude\n" + "".join(
-    f"{i % 3},{i},48.{800 + i},2.{300 + i}\n" for i in range(30)
+TRIPS = "trip,van,time,latitude,longitude\n" + "".join(
+    f"{i % 3},{i % 3},{i},48.{800 + i},2.{300 + i}\n" for i in range(30)
 )
+ZONES = "{ south = 48, west = 2, north = 49, east = 3, rows = 1, columns = 1 }"
 KNOWN = '[roles]\nquasi_identifiers = ["age"]\n'
 PLANS = {
     "ke-anonymity": ('[roles]\nsensitive = ["paid"]\n', "k = 2\ne = 10"),
@@ -62,6 +63,10 @@ PLANS = {
         '[roles]\nquasi_identifiers = ["age", "zip"]\nsensitive = ["paid"]\n',
         'clusters = 2\ncolumns = ["zip"]',
     ),
+    "flows": (
+        '[roles]\nvehicle = "van"\n',
+        f"epsilon = 1\nzones = {ZONES}",
+    ),
     "geo-indistinguishability": ("[roles]\n", "epsilon = 0.005"),
 }
 MAY_LOAD = {
@@ -71,6 +76,7 @@ MAY_LOAD = {
     "clustered-laplace": {"numba"},
     "ranking": {"numba"},
     "m-shuffle": {"numba"},
+    "flows": {"numba"},
     "geo-indistinguishability": {
         "numba",
         "scipy.sparse",
@@ -109,7 +115,7 @@ def test_a_method_loads_what_it_needs(method: str, tmp_path: Path) -> None:
     """A release of some rows loads no library but those that are listed for its method."""
     table, plan = tmp_path / "table.csv", tmp_path / "plan.toml"
     before, parameters = PLANS[method]
-    table.write_text(TRIPS if method == "geo-indistinguishability" else PEOPLE)
+    table.write_text(TRIPS if method in {"flows", "geo-indistinguishability"} else PEOPLE)
     plan.write_text(f'{before}[method]\nname = "{method}"\n{parameters}\n')
     found = loaded("publish", table, "--plan", plan, "--out", tmp_path / "out", "--seed", "1")
     assert found <= MAY_LOAD[method]

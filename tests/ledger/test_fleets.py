@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from tests.ledger.fleets import TERMS, charge_trips
 from voile.cli.ledger import ledger as command
+from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import gaussian_epsilon
+from voile.dp.planar.losses import LossLaw
 from voile.errors import LedgerError, RefusedError
 from voile.ledger import FleetCharge, FleetState, Ledger, TripSums
 
@@ -198,3 +200,39 @@ def test_fleets_are_shown(ledger):
     assert (fleet["trips"], fleet["median_spent"], fleet["largest_spent"]) == (3, 1.0, 2.0)
     verified = run(command, ["verify", "--ledger", str(ledger.path)])
     assert "1 fleets with 3 trips, 0 data sets" in verified.stderr
+
+
+LAW = LossLaw("planar-laplace", 0.5)
+WEEK = replace(TERMS, name="days", budget=9.0, days=2)
+
+
+def charge_days(before: FleetState | None, reports: dict[tuple[int, int], int]) -> FleetCharge:
+    """What a release asks of vehicles on days: reports of one law by mark and day."""
+    marks, days = np.array(list(reports), dtype=np.int64).T
+    counts = np.array(list(reports.values()), dtype=np.int64)
+    nothing = np.zeros(len(counts))
+    costs = TripSums(marks.astype(np.uint64), nothing, nothing, days, {LAW: counts})
+    return replace(
+        charge_trips(before, {}, terms=WEEK), costs=costs, first_row=np.arange(len(counts)) + 1
+    )
+
+
+def test_vehicles_spend_by_day(ledger):
+    """Reports of one law add up within any days on end, and are kept by mark, day and law."""
+    epsilon = composed_epsilon(((LAW, 30),), 0.0, TERMS.delta)
+    assert epsilon < 9 < composed_epsilon(((LAW, 40),), 0.0, TERMS.delta)
+    state = commit(ledger, charge_days(None, {(7, 1): 20, (7, 2): 10, (8, 5): 20}))
+    assert state.spent.days.tolist() == [1, 2, 5]
+    assert state.spent.alike[LAW].tolist() == [20, 10, 20]
+    assert state.quantiles[1] == epsilon
+    with pytest.raises(RefusedError, match=r"1 of 2 vehicles would spend .* in 2 days on end"):
+        ledger.commit(None, None, trips=charge_days(state, {(7, 3): 25, (8, 6): 1}))
+    state = commit(ledger, charge_days(state, {(7, 4): 30, (8, 6): 10}))
+    assert (state.accounts, state.overspent) == (2, 0)
+    shown = CliRunner().invoke(command, ["show", "--ledger", str(ledger.path)]).stdout
+    assert "of a vehicle in 2 days on end" in shown
+    assert "vehicles: 2; a vehicle has spent" in shown
+    assert ledger.verify() == []
+    with closing(sqlite3.connect(ledger.path)) as connection, connection:
+        connection.execute("UPDATE trip_entry SET laws = replace(laws, '0.5', '0.1')")
+    assert "entry 1: its seal" in "\n".join(map(str, ledger.verify()))

@@ -10,6 +10,7 @@ import pytest
 
 import voile
 from voile.errors import PlanError, RefusedError, VoileError
+from voile.publish.flows import Flows
 from voile.randomness import Key, Randomness
 from voile.release.payment import Price
 
@@ -21,7 +22,7 @@ PARCELS = voile.Plan(
 )
 TRIPS = voile.Plan(
     roles=voile.Roles(),
-    trajectory=voile.TrajectoryColumns(),
+    trajectory=voile.TrajectoryColumns(vehicle="van"),
 )
 FLEET = {"fleet": "vans", "budget": 1e9}
 ZONES = {"levels": [2, 1], "level_limits": [500], "radii": [400], "destination": [48.9, 2.4]}
@@ -43,6 +44,10 @@ METHODS: dict[str, Any] = {
     "remaining-distance": voile.GeoIndistinguishability(
         mechanism="remaining-distance", epsilon=0.005, destination=[48.9, 2.4], **FLEET
     ),
+    "planar-laplace, as many as the budget buys": voile.GeoIndistinguishability(
+        mechanism="planar-laplace", epsilon=0.005, reports="auto", fleet="vans", budget=1.3
+    ),
+    "flows": Flows(1, {"south": 48, "west": 2, "north": 49, "east": 3, "rows": 2, "columns": 2}),
 }
 _NAMES = {("token", "release"), ("trip",)}
 """Keys that name a release and its trips, and draw nothing."""
@@ -62,11 +67,12 @@ class Watched(Randomness):
 
 def table_for(publisher: Any) -> Any:
     """Parcels, or trips, that the publisher can publish."""
-    if isinstance(publisher, voile.GeoIndistinguishability):
+    if isinstance(publisher, voile.GeoIndistinguishability | Flows):
         reports = range(12)
         frame = pl.DataFrame(
             {
                 "trip": [f"T{report % 2}" for report in reports],
+                "van": ["V"] * len(reports),
                 "time": [60.0 * report for report in reports],
                 "latitude": [48.85 + report / 200 for report in reports],
                 "longitude": [2.35 + report / 200 for report in reports],

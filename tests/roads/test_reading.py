@@ -158,3 +158,25 @@ def test_a_map_that_is_not_there_says_so(tmp_path: Path) -> None:
 def test_speeds_are_read_as_signed(sign: str | None, kind: str | None, speed: float) -> None:
     """Numbers with their units; anything else leaves the usual speed of the class."""
     assert speed_of(sign, kind) == pytest.approx(speed)
+
+
+@pytest.mark.parametrize(
+    ("ends", "line"),
+    [
+        ("s_node,e_node", "wkt"),
+        ("U,V", "geometry"),
+        ("from,to", "WKT"),
+        ("start_node,end_node", "wkt"),
+    ],
+)
+def test_ends_of_edges_have_several_names(tmp_path, ends, line):
+    """The first pair that the table has, in any case of letters; other names are refused."""
+    path = tmp_path / "roads.csv"
+    path.write_text(f'{ends},{line}\n1,2,"LINESTRING (2.3 48.8, 2.301 48.8)"\n')
+    assert read_roads(path).edges == 1
+    path.write_text(f'a,b,{line}\n1,2,"LINESTRING (2.3 48.8, 2.301 48.8)"\n')
+    with pytest.raises(TableError, match=r"source and target, or u and v, .*s_node and e_node"):
+        read_roads(path)
+    path.write_text(f"{ends},{line},{ends.split(',')[0].swapcase()}\n1,2,x,3\n")
+    with pytest.raises(TableError, match="two columns have one name but for"):
+        read_roads(path)

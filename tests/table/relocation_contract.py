@@ -294,7 +294,7 @@ class RelocationContract(Engine):
             destination=(48.85, 2.35),
         )
         told: list[TripAccounts] = []
-        made = self.trips(straight(2, 6), PLAN).relocate(near, Randomness.seeded(0), told.append)
+        made = self.trips(straight(2, 6), PLAN).relocate(near, Randomness.seeded(0), told.extend)
         (most,) = told
         assert most.epsilon == pytest.approx(
             [0.5 + 5 * 1.0] * 2
@@ -302,7 +302,7 @@ class RelocationContract(Engine):
         assert (made.trips.epsilon <= most.epsilon).all()
         assert made.trips.epsilon.sum() < most.epsilon.sum()
         assert most.marks(bytes(32)).tolist() == made.trips.marks(bytes(32)).tolist()
-        alike = self.trips(straight(2, 6), PLAN).relocate(MOVED, Randomness.seeded(0), told.append)
+        alike = self.trips(straight(2, 6), PLAN).relocate(MOVED, Randomness.seeded(0), told.extend)
         assert told[1].epsilon.tolist() == alike.trips.epsilon.tolist()
 
         def refuse(accounts: TripAccounts) -> None:
@@ -364,6 +364,68 @@ class RelocationContract(Engine):
                 paris.rename({"latitude": "lon", "longitude": "lat"}),
                 plan=replace(PLAN, trajectory=named),
             )
+
+    def test_reports_are_thinned_by_time(self):
+        """The first of a trip stays, and each at least so many seconds after the last that does."""
+        frame = straight(2, 10, gap=25.0)
+        relocation = replace(MOVED, spacings=(60.0,))
+        rows, made = self.moved(frame, relocation)
+        assert rows["time"].to_list() == [0.0, 75.0, 150.0, 225.0] * 2
+        assert (made.thinned, made.near, made.left_out) == (12, 0, 12)
+        assert made.trips.reports.tolist() == [4, 4]
+        # What is left out changes no noise: that of report i is that of a table without the others.
+        alone, _ = self.moved(frame.filter(pl.col("time") % 75 == 0))
+        assert alone.equals(rows)
+
+    def test_reports_are_thinned_by_what_is_published(self):
+        """Published positions lie apart, whatever true ones do; all of them are paid for."""
+        frame = straight(3, 60)
+        relocation = replace(MOVED, at_least=300.0)
+        rows, made = self.moved(frame, relocation)
+        every, _ = self.moved(frame)
+        kept = 0
+        for (trip,), shown in every.group_by("trip", maintain_order=True):
+            last = None
+            for place in shown.rows():
+                arrays = [np.array([x]) for x in (*(last or place)[2:4], *place[2:4])]
+                if last is None or separation(*arrays)[0] >= 300:
+                    assert rows.row(kept) == place
+                    last, kept = place, kept + 1
+            assert made.trips.reports[trip] == (rows["trip"] == trip).sum()
+        assert (kept, made.near) == (rows.height, 180 - rows.height)
+        assert made.trips.epsilon == pytest.approx([60 * 0.5] * 3)
+
+    def test_each_trip_has_the_spacing_that_is_chosen(self):
+        """Of several spacings a charge takes one for each trip, or leaves the trip out."""
+        told: list[list[int]] = []
+
+        def charge(offers):
+            told.extend(offer.reports.tolist() for offer in offers)
+            return np.array([1, -1, 0])
+
+        relocation = replace(MOVED, spacings=(0.0, 60.0))
+        made = self.trips(straight(3, 4)).relocate(relocation, Randomness.seeded(0), charge)
+        assert told == [[4, 4, 4], [2, 2, 2]]
+        shown = self.rows_of(made.table)
+        assert shown["trip"].to_list() == [0, 0, 2, 2, 2, 2]
+        assert made.trips.reports.tolist() == [2, 0, 4]
+        assert made.trips.epsilon == pytest.approx([1.0, 0.0, 2.0])
+
+    def test_vehicles_have_marks_and_days(self):
+        """Trips of a vehicle share its mark, whatever type its ids have; a trip has one vehicle."""
+        plan = Plan(Roles(), trajectory=TrajectoryColumns(vehicle="truck"))
+        frame = straight(3, 2).with_columns(time=pl.col("time") + 86_400.0 * pl.col("trip"))
+        marks = []
+        for ids in (["7", "7", "8"], [7, 7, 8], [7.0, 7.0, 8.0]):
+            trucks = frame.with_columns(truck=pl.Series(np.repeat(ids, 2)))
+            _, made = self.moved(trucks, plan=plan)
+            assert made.trips.days.tolist() == [0, 1, 2]
+            marks.append(made.trips.vehicle_marks(bytes(32)).tolist())
+        assert marks[0] == marks[1] == marks[2]
+        assert marks[0][0] == marks[0][1] != marks[0][2]
+        mixed = frame.with_columns(truck=pl.Series([1, 2, 1, 1, 1, 1]))
+        with pytest.raises(TableError, match="row 2 has a trip that another vehicle has"):
+            self.moved(mixed, plan=plan)
 
 
 def trip_word(trip: int, key: Key) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +24,7 @@ from voile.cli.attack_shown import (
 )
 from voile.cli.several import TakesSeveral
 from voile.cli.show import as_json, print_json, progress
+from voile.durable import new_private_folder
 from voile.errors import InputError
 from voile.publish.registry import read_plan
 from voile.randomness import Randomness
@@ -31,6 +32,10 @@ from voile.release.folder import read_release
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.reading import read_frame
+
+if TYPE_CHECKING:
+    from voile.attack.trajectory.on_release import TripsOutcome, Watch
+    from voile.roads.network import RoadNetwork
 
 __all__ = ["attack"]
 
@@ -52,6 +57,7 @@ class _Call:
     vehicle: str | None
     knows: tuple[str, ...]
     places: Path | None
+    pictures: Path | None
     as_json: bool
     said: Mapping[str, Any]
     """The options that tell adversaries what they know."""
@@ -152,6 +158,12 @@ class _Call:
     help="Places at which the informed adversary on a map sees trucks, such as depots and doors "
     "of recipients who collude: a table with the columns latitude and longitude.",
 )
+@click.option(
+    "--pictures",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Draw a map of each trip that is followed, and a page of them all; private.",
+)
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
 def attack(**options: Any) -> None:
@@ -179,7 +191,7 @@ def attack(**options: Any) -> None:
         if call.roads:
             _follow(call, new, stage)()
             return
-        of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places")
+        of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places", "pictures")
         call.refuse(*of_maps, reason="it is about a map; give that too, with --roads")
         if "latitude" in new.roles and not call.attack:
             msg = "the release shows trips; give a map on which to follow them, with --roads"
@@ -333,15 +345,20 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
     stage("reading the map")
     roads = read_roads(call.roads, call.nodes)
     stage("following")
-    outcomes = follow_trips(
-        new,
-        people.original,
-        roads,
-        people.plan.trajectory if people.plan else None,
-        limits=limits,
-        knowledge=knowledge,
-        randomness=people.draws,
-    )
+
+    def followed(watch: Watch | None) -> tuple[TripsOutcome, ...]:
+        return follow_trips(
+            new,
+            people.original,
+            roads,
+            people.plan.trajectory if people.plan else None,
+            limits=limits,
+            knowledge=knowledge,
+            randomness=people.draws,
+            watch=watch,
+        )
+
+    outcomes = followed(None) if call.pictures is None else _drawn(call, roads, followed)
     if call.as_json:
         return lambda: print_json(
             {
@@ -351,6 +368,25 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
             }
         )
     return lambda: show_followed(outcomes)
+
+
+def _drawn(
+    call: _Call,
+    roads: RoadNetwork,
+    followed: Callable[[Watch], tuple[TripsOutcome, ...]],
+) -> tuple[TripsOutcome, ...]:
+    """Follow trips with a picture of each, in a new folder that appears whole."""
+    from voile.cli.attack_pictures import Gallery  # noqa: PLC0415 - matplotlib is an extra
+    from voile.report.html import require_report  # noqa: PLC0415
+
+    assert call.pictures is not None, "pictures were asked for"
+    require_report()
+    with new_private_folder(call.pictures) as folder:
+        gallery = Gallery(folder, roads)
+        outcomes = followed(gallery)
+        page = gallery.finish(call.release.resolve().name, outcomes[0].notes)
+    click.echo(f"{len(gallery.trips):,} maps (private): {call.pictures / page}", err=True)
+    return outcomes
 
 
 _FIRST = "identification"

@@ -195,5 +195,8 @@ def _unsound(path: Path, findings: list[Finding]) -> str:
 
 
 def _counted(fleets: list[FleetState]) -> str:
-    trips = sum(len(state.spent) for state in fleets)
-    return f"{len(fleets)} fleets with {trips} trips, " if fleets else ""
+    found = dict.fromkeys(("trip", "vehicle"), 0)
+    for state in fleets:
+        found[state.terms.unit] += state.accounts
+    counted = " and ".join(f"{count} {unit}s" for unit, count in found.items() if count)
+    return f"{len(fleets)} fleets with {counted or 'no trips'}, " if fleets else ""

@@ -148,10 +148,12 @@ def _account(state: BudgetState) -> str:
 
 def _fleet(state: FleetState) -> str:
     median, most = state.quantiles
+    unit, days = state.terms.unit, state.terms.days
+    within = "" if days is None else f" in {days} days on end"
     return (
         f"fleet {state.terms.name!r} (private): {state.terms}\n"
-        f"trips: {len(state.spent):,}; a trip has spent {median:.6g} in the median, {most:.6g} at "
-        "most"
+        f"{unit}s: {state.accounts:,}; a {unit} has spent {median:.6g} in the median, {most:.6g} "
+        f"at most{within}"
     )
 
 
@@ -181,7 +183,8 @@ def fleet_document(state: FleetState) -> dict[str, Any]:
         "distance": state.terms.distance,
         "delta": state.terms.delta,
         "differences": state.terms.differences,
-        "trips": len(state.spent),
+        "days": state.terms.days,
+        f"{state.terms.unit}s": state.accounts,
         "median_spent": float(f"{median:.9g}"),
         "largest_spent": float(f"{most:.9g}"),
         "entries": [

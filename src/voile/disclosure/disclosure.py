@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from voile.disclosure.aggregate import Aggregate, Label
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
@@ -22,7 +23,17 @@ from voile.values.value import Value
 __all__ = ["Disclosure", "Groups", "Shown"]
 
 Shown = Annotated[
-    Exact | Generalized | Interval | Noisy | Permuted | Moved | Remaining | Numbered | Withheld,
+    Exact
+    | Generalized
+    | Interval
+    | Noisy
+    | Permuted
+    | Moved
+    | Remaining
+    | Numbered
+    | Withheld
+    | Label
+    | Aggregate,
     Field(discriminator="kind"),
 ]
 """How a column is shown."""

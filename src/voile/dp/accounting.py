@@ -107,6 +107,13 @@ def _price(event: PrivacyEvent, neighbours: Neighbours) -> tuple[Decimal, Decima
     """Epsilon and delta of one event under a relation of neighbours."""
     if event.neighbours == neighbours:
         return event.epsilon, event.delta
+    if "vehicle" in {event.neighbours, neighbours}:
+        msg = (
+            f"the budget has neighbours = {neighbours!r}, and {event.mechanism!r} protects "
+            f"neighbours = {event.neighbours!r}; what counts vehicles and what counts rows need "
+            "data sets of their own"
+        )
+        raise PlanError(msg)
     if event.neighbours == "replace":
         msg = (
             f"the budget counts rows added or removed, but {event.mechanism!r} only protects "

@@ -13,8 +13,9 @@ from typing import Any, Literal
 
 __all__ = ["Neighbours", "PrivacyEvent"]
 
-Neighbours = Literal["add-remove", "replace"]
-"""Which data sets are neighbours: one row more or less, or one row replaced by another."""
+Neighbours = Literal["add-remove", "replace", "vehicle"]
+"""Which data sets are neighbours: one row more or less, one row replaced by another, or one vehicle
+more or less, with all its trips."""
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ def _audit_fleet(connection: sqlite3.Connection, name: str) -> list[str]:
         broken.append("entries are missing between the others")
     over = state.overspent
     if over:
-        broken.append(f"{over:,} of its trips spent more than their budget")
+        broken.append(f"{over:,} of its {state.terms.unit}s spent more than their budget")
     return broken
 
 

@@ -1,7 +1,8 @@
 """Accounts of fleets as records of the ledger, sealed like series.
 
-An entry holds what a release costs each of its trips: mark, epsilon and squared mu, 24 bytes a
-trip, little-endian, in chunks (module ``chunks``).
+An entry holds what a release costs each of its trips, or each vehicle on each day, little-endian,
+in chunks (module ``chunks``): mark, day, epsilon, squared mu, and the number of reports of each law
+that the entry names.  Entries of formats before 5 hold mark, epsilon and squared mu alone.
 
 Seals (SHA-256).  The seal of an entry covers its number, release, date, bytes, its kind where that
 is not a release, and the seal of the entry before it; that of the first entry continues the seal of
@@ -18,15 +19,17 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 import numpy as np
 
+from voile.dp.planar.losses import LossLaw
 from voile.ledger.budget import End
 from voile.ledger.chunks import TRIP_CHUNKS, framed
-from voile.ledger.formats import KNOWS_FLEETS, KNOWS_OUTCOMES, format_of
-from voile.ledger.trips import FleetCharge, FleetEntry, FleetKind, FleetState, TripSums
+from voile.ledger.formats import KNOWS_FLEETS, KNOWS_LAWS, KNOWS_OUTCOMES, format_of
+from voile.ledger.trips import FleetCharge, FleetEntry, FleetKind, FleetState
+from voile.release.trip_sums import TripSums
 from voile.release.trips import FleetTerms
 
 __all__ = [
@@ -39,7 +42,16 @@ __all__ = [
     "read_fleet",
 ]
 
-_RECORD = np.dtype([("mark", "<u8"), ("epsilon", "<f8"), ("squared_mu", "<f8")])
+_EARLIER = np.dtype([("mark", "<u8"), ("epsilon", "<f8"), ("squared_mu", "<f8")])
+
+
+def _record(laws: Sequence[LossLaw] | None) -> np.dtype[np.void]:
+    """How a trip is stored, with a number for each law."""
+    if laws is None:
+        return _EARLIER
+    counts = [(f"alike {place}", "<i8") for place in range(len(laws))]
+    costs = [("epsilon", "<f8"), ("squared_mu", "<f8")]
+    return np.dtype([("mark", "<u8"), ("day", "<i8"), *costs, *counts])
 
 
 def fleet_names(connection: sqlite3.Connection) -> list[str]:
@@ -88,24 +100,26 @@ def read_fleet(
     id_, terms, key, head = row
     seal = _seal_of_origin(name, terms, key)
     entries: list[FleetEntry] = []
-    found: list[np.ndarray] = []
+    spent = TripSums.none()
     query = f"""
-        SELECT id, number, release_id, created, trips, seal, {_kind(connection)} FROM trip_entry
-        WHERE fleet = ? ORDER BY number"""  # noqa: S608 - one of two words
+        SELECT id, number, release_id, created, trips, seal, {_kind(connection)},
+        {_laws(connection)} FROM trip_entry
+        WHERE fleet = ? ORDER BY number"""  # noqa: S608 - each one of two words
     for row in connection.execute(query, (id_,)):
-        entry, number, release_id, created, trips, stored, kind = row
+        entry, number, release_id, created, trips, stored, kind, laws = row
         data = b"".join(TRIP_CHUNKS.read(connection, entry))
-        seal = _seal_of_entry(seal, number, release_id, created, data, kind)
+        seal = _seal_of_entry(seal, (number, release_id, created), data, kind, laws)
         if seal != stored:
             broken(f"entry {number}: its seal does not match it and the entries before it")
-        if len(data) != trips * _RECORD.itemsize:
+        named = _laws_of(number, laws)
+        if len(data) != trips * _record(named).itemsize:
             msg = f"entry {number}: what its trips cost is incomplete"
             raise ValueError(msg)
         entries.append(FleetEntry(number, release_id, created, trips, kind))
-        found.append(np.frombuffer(data, _RECORD))
+        spent = spent.plus(_sums(np.frombuffer(data, _record(named)), named or ()))
     if seal != head:
         broken("its head does not match its newest entry: one was changed or lost")
-    return FleetState(_terms_of(name, terms), key, tuple(entries), _sums(found), seal)
+    return FleetState(_terms_of(name, terms), key, tuple(entries), spent, seal)
 
 
 def charge(connection: sqlite3.Connection, asked: FleetCharge, created: str) -> None:
@@ -141,15 +155,17 @@ def _append(
     (number,) = connection.execute(
         "SELECT count(*) FROM trip_entry WHERE fleet = ?", (id_,)
     ).fetchone()
-    records = np.empty(len(costs), _RECORD)
+    records = np.empty(len(costs), _record(tuple(costs.alike)))
     records["mark"], records["epsilon"] = costs.marks, costs.epsilon
-    records["squared_mu"] = costs.squared_mu
-    data = records.tobytes()
-    seal = _seal_of_entry(head, number + 1, release_id, created, data, kind)
+    records["squared_mu"], records["day"] = costs.squared_mu, costs.days
+    for place, counts in enumerate(costs.alike.values()):
+        records[f"alike {place}"] = counts
+    data, laws = records.tobytes(), json.dumps([asdict(law) for law in costs.alike])
+    seal = _seal_of_entry(head, (number + 1, release_id, created), data, kind, laws)
     cursor = connection.execute(
-        "INSERT INTO trip_entry (fleet, number, release_id, created, trips, seal, kind) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        (id_, number + 1, release_id, created, len(records), seal, kind),
+        "INSERT INTO trip_entry (fleet, number, release_id, created, trips, seal, kind, laws) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        (id_, number + 1, release_id, created, len(records), seal, kind, laws),
     )
     TRIP_CHUNKS.write(connection, cursor.lastrowid, memoryview(data))
     connection.execute("UPDATE fleet SET head = ? WHERE id = ?", (seal, id_))
@@ -164,10 +180,24 @@ def _kind(connection: sqlite3.Connection) -> str:
     return "kind" if format_of(connection) >= KNOWS_OUTCOMES else "'release'"
 
 
-def _sums(found: list[np.ndarray]) -> TripSums:
-    records = np.concatenate(found) if found else np.empty(0, _RECORD)
-    all_of_them = TripSums(records["mark"], records["epsilon"], records["squared_mu"])
-    return TripSums.none().plus(all_of_them)
+def _laws(connection: sqlite3.Connection) -> str:
+    """The column with the laws of an entry's reports."""
+    return "laws" if format_of(connection) >= KNOWS_LAWS else "NULL"
+
+
+def _laws_of(number: int, text: str | None) -> tuple[LossLaw, ...] | None:
+    """The laws that an entry names; None for one of an older format."""
+    try:
+        return None if text is None else tuple(LossLaw(**law) for law in json.loads(text))
+    except (TypeError, ValueError) as error:
+        msg = f"entry {number}: its laws cannot be read"
+        raise ValueError(msg) from error
+
+
+def _sums(records: np.ndarray, laws: Sequence[LossLaw]) -> TripSums:
+    days = records["day"] if "day" in (records.dtype.names or ()) else np.empty(0, np.int64)
+    alike = {law: records[f"alike {place}"] for place, law in enumerate(laws)}
+    return TripSums(records["mark"], records["epsilon"], records["squared_mu"], days, alike)
 
 
 def _terms_text(terms: FleetTerms) -> str:
@@ -187,8 +217,10 @@ def _seal_of_origin(name: str, terms: str, key: bytes) -> bytes:
 
 
 def _seal_of_entry(
-    previous: bytes, number: int, release_id: str, created: str, data: bytes, kind: str
+    previous: bytes, named: tuple[int, str, str], data: bytes, kind: str, laws: str | None
 ) -> bytes:
+    """``named`` are number, release and date."""
     outcome = () if kind == "release" else (kind,)
-    fields = framed("trips", number, release_id, created, len(data), *outcome)
+    more = () if laws is None else ({"laws": laws},)
+    fields = framed("trips", *named, len(data), *outcome, *more)
     return hashlib.sha256(fields + previous + data).digest()

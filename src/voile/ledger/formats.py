@@ -1,7 +1,8 @@
 """The formats of a ledger: its tables, and how a ledger of an older format becomes one of the next.
 
 1 knew series.  2 brought data sets and their pools, 3 fleets and their trips.  4 knows what became
-of what was charged, which releases of a series are known to stand, and which never appeared.
+of what was charged, which releases of a series are known to stand, and which never appeared.  5
+counts reports of trips by the law of their loss, and keeps accounts of vehicles by day.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ __all__ = [
     "APPLICATION_ID",
     "KNOWS_DATA_SETS",
     "KNOWS_FLEETS",
+    "KNOWS_LAWS",
     "KNOWS_OUTCOMES",
     "MIGRATIONS",
     "format_of",
@@ -20,7 +22,7 @@ __all__ = [
 
 APPLICATION_ID = 0x566F696C  # "Voil", at byte 68 of the file
 
-KNOWS_DATA_SETS, KNOWS_FLEETS, KNOWS_OUTCOMES = 2, 3, 4
+KNOWS_DATA_SETS, KNOWS_FLEETS, KNOWS_OUTCOMES, KNOWS_LAWS = 2, 3, 4, 5
 """The first formats that know them; older ledgers are read as they are."""
 
 _SCHEMA_1 = (
@@ -168,7 +170,12 @@ _SCHEMA_4 = (
     )""",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3, _SCHEMA_4)
+_SCHEMA_5 = (
+    # Null for entries of older formats, whose records have neither days nor laws.
+    "ALTER TABLE trip_entry ADD COLUMN laws TEXT CHECK (typeof(laws) IN ('text', 'null'))",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3, _SCHEMA_4, _SCHEMA_5)
 """Statements that lead from ``user_version`` i to i + 1.  Append; never change an old entry."""
 
 

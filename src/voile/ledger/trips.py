@@ -1,12 +1,18 @@
-"""What the trips of one fleet have spent, and may yet spend.
+"""What the trips of one fleet have spent, or its vehicles day by day, and may yet spend.
 
 Plain values and the decisions on them; where they are stored is the business of ``fleets``.
 
 Accounting.  A trip is known by a mark, 64 bits of a pseudorandom function of its id under the
 fleet's secret key: the ledger holds no id.  What its reports cost adds up over all releases, also
-over those that were charged and never appeared: epsilon for independent noise, the square of mu
-for Gaussian noise (``voile.dp.planar.pricing``).  Sums hold however later releases are chosen
-in the light of earlier ones.  Two trips of one mark, which is improbable, share a budget.
+over those that were charged and never appeared: numbers of reports by the law of their loss, the
+square of mu for Gaussian noise, and epsilon for what is neither (``voile.dp.planar.pricing``).
+Two trips of one mark, which is improbable, share a budget.  Where a vehicle has the budget, the
+mark is that of its id, and what it costs is kept by the day (UTC) on which a trip begins: no days
+on end, as many as the budget is for, may cost more (``sums``).
+
+Later releases may be chosen in the light of earlier ones.  Sums of epsilon and of mu squared hold
+for that; that reports of one law are priced together assumes that how many there are, and when,
+does not follow from what was published of positions, which is what all releases assume of times.
 
 Where zones decide on the noise of a report, what it costs follows from what was published before
 it.  Then the most that reports can cost is charged before anything is drawn, so that no draw is
@@ -19,14 +25,15 @@ fractions come no nearer.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.dp.planar.pricing import total_epsilons
 from voile.errors import RefusedError
 from voile.ledger.budget import End
+from voile.release.trip_sums import TripSums
 from voile.release.trips import FleetTerms
 
 __all__ = ["FleetCharge", "FleetEntry", "FleetKind", "FleetState", "TripSums"]
@@ -43,48 +50,6 @@ _DEAREST = (
 
 Floats = NDArray[np.float64]
 Marks = NDArray[np.uint64]
-
-
-@dataclass(frozen=True, eq=False)
-class TripSums:
-    """What each of t trips costs, by mark; parallel arrays."""
-
-    marks: Marks
-    epsilon: Floats
-    squared_mu: Floats
-
-    def __len__(self) -> int:
-        return len(self.marks)
-
-    @classmethod
-    def none(cls) -> TripSums:
-        """No trips."""
-        return cls(np.empty(0, np.uint64), np.empty(0), np.empty(0))
-
-    def plus(self, other: TripSums) -> TripSums:
-        """All trips of both, ascending by mark, each with what it costs in both."""
-        marks, place = np.unique(np.concatenate((self.marks, other.marks)), return_inverse=True)
-        sums = [np.zeros(len(marks)), np.zeros(len(marks))]
-        for total, name in zip(sums, ("epsilon", "squared_mu"), strict=True):
-            np.add.at(total, place, np.concatenate((getattr(self, name), getattr(other, name))))
-        return TripSums(marks, *sums)
-
-    def at(self, marks: Marks) -> TripSums:
-        """What the trips of these marks cost; each is one of the marks, which ascend."""
-        place = np.searchsorted(self.marks, marks)
-        return TripSums(marks, self.epsilon[place], self.squared_mu[place])
-
-    def minus(self, other: TripSums) -> TripSums:
-        """What each trip costs more than in another account of the same trips in the same order."""
-        if not np.array_equal(self.marks, other.marks):
-            msg = "what a release costs is about the trips that were charged for it"
-            raise ValueError(msg)
-        epsilon, squared_mu = self.epsilon - other.epsilon, self.squared_mu - other.squared_mu
-        return TripSums(self.marks, epsilon, squared_mu)
-
-    def totals(self, delta: float) -> Floats:
-        """The epsilon of each trip at a delta."""
-        return total_epsilons(self.epsilon, self.squared_mu, delta)
 
 
 @dataclass(frozen=True)
@@ -117,14 +82,20 @@ class FleetState:
 
     @property
     def quantiles(self) -> tuple[float, float]:
-        """What a trip has spent in the median, and at most."""
-        totals = self.spent.totals(self.terms.delta)
+        """What a trip or vehicle has spent in the median, and at most."""
+        _, totals = self.spent.each(self.terms)
         return (float(np.median(totals)), float(totals.max())) if len(totals) else (0.0, 0.0)
 
     @property
+    def accounts(self) -> int:
+        """How many trips or vehicles have spent something."""
+        return len(np.unique(self.spent.marks))
+
+    @property
     def overspent(self) -> int:
-        """How many trips have spent more than their budget: none, unless records were changed."""
-        return int(_over(self.spent, self.terms).sum())
+        """How many have spent more than their budget: none, unless records were changed."""
+        _, totals = self.spent.each(self.terms)
+        return int(_over(totals, self.terms).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +110,7 @@ class FleetCharge:
     """Under which trips are marked: that of ``before``, or a new one."""
     release_id: str
     costs: TripSums
-    """Of the trips of this release, in its own order; a trip may stand there once."""
+    """Of this release; each mark and day stands there once."""
     first_row: NDArray[np.int64]
     """Shape (t,): where each of them first stands in the table, from 1."""
     exact: bool = True
@@ -157,11 +128,11 @@ class FleetCharge:
         """What is still to be entered; where less was spent than was charged, below 0."""
         return self.costs if self.entered is None else self.costs.minus(self.entered)
 
-    @property
+    @cached_property
     def together(self) -> TripSums:
-        """What the trips of this release have spent once it is committed, in its own order."""
+        """What those of this release have spent once it is committed, on all their days."""
         earlier = self.before.spent if self.before else TripSums.none()
-        return earlier.plus(self.rest).at(self.costs.marks)
+        return earlier.plus(self.rest).of(self.costs.marks)
 
     def as_entered(self, state: FleetState) -> FleetCharge:
         """The charge once a ledger has taken it, which has left this state."""
@@ -169,10 +140,12 @@ class FleetCharge:
 
     def receipt(self) -> str:
         """One sentence on what is spent once this charge is committed."""
-        most = float(self.together.totals(self.terms.delta).max(initial=0.0))
+        most = self.together.largest(self.terms)
+        count = len(np.unique(self.costs.marks))
+        within = "" if self.terms.days is None else f" in {self.terms.days} days on end"
         return (
-            f"trips charged: {len(self.costs):,}; the most that one of them has now spent is "
-            f"{most:.6g} of its budget epsilon = {self.terms.budget:g}"
+            f"{self.terms.unit}s charged: {count:,}; the most that one of them has now spent"
+            f"{within} is {most:.6g} of its budget epsilon = {self.terms.budget:g}"
         )
 
     def refuse(self) -> None:
@@ -187,26 +160,30 @@ class FleetCharge:
                 "plan, or name another fleet, only for other trips"
             )
             raise RefusedError(msg)
-        over = _over(self.together, self.terms)
-        if not over.any():
+        if not _over(np.array([self.together.largest(self.terms)]), self.terms).any():
             return
+        marks, totals = self.together.each(self.terms)
+        over = marks[_over(totals, self.terms)]
         spent = self._already_spent(over)
-        would = "would" if self.exact else "might"
+        would, unit = "would" if self.exact else "might", self.terms.unit
+        begins = int(self.first_row[np.isin(self.costs.marks, over)].min())
+        within = "" if self.terms.days is None else f" in {self.terms.days} days on end"
+        remedy = "Leave these trips out" if unit == "trip" else "Leave trips out"
         msg = (
-            f"fleet {self.terms.name!r}: with this release {over.sum():,} of {len(over):,} trips "
-            f"{would} spend more than their budget epsilon = {self.terms.budget:g} (at "
+            f"fleet {self.terms.name!r}: with this release {len(over):,} of {len(marks):,} {unit}s "
+            f"{would} spend more than their budget epsilon = {self.terms.budget:g}{within} (at "
             f"{self.terms.distance:g} m and delta = {self.terms.delta:g}); the first of them "
-            f"begins in row {int(self.first_row[over].min())}. {spent:,} of them have reports in "
-            f"earlier releases. {'' if self.exact else _DEAREST}Leave these trips out, publish "
-            "fewer of their reports, or ask for more noise; what is spent does not come back"
+            f"begins in row {begins}. {spent:,} of them have reports in earlier releases. "
+            f"{'' if self.exact else _DEAREST}{remedy}, publish fewer of their reports (every), or "
+            "ask for more noise; what is spent does not come back"
         )
         raise RefusedError(msg)
 
-    def _already_spent(self, over: NDArray[np.bool_]) -> int:
+    def _already_spent(self, over: Marks) -> int:
         known = self.before.spent.marks if self.before else np.empty(0, np.uint64)
-        return int(np.isin(self.costs.marks[over], known).sum())
+        return int(np.isin(over, known).sum())
 
 
-def _over(spent: TripSums, terms: FleetTerms) -> NDArray[np.bool_]:
-    """Which trips have spent more than their budget."""
-    return np.asarray(spent.totals(terms.delta) > terms.budget * (1 + _ROUNDING))
+def _over(totals: Floats, terms: FleetTerms) -> NDArray[np.bool_]:
+    """Which totals are more than the budget."""
+    return np.asarray(totals > terms.budget * (1 + _ROUNDING))

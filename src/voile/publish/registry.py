@@ -38,6 +38,7 @@ METHODS: Registry[Publisher] = Registry(
         "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
         "ranking": "voile.publish.ranking.publisher:Ranking",
         "m-shuffle": "voile.publish.m_shuffle:MShuffle",
+        "flows": "voile.publish.flows:Flows",
         "geo-indistinguishability": (
             "voile.publish.geo_indistinguishability:GeoIndistinguishability"
         ),

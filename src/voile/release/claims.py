@@ -6,6 +6,7 @@
                                            precision counts rows that are not published
     differential-privacy                   nothing: it is priced from the events that happened
     differential-privacy-under-sampling    that all published columns are shared by k rows
+    differentially-private-flows           that all cells are there once, with the stated intervals
     indistinguishability-within-clusters   nothing
     permutation-within-clusters            clusters, and the number of arrangements
     geo-indistinguishability               that nothing but a single report is promised where angles
@@ -43,6 +44,7 @@ __all__ = [
     "PermutationWithinClusters",
     "PlanarClaim",
     "PrivacyClaim",
+    "PrivateFlows",
     "Ranking",
     "SampledGeneralization",
     "Stated",
@@ -181,6 +183,24 @@ class SampledGeneralization(PrivacyClaim):
         return size_breaches(published, columns, self.k)
 
 
+class PrivateFlows(PrivacyClaim):
+    """Counts of trips and passages, with noise that hides a vehicle."""
+
+    kind: Literal["differentially-private-flows"] = "differentially-private-flows"
+    trips: Least
+    """Of a vehicle, that count."""
+    passages: Least | None = None
+    """Of roads in an hour, of a trip, that count; None: roads are not counted."""
+    cells: Least
+    """All of which are published, also those that count nothing."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Cells that are missing or twice there, and intervals that are not those of the noise."""
+        from voile.release.flows import flow_breaches  # noqa: PLC0415 - publishers need none
+
+        return flow_breaches(published, self)
+
+
 class IndistinguishabilityWithinClusters(Claim):
     """Values of one cluster are hard to tell apart, for those who know the clusters."""
 
@@ -228,6 +248,13 @@ class Costliest(Value):
     epsilon: Annotated[float, Field(ge=0)]
 
 
+class CostliestVehicle(Costliest):
+    """The vehicle whose trips cost most together."""
+
+    days: Least | None = None
+    """On end, within which it began them; None: all of the release."""
+
+
 class PlanarClaim(Claim):
     """Places near each other are hard to tell apart."""
 
@@ -249,6 +276,7 @@ class PlanarClaim(Claim):
     trajectory: bool
     """Whether trajectories are protected, and not only single reports."""
     costliest_trip: Costliest | None = None
+    costliest_vehicle: CostliestVehicle | None = None
 
     def breaches(self, published: Published) -> Iterator[str]:
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
@@ -291,6 +319,7 @@ _Known = Annotated[
         Ranking,
         DifferentialPrivacy,
         SampledGeneralization,
+        PrivateFlows,
         IndistinguishabilityWithinClusters,
         PermutationWithinClusters,
         GeoIndistinguishability,

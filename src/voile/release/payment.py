@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.dp.events import PrivacyEvent
+from voile.randomness import Randomness
+from voile.release.fitting import fitting
+from voile.release.trip_sums import TripSums
 from voile.release.trips import TripCosts
 
 __all__ = ["Pay", "Price", "unaccounted"]
@@ -30,9 +36,16 @@ class Price:
 class Pay(Protocol):
     """What a publisher calls once, after all that can be refused and before its first draw."""
 
-    def __call__(self, price: Price) -> None:
-        """Charge a price; raises ``RefusedError`` where it exceeds what is left."""
+    def __call__(self, price: Price) -> NDArray[np.int64] | None:
+        """Charge a price; raises ``RefusedError`` where it exceeds what is left.
+
+        Returns which offer each trip takes, of a price that has several, -1 for none.
+        """
 
 
-def unaccounted(price: Price) -> None:
-    """Charge nothing: no ledger counts."""
+def unaccounted(price: Price) -> NDArray[np.int64] | None:
+    """Charge nothing: no ledger counts, and all of a budget is left."""
+    costs = price.trip_costs
+    if costs is None or len(costs.offers) == 1:
+        return None
+    return fitting(costs, TripSums.none(), Randomness.secure().key("fleet").secret)

@@ -9,12 +9,13 @@ Needs Jinja2 and matplotlib (``pip install 'voile[report]'``).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from voile.errors import InputError
 from voile.report.comparison_page import comparison_page
 from voile.report.figures.canvas import Chart, require_plotting
+from voile.report.fleet_page import FleetTrip, fleet_page
 from voile.report.study_page import study_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
 from voile.study.record import PRIVATE, Comparison, StudyRecord
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["render_comparison", "render_study", "require_report"]
+__all__ = ["render_comparison", "render_fleet", "render_study", "require_report"]
 
 
 def require_report() -> None:
@@ -51,6 +52,12 @@ def render_comparison(comparison: Comparison) -> str:
     """
     require_report()
     return _render("comparison.html.j2", comparison_page(comparison))
+
+
+def render_fleet(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> str:
+    """The page of a fleet whose trips were followed; private.  Raises as ``render_study`` does."""
+    require_report()
+    return _render("fleet.html.j2", fleet_page(name, trips, notes))
 
 
 def _render(template: str, page: Mapping[str, Any]) -> str:

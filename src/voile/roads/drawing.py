@@ -48,7 +48,7 @@ class DrawnPath:
     points: Floats
     """Shape (n, 2): metres of the plane of the road network."""
     joined: bool = True
-    """Whether points are joined by a line."""
+    """Whether points are joined by a line; others are larger, and above the lines."""
 
 
 def draw_paths(
@@ -90,8 +90,10 @@ def draw_paths(
                 linestyle=line if one.joined else "none",
                 linewidth=1.5,
                 marker=marker,
-                markersize=4,
-                markerfacecolor="white" if marker not in "x" else color,
+                markersize=4 if one.joined else 9,
+                markerfacecolor="white" if one.joined and marker not in "x" else color,
+                markeredgecolor=color if one.joined else "white",
+                zorder=2 if one.joined else 3,
                 label=one.name,
             )
         axis.set_aspect("equal")
@@ -118,8 +120,9 @@ def _view(points: Floats) -> Floats:
 
 
 def _draw_roads(axis: Any, roads: RoadNetwork, view: Floats) -> None:
-    """Each road in view once, arterial ones above the others."""
-    from matplotlib.collections import LineCollection  # noqa: PLC0415
+    """Each road in view once, arterial ones above the others; one shape for each width."""
+    from matplotlib.patches import PathPatch  # noqa: PLC0415
+    from matplotlib.path import Path as PlotPath  # noqa: PLC0415
 
     twin = roads.reverse
     ends = roads.plane[roads.source], roads.plane[roads.target]
@@ -131,11 +134,14 @@ def _draw_roads(axis: Any, roads: RoadNetwork, view: Floats) -> None:
     else:
         known = [_WIDTHS.get(name.removesuffix("_link"), _NARROW) for name in roads.classes]
         width = np.array(known)[roads.class_of[shown]]
-    order = np.argsort(width, kind="stable")
-    lines = np.stack((ends[0][shown], ends[1][shown]), axis=1)[order]
-    axis.add_collection(
-        LineCollection(list(lines), colors=_ROAD, linewidths=width[order], zorder=1)
-    )
+    lines = np.stack((ends[0][shown], ends[1][shown]), axis=1).round(1)
+    for each in np.unique(width):
+        points = lines[width == each].reshape(-1, 2)
+        codes = np.tile([PlotPath.MOVETO, PlotPath.LINETO], len(points) // 2)
+        one = PathPatch(
+            PlotPath(points, codes), facecolor="none", edgecolor=_ROAD, linewidth=each, zorder=1
+        )
+        axis.add_patch(one)
 
 
 def _draw_scale(axis: Any, view: Floats) -> None:

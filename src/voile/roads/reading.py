@@ -3,9 +3,14 @@
     .osm .osm.gz .osm.bz2 .osm.pbf    OpenStreetMap, read by the library osmium
     .graphml                          as OSMnx writes it, read by networkx; already directed
     a table of edges                  CSV or any format that tables have, already directed, with
-                                      ``source`` and ``target`` (or ``u`` and ``v``) and a line in
-                                      ``wkt``, or with a table of nodes (``node_id``, ``lat``,
-                                      ``lon``)
+                                      its two ends and a line in ``wkt``, or with a table of
+                                      nodes
+
+The ends of an edge are the first of these pairs of columns that the table has, in any case of
+letters: ``source`` and ``target``, ``u`` and ``v``, ``from`` and ``to``, ``s_node`` and ``e_node``,
+``start_node`` and ``end_node``, ``from_node`` and ``to_node``.  Its line is ``wkt``, or
+``geometry``.  A node is ``node_id``, ``id``, ``osmid`` or ``node``, with ``lat``, ``latitude`` or
+``y`` and ``lon``, ``lng``, ``longitude`` or ``x``.
 
 Only roads that cars can use are kept.  Cost: some 3 microseconds an edge.
 """
@@ -18,6 +23,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from voile.errors import InputError, TableError
 from voile.roads.building import Chain, NetworkBuilder
 from voile.roads.driving import DRIVABLE, Ways, is_drivable, said_ways
@@ -29,7 +36,15 @@ __all__ = ["read_roads"]
 
 _OSM = (".osm", ".osm.gz", ".osm.bz2", ".osm.pbf")
 _LINE = re.compile(r"^\s*LINESTRING\s*Z?\s*\((?P<points>[^()]*)\)\s*$", re.IGNORECASE)
-_ENDS = (("source", "target"), ("u", "v"), ("from", "to"))
+_ENDS = (
+    ("source", "target"),
+    ("u", "v"),
+    ("from", "to"),
+    ("s_node", "e_node"),
+    ("start_node", "end_node"),
+    ("from_node", "to_node"),
+)
+"""Columns with the two ends of an edge: of the pairs that a table has, the first holds."""
 
 
 def read_roads(path: str | Path, nodes: str | Path | None = None) -> RoadNetwork:
@@ -119,11 +134,14 @@ def _first(value: object) -> str | None:
 
 
 def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
-    edges = read_frame(path, texts=("maxspeed", "maxspeed_kmh")).frame
+    edges = _in_lower_case(read_frame(path, texts=("maxspeed", "maxspeed_kmh")).frame, path)
     ends = next((pair for pair in _ENDS if set(pair) <= set(edges.columns)), None)
     if ends is None:
-        msg = f"{path}: a table of roads needs columns source and target (or u and v)"
+        pairs = ", or ".join(" and ".join(pair) for pair in _ENDS)
+        msg = f"{path}: a table of roads needs columns with the two ends of an edge: {pairs}"
         raise TableError(msg)
+    if "wkt" not in edges.columns and "geometry" in edges.columns:
+        edges = edges.rename({"geometry": "wkt"})
     at = {} if nodes is None else _positions(nodes)
     if not at and "wkt" not in edges.columns:
         msg = (
@@ -143,14 +161,23 @@ def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
         yield _directed(source, target, line, (at.get(source), at.get(target)), kind, edge)
 
 
+def _in_lower_case(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+    """The table with the names of its columns in lower case; raises ``TableError`` for a clash."""
+    lower = [name.lower() for name in frame.columns]
+    if len(set(lower)) < len(lower):
+        msg = f"{path}: two columns have one name but for upper and lower case; rename one"
+        raise TableError(msg)
+    return frame.rename(dict(zip(frame.columns, lower, strict=True)))
+
+
 def _positions(path: Path) -> dict[Any, tuple[float, float]]:
-    frame = read_frame(path).frame
+    frame = _in_lower_case(read_frame(path).frame, path)
     columns = [
         next((name for name in names if name in frame.columns), None)
         for names in (
-            ("node_id", "id", "osmid"),
+            ("node_id", "id", "osmid", "node"),
             ("lat", "latitude", "y"),
-            ("lon", "longitude", "x"),
+            ("lon", "lng", "longitude", "x"),
         )
     ]
     if None in columns:

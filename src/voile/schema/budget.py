@@ -4,7 +4,7 @@
     data_set   = "parcels-2026"     # the name under which the ledger adds up
     epsilon    = 3
     delta      = 1e-5
-    neighbours = "add-remove"       # or "replace"
+    neighbours = "add-remove"       # or "replace", or for flows "vehicle"
 
 A limit is a custodian's decision about people, not about one release: the ledger keeps it from
 its first use, and refuses a plan that would change it.  ``epsilon = 0`` is a data set for methods
@@ -45,8 +45,8 @@ class BudgetPlan:
         Field(ge=0, lt=1),
         Says("a number of at least 0 and below 1, for example 1e-5"),
     ] = Decimal(0)
-    neighbours: Literal["add-remove", "replace"] = "add-remove"
-    """Whether the limit is about one row more or less, or about one row replaced."""
+    neighbours: Literal["add-remove", "replace", "vehicle"] = "add-remove"
+    """Whether the limit is about one row or vehicle more or less, or about one row replaced."""
 
     def __str__(self) -> str:
         return (

@@ -53,7 +53,7 @@ class TrajectoryColumns:
     destination: _Pair | None = None
     """Latitude and longitude of the place that each trip is bound for; never published."""
     vehicle: _Column | None = None
-    """What tells vehicles apart, whose noise stays with places; never published."""
+    """What tells vehicles apart, also those whose noise stays with places; never published."""
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):

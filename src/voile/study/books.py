@@ -21,16 +21,20 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.errors import InfeasibleError, LedgerError, PlanError, RefusedError, VoileError
-from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger, TripSums
+from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger
 from voile.publish.publisher import Publisher
 from voile.randomness import Randomness
 from voile.release.beside import releases_beside
 from voile.release.check import GuaranteeBrokenError
+from voile.release.fitting import fitting
 from voile.release.history import History
-from voile.release.payment import Price
+from voile.release.payment import Price, unaccounted
 from voile.release.release import Publication
-from voile.release.trips import TripCosts
+from voile.release.trip_sums import TripSums, sums_of
 from voile.schema.plan import Plan
 
 __all__ = ["Books"]
@@ -115,20 +119,23 @@ class Books:
                 raise LedgerError(msg)
         return self._history
 
-    def pay(self, price: Price) -> None:
+    def pay(self, price: Price) -> NDArray[np.int64] | None:
         """Enter what a release spends, before anything is drawn for it.
+
+        Returns which offer each of its trips takes, where there are several.
 
         Raises ``RefusedError`` where it would spend more than is left, or another publisher was
         faster; then nothing is entered.
         """
         assert self._price is None, "a release is paid once"
         charge = self._charge_of(price)
-        trips = self._trip_charge(price)
+        trips, choice = self._trip_charge(price)
         if self._ledger and (charge or trips):
             self._progress("charging the ledger")
             self._charge, self._trips = self._ledger.charge(charge, trips)
             self._progress("drawing")
         self._price = price
+        return choice
 
     @contextmanager
     def attempt(self) -> Iterator[None]:
@@ -155,7 +162,8 @@ class Books:
             msg = "a publisher drew before it said what that would spend"
             raise GuaranteeBrokenError(msg)
         if self._trips and publication.trip_costs:
-            self._trips = replace(self._trips, costs=_sums(publication.trip_costs, self._trips.key))
+            costs, _ = sums_of(publication.trip_costs, None, self._trips.key)
+            self._trips = replace(self._trips, costs=costs)
         return _with_notices(publication, *self._account(publication))
 
     def commit(self, publication: Publication) -> None:
@@ -265,22 +273,29 @@ class Books:
         left_out = CarriedRows(release_id, publication.private.carried, publication.carried or b"")
         return replace(charge, left_out=left_out)
 
-    def _trip_charge(self, price: Price) -> FleetCharge | None:
-        """What a release asks of the budgets of its trips, on top of what is spent now."""
+    def _trip_charge(self, price: Price) -> tuple[FleetCharge | None, NDArray[np.int64] | None]:
+        """What a release asks of the budgets of its trips, on top of what is spent now.
+
+        And which offer each of them takes.
+        """
         costs = price.trip_costs
-        if self._ledger is None or costs is None:
-            return None
+        if self._ledger is None or costs is None or costs.fleet is None:
+            return None, unaccounted(price)
         before = self._ledger.fleet(costs.fleet.name)
         key = before.key if before else Randomness.secure().key("fleet").secret
-        return FleetCharge(
+        spent = before.spent if before else TripSums.none()
+        choice = fitting(costs, spent, key) if len(costs.offers) > 1 else None
+        sums, first_row = sums_of(costs, choice, key)
+        charge = FleetCharge(
             terms=costs.fleet,
             before=before,
             key=key,
             release_id=price.release_id,
-            costs=_sums(costs, key),
-            first_row=costs.accounts.first_row,
+            costs=sums,
+            first_row=first_row,
             exact=costs.exact,
         )
+        return charge, choice
 
     def _ended(self, error: BaseException) -> list[str]:
         """Note that nothing came of what was paid; what to say of it."""
@@ -369,8 +384,3 @@ def _with_notices(publication: Publication, *notices: str) -> Publication:
     private = publication.private
     told = replace(private, notices=(*private.notices, *notices))
     return replace(publication, private=told)
-
-
-def _sums(costs: TripCosts, key: bytes) -> TripSums:
-    accounts = costs.accounts
-    return TripSums(accounts.marks(key), accounts.epsilon, accounts.squared_mu)

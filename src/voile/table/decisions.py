@@ -6,6 +6,7 @@ groups, and what becomes of each column that does not stay as it is.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
+from voile.schema.zones import Zoning
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 
 if TYPE_CHECKING:  # reading a release needs no mechanism
@@ -158,6 +160,16 @@ class Relocation:
     """By what noise that stays with places is drawn; None: by the randomness of the release."""
     numbered: bool = False
     """Whether trips are published by number, in the order in which they begin."""
+    spacings: tuple[float, ...] = (0.0,)
+    """Seconds that reports of a trip are apart at least: of these one is chosen for each trip."""
+    at_least: float = 0.0
+    """Metres that published positions of a trip are apart at least, one from the one before."""
+
+
+Charge = Callable[[Sequence["TripAccounts"]], "NDArray[np.int64] | None"]
+"""Told what trips cost at most for each spacing, says which of them each trip has; None: the first.
+
+A trip of number -1 is left out.  It may raise; then nothing is drawn."""
 
 
 class TripAccounts(Protocol):
@@ -172,6 +184,10 @@ class TripAccounts(Protocol):
         """Of Gaussian noise."""
 
     @property
+    def alike(self) -> NDArray[np.int64]:
+        """How many reports are priced together, by the law of the price."""
+
+    @property
     def reports(self) -> NDArray[np.int64]:
         """How many are published."""
 
@@ -179,8 +195,57 @@ class TripAccounts(Protocol):
     def first_row(self) -> NDArray[np.int64]:
         """Where a trip first stands in the input, from 1."""
 
+    @property
+    def days(self) -> NDArray[np.int64]:
+        """On which day a trip begins, from 1970, UTC."""
+
     def marks(self, key: bytes) -> NDArray[np.uint64]:
         """64 bits of a keyed pseudorandom function of each trip's id, shape (t,)."""
+
+    def vehicle_marks(self, key: bytes) -> NDArray[np.uint64]:
+        """The same of the id of each trip's vehicle; without vehicles each trip is one."""
+
+
+class RoadMatcher(Protocol):
+    """Finds the road that somebody is on."""
+
+    @property
+    def stretches(self) -> int:
+        """How many there are."""
+
+    def stretch(
+        self, latitude: NDArray[np.float64], longitude: NDArray[np.float64]
+    ) -> NDArray[np.int64]:
+        """The stretch of road of each position in degrees; -1 for none near it."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowBounds:
+    """Which flows are counted, and how much of a vehicle at most; all of it is public."""
+
+    zoning: Zoning
+    hours: Sequence[int]
+    """From 1970, on end; or 0 to 23, those of any day."""
+    any_day: bool
+    trips: int
+    """Of a vehicle."""
+    roads: RoadMatcher | None = None
+    passages: int = 0
+    """Of roads in an hour, of a trip."""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowCounts:
+    """Exact counts, bounded by vehicle; private."""
+
+    between: NDArray[np.int64]
+    """Shape (hours, zones, zones): trips by hour, origin and destination."""
+    on_roads: NDArray[np.int64] | None
+    """Shape (hours, stretches): trips that were on a stretch of road in an hour."""
+    notices: tuple[str, ...]
+    trips: int
+    left_out: int
+    """Trips that count for nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,5 +256,9 @@ class Relocated:
     trips: TripAccounts
     left_out: int
     """Reports that are not published."""
+    thinned: int
+    """Of these, such as came too soon after another one."""
+    near: int
+    """Of these, such as were shown too near to the one before."""
     notices: tuple[str, ...]
     """What was done with reports that are out of the ordinary, for the custodian."""

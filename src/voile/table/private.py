@@ -28,7 +28,15 @@ from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
 from voile.table.best_rows import Asked, Found, UnusualError
 from voile.table.binding import Bound, bind
-from voile.table.decisions import Grouping, Relocated, Relocation, Treatment, TripAccounts
+from voile.table.decisions import (
+    Charge,
+    FlowBounds,
+    FlowCounts,
+    Grouping,
+    Relocated,
+    Relocation,
+    Treatment,
+)
 from voile.table.identity import WORDS, with_row_words, words_of
 from voile.table.matching import CLASS, mark_rows, match_rows
 from voile.table.numeric import (
@@ -295,7 +303,7 @@ class PrivateTable:
         self,
         relocation: Relocation,
         randomness: Randomness,
-        charge: Callable[[TripAccounts], None] = lambda accounts: None,
+        charge: Charge = lambda offers: None,
     ) -> Relocated:
         """The reports of the plan's trajectories, moved by noise, with the published columns.
 
@@ -303,8 +311,10 @@ class PrivateTable:
         ``remaining`` with the noisy distance in metres.  Rows stand by trip, by time, and then by
         what they show.  The draws of a report are a function of the key, of its trip's id and of
         its number in the trip.  ``charge`` is told what the trips cost at most, before anything is
-        drawn; where it raises, nothing is.  Raises ``TableError`` where a report has no time or
-        place, or one that cannot be; ``PlanError`` where the plan names no trajectories.
+        drawn, and says how each is thinned; where it raises, nothing is drawn.
+
+        Raises ``TableError`` where a report has no time or place, or one that cannot be;
+        ``PlanError`` where the plan names no trajectories.
         """
         from voile.table.relocating import relocate  # noqa: PLC0415 - compiled code of its own
 
@@ -313,8 +323,30 @@ class PrivateTable:
             PublishedTable(made.rows, self._source.convert),
             made.trips,
             made.left_out,
+            made.thinned,
+            made.near,
             made.notices,
         )
+
+    def count_flows(
+        self, bounds: FlowBounds, randomness: Randomness, pay: Callable[[], object]
+    ) -> FlowCounts:
+        """Trips between zones and passages of roads, bounded by vehicle.
+
+        ``pay`` is called before it is drawn which of them count.
+
+        Raises ``TableError`` and ``PlanError`` as ``relocate`` does, and ``PlanError`` where the
+        plan names no vehicle.
+        """
+        from voile.table.flows import count_flows  # noqa: PLC0415 - as above
+
+        return count_flows(self._rows, self.plan, bounds, randomness, pay)
+
+    def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
+        """A table of columns that are public, for the engine of this one."""
+        from voile.table.flows import table_of_cells  # noqa: PLC0415 - as above
+
+        return table_of_cells(self._source.engine, columns)
 
     # -- how --------------------------------------------------------------------------------------
 

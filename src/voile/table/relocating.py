@@ -18,8 +18,8 @@ once more where zones differ.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -35,13 +35,13 @@ from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, TableError
 from voile.geodesy import Floats, separation
-from voile.randomness import Key, Randomness
+from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.applying import require_free_names
 from voile.table.arrays import array_of, numbers_of, series_of
-from voile.table.decisions import Relocation, TripAccounts
-from voile.table.identity import Words, with_words
+from voile.table.decisions import Charge, Relocation
+from voile.table.identity import with_words
 from voile.table.protocol import Rows
 from voile.table.reports import (
     LATITUDE,
@@ -51,61 +51,34 @@ from voile.table.reports import (
     TO_LONGITUDE,
     read_reports,
 )
-from voile.values.expressions import Column, negated
+from voile.table.thinning import far_apart, spaced
+from voile.table.trip_accounts import (
+    BEGINS,
+    COSTS,
+    COUNT,
+    WORD_OF_TRIP,
+    Accounts,
+    columns_of,
+    of_trips,
+)
+from voile.values.expressions import Column
 
 __all__ = ["REMAINING", "relocate"]
 
 REMAINING = "remaining"
 """The column with the noisy distance that is left, in metres."""
-_WORD, _ROW, _VEHICLE = "\1word of the trip", "\1row", "\1word of the vehicle"
-_AGAIN, _BACK, _STRAY = "\1again", "\1back in time", "\1stray"
-_EPSILON, _SQUARED_MU, _COUNT = "\1epsilon", "\1squared mu", "\1reports"
-_FIRST, _BEGINS, _MARK, _NUMBER = "\1first row", "\1begins", "\1mark", "\1number"
+_WORD, _ROW, _VEHICLE = WORD_OF_TRIP, "\1row", "\1word of the vehicle"
+_AGAIN, _BACK, _STRAY, _FOREIGN = "\1again", "\1back in time", "\1stray", "\1foreign"
+_KEPT, _FAR, _NUMBER = "\1kept", "\1far", "\1number"
 """No file has columns whose names begin so."""
 
-_FLAGS = pa.schema([pa.field(name, pa.bool_()) for name in (_AGAIN, _BACK, _STRAY)])
-_COSTS = pa.schema([pa.field(name, pa.float64()) for name in (_EPSILON, _SQUARED_MU)])
-_OF_TRIPS = pa.schema(
+_FLAGS = pa.schema(
     [
-        pa.field(_EPSILON, pa.float64()),
-        pa.field(_SQUARED_MU, pa.float64()),
-        pa.field(_COUNT, pa.int64()),
-        pa.field(_FIRST, pa.int64()),
-        pa.field(_BEGINS, pa.float64()),
-        pa.field(_WORD, pa.uint64()),
+        *(pa.field(name, pa.bool_()) for name in (_AGAIN, _BACK, _STRAY, _FOREIGN)),
+        # A bit for each spacing.
+        pa.field(_KEPT, pa.int64()),
     ]
 )
-
-
-@dataclass(frozen=True, eq=False)
-class _Accounts:
-    """What the published reports of each trip cost; see ``TripAccounts``."""
-
-    epsilon: Floats
-    squared_mu: Floats
-    reports: NDArray[np.int64]
-    first_row: NDArray[np.int64]
-    trips: Rows
-    """A row for each trip, with its id: private."""
-
-    @classmethod
-    def of(cls, trips: Rows) -> _Accounts:
-        names = (_EPSILON, _SQUARED_MU, _COUNT, _FIRST)
-        found = trips.select(names).to_arrow()
-        epsilon, squared_mu, reports, first_row = (pl.Series(found[it]).to_numpy() for it in names)
-        return cls(epsilon, squared_mu, reports, first_row, trips)
-
-    def with_costs(self, costs: Rows) -> _Accounts:
-        """The accounts with what trips cost, by trip."""
-        found = costs.select([_EPSILON, _SQUARED_MU]).to_arrow()
-        epsilon, squared_mu = (pl.Series(found[name]).to_numpy() for name in _COSTS.names)
-        return replace(self, epsilon=epsilon, squared_mu=squared_mu)
-
-    def marks(self, key: bytes) -> Words:
-        """64 bits of a keyed pseudorandom function of each trip's id."""
-        name = self.trips.schema.names[0]
-        marked = with_words(self.trips, [name], Key(key), _MARK).select([_MARK]).to_arrow()
-        return pl.Series(marked[_MARK]).to_numpy()
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +86,10 @@ class Moved:
     """What is published, and what is private about it."""
 
     rows: Rows
-    trips: _Accounts
+    trips: Accounts
     left_out: int
+    thinned: int
+    near: int
     notices: tuple[str, ...]
 
 
@@ -123,11 +98,12 @@ def relocate(
     plan: Plan,
     relocation: Relocation,
     randomness: Randomness,
-    charge: Callable[[TripAccounts], None],
+    charge: Charge,
 ) -> Moved:
     """The published rows of a table of trajectories; raises ``TableError`` and ``PlanError``.
 
-    ``charge`` is told what trips cost at most, after all that can be wrong and before any draw.
+    ``charge`` is told what trips cost at most, after all that can be wrong and before any draw, and
+    says how each trip is thinned.
     """
     zones = relocation.noise.zones
     reports = read_reports(
@@ -150,26 +126,28 @@ def relocate(
         fields = relocation.fields or randomness
         ids = with_words(ids, [of_vehicles], fields.key("vehicle"), _VEHICLE)
         own += (_VEHICLE,)
+    if named.vehicle is not None:
+        own += (named.vehicle,)
     places = (LATITUDE, LONGITUDE, *own)
     columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *places]
-    by = [SECONDS, _ROW]
+    by, offers = [SECONDS, _ROW], len(relocation.spacings)
     seen, trips = ids.select(list(dict.fromkeys(columns))).map_groups(
-        _Examiner(relocation, named), named.trip, by, _FLAGS, _OF_TRIPS
+        _Examiner(relocation, named), named.trip, by, _FLAGS, of_trips(offers)
     )
     _require_one_destination(seen, named)
+    _require_one_vehicle(seen, named)
     notices = [*_told_of_order(seen, named), *_told_of_twins(seen, relocation)]
     notices += _told_of_the_map(reports.rows, zones)
-    accounts = _Accounts.of(trips)
-    charge(accounts)
+    accounts, kept, twins = _kept(seen, trips, relocation, charge)
     mover = _Mover(relocation, named, shown, randomness)  # not before it is paid
-    if relocation.one_at_a_time:
-        seen = seen.filter(negated(Column(_AGAIN)))
-    moved, costs = seen.map_groups(mover, named.trip, by, mover.gives, _COSTS)
-    if zones.epsilons().size > 1:
-        accounts = accounts.with_costs(costs)
+    moved, costs = kept.map_groups(mover, named.trip, by, mover.gives, COSTS)
+    far = moved.filter(Column(_FAR))
+    near = moved.height - far.height
+    accounts = accounts.with_costs(costs, exact=zones.epsilons().size == 1)
+    moved = far
     trip = named.trip
     if relocation.numbered:
-        numbers = trips.rank(_NUMBER, (), [_BEGINS, _WORD]).select([named.trip, _NUMBER])
+        numbers = trips.rank(_NUMBER, (), [BEGINS, _WORD]).select([named.trip, _NUMBER])
         moved, trip = moved.join_rows(numbers, [named.trip], "left"), _NUMBER
     moved = moved.select([trip, SECONDS, *shown, named.time, *published])
     moved = moved.ordered([trip, SECONDS, *shown, named.time, *published])
@@ -179,8 +157,33 @@ def relocate(
         rows=moved.select([named.trip, named.time, *shown, *published]),
         trips=accounts,
         left_out=rows.height - moved.height,
+        thinned=seen.height - kept.height - twins,
+        near=near,
         notices=(*reports.notices, *notices),
     )
+
+
+def _kept(
+    seen: Rows, trips: Rows, relocation: Relocation, charge: Charge
+) -> tuple[Accounts, Rows, int]:
+    """What trips are charged, the reports whose noise is drawn, and how many were twins."""
+    offered = Accounts.of(trips, len(relocation.spacings))
+    choice = charge(offered)
+    if choice is None:
+        choice = np.zeros(len(offered[0].reports), np.int64)
+    order = np.argsort(offered[0].words)
+    words, bits = offered[0].words[order], choice[order]
+
+    def holds(batch: pa.RecordBatch) -> list[pa.Array]:
+        bit = bits[np.searchsorted(words, numbers_of(batch[_WORD]))]
+        kept = numbers_of(batch[_KEPT]) >> np.maximum(bit, 0) & 1
+        return [array_of((kept > 0) & (bit >= 0))]
+
+    kept = seen.map(holds, [_WORD, _KEPT], pa.schema([pa.field(_FAR, pa.bool_())]))
+    kept = kept.filter(Column(_FAR))
+    twins = seen.tally(Column(_AGAIN)).rows if relocation.one_at_a_time else 0
+    columns = [name for name in kept.schema.names if name != _FAR]
+    return Accounts.chosen(offered, choice), kept.select(columns), twins
 
 
 class _Examiner:
@@ -195,29 +198,42 @@ class _Examiner:
         time, row = numbers_of(batch[SECONDS]), numbers_of(batch[_ROW])
         new = _begins(batch[self._named.trip])
         again = ~new & (np.diff(time, prepend=np.nan) == 0)
-        kept = ~again if self._relocation.one_at_a_time else np.ones(len(time), dtype=np.bool_)
-        start = _starts(new[kept])
-        costs = self._at_most(time[kept], start)
-        accounts = [
-            costs[:, 0],
-            costs[:, 1],
-            np.diff(start),
-            np.minimum.reduceat(row[kept], start[:-1]),
-            time[kept][start[:-1]],
-            numbers_of(batch[_WORD])[kept][start[:-1]],
+        single = ~again if self._relocation.one_at_a_time else np.ones(len(time), dtype=np.bool_)
+        bits, costs = np.zeros(len(time), dtype=np.int64), []
+        for place, spacing in enumerate(self._relocation.spacings):
+            kept = single & spaced(time, _starts(new), spacing)
+            bits |= kept.astype(np.int64) << place
+            start = _starts(new[kept])
+            costs.append((self._at_most(time[kept], start), np.diff(start)))
+        first = np.flatnonzero(new)
+        known = [
+            np.minimum.reduceat(np.where(single, row, row.max()), first),
+            time[first],
+            numbers_of(batch[_WORD])[first],
         ]
+        vehicles = self._vehicles(batch)
         flags = [again, _back_in_time(new, row, time), self._stray(batch, new)]
-        return [array_of(flag) for flag in flags], [array_of(array) for array in accounts]
+        flags.append((vehicles.ne_missing(vehicles[first[np.cumsum(new) - 1]])).to_numpy())
+        return [*map(array_of, flags), array_of(bits)], columns_of(costs, known, vehicles[first])
+
+    def _vehicles(self, batch: pa.RecordBatch) -> pl.Series:
+        """The id of each report's vehicle, as a text; missing without vehicles."""
+        if self._named.vehicle is None:
+            return pl.Series([None] * batch.num_rows, dtype=pl.String)
+        ids = series_of(batch[self._named.vehicle])
+        if ids.dtype.is_float() and (ids == ids.round(0)).all():
+            ids = ids.cast(pl.Int64)  # as they were before the column became one of decimals
+        return ids.cast(pl.String)
 
     def _at_most(self, time: Floats, start: NDArray[np.int64]) -> Floats:
-        """The most that the reports of each trip can cost, whatever is drawn; shape (t, 2)."""
+        """The most that the reports of each trip can cost, whatever is drawn; shape (t, 3)."""
         zones = self._relocation.noise.zones
         epsilons = zones.epsilons()
         least, most = float(epsilons.min()), float(epsilons.max())
         first = most if zones.by == "true" else least
         price = self._relocation.price.most
         costs = [price(first, (least, most), time[one:end]) for one, end in pairwise(start)]
-        return np.array(costs).reshape(-1, 2)
+        return np.array(costs, dtype=np.float64).reshape(-1, 3)
 
     def _stray(self, batch: pa.RecordBatch, new: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Which reports name another destination than the first of their trip."""
@@ -245,7 +261,8 @@ class _Mover:
         """By what noise that stays with places is drawn."""
         self._of_vehicles = _tells_vehicles(relocation, named) is not None
         dtype = pa.int64() if relocation.remaining else pa.float64()
-        self.gives = pa.schema([pa.field(name, dtype) for name in shown])
+        far = pa.field(_FAR, pa.bool_())
+        self.gives = pa.schema([*(pa.field(name, dtype) for name in shown), far])
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
         """What is shown of each report, and what the trips cost."""
@@ -260,12 +277,18 @@ class _Mover:
             vehicle=numbers_of(batch[_VEHICLE])[start[:-1]] if self._of_vehicles else None,
         )
         shown, epsilon = self._shown(trips)
+        far = np.ones(len(trips), dtype=np.bool_)
+        if self._relocation.at_least:
+            latitude, longitude = shown
+            far = far_apart(latitude, longitude, start, self._relocation.at_least)
         costs = np.zeros((len(start) - 1, 2))
         if self._relocation.noise.zones.epsilons().size > 1:
             cost = self._relocation.price.cost
             pairs = pairwise(start)
-            costs[:] = [cost(epsilon[one:end], trips.time[one:end]) for one, end in pairs]
-        return [array_of(column) for column in shown], [array_of(cost) for cost in costs.T]
+            costs[:] = [cost(epsilon[one:end], trips.time[one:end])[:2] for one, end in pairs]
+        reports = np.add.reduceat(far.astype(np.int64), start[:-1])
+        shown = [*shown, far]
+        return [array_of(it) for it in shown], [array_of(it) for it in (*costs.T, reports)]
 
     def _receivers(self, batch: pa.RecordBatch, start: NDArray[np.int64]) -> Floats | None:
         """Where each trip is bound for, shape (t, 2)."""
@@ -370,12 +393,24 @@ def _require_one_destination(moved: Rows, named: TrajectoryColumns) -> None:
         raise TableError(msg)
 
 
+def _require_one_vehicle(moved: Rows, named: TrajectoryColumns) -> None:
+    foreign = moved.filter(Column(_FOREIGN))
+    if foreign.height:
+        row = foreign.select([_ROW]).ordered([_ROW]).to_arrow()[_ROW][0].as_py()
+        msg = (
+            f"columns {named.trip!r} and {named.vehicle!r}: row {row} has a trip that another "
+            "vehicle has, too; a trip is of one vehicle: give trips ids of their own, such as "
+            "those of vehicle and trip joined"
+        )
+        raise TableError(msg)
+
+
 def _told_of_order(moved: Rows, named: TrajectoryColumns) -> Iterator[str]:
     """Whether times run backwards within a trip, in the order of the source."""
     back = moved.tally(Column(_BACK)).rows
     if back:
         trips = (
-            moved.select([named.trip, _BACK]).filter(Column(_BACK)).distinct([named.trip], _COUNT)
+            moved.select([named.trip, _BACK]).filter(Column(_BACK)).distinct([named.trip], COUNT)
         )
         yield (
             f"times run backwards {back:,} times, in {trips.height:,} trips; the reports of each "

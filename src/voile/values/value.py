@@ -55,6 +55,7 @@ from voile.values.sentences import UNKNOWN, KeptAs, Says, sentence
 __all__ = [
     "Exact",
     "ExactOrText",
+    "File",
     "InPlanFolder",
     "KeptAs",
     "Number",
@@ -127,6 +128,15 @@ Several = Annotated[tuple[T, ...], Strict(False)]
 
 class InPlanFolder:
     """Marks a parameter of a method that names a file, which a plan in a file has beside it."""
+
+
+File = Annotated[
+    str,
+    Field(min_length=1),
+    Says('the name of a file, for example "city.osm.pbf"'),
+    InPlanFolder(),
+]
+"""The name of a file, which a plan in a file has beside it."""
 
 
 class Value(BaseModel):

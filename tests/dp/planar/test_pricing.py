@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.dp.planar.angles import turn_constant
+from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
+from voile.dp.planar.losses import LossLaw
 from voile.dp.planar.pricing import TripCost, TripPrice, total_epsilons
 
 EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
@@ -18,15 +20,17 @@ EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
 
 def test_each_mechanism_has_its_price():
     """Independent reports add up, turns add kappa, correlated noise has a mu."""
-    assert TripPrice(100).cost(EPSILONS, TIME) == pytest.approx((2.0, 0.0))
+    assert TripPrice(100).cost(EPSILONS, TIME) == pytest.approx((2.0, 0.0, 0))
+    law = LossLaw("planar-laplace", 0.5)
+    assert TripPrice(100, law=law).cost(EPSILONS, TIME) == (0.0, 0.0, 3)
     turned = angle_selection_cost(EPSILONS, 100, 0.97)[-1]
-    assert TripPrice(100, deviation=0.97).cost(EPSILONS, TIME) == pytest.approx((turned, 0.0))
+    assert TripPrice(100, deviation=0.97).cost(EPSILONS, TIME) == pytest.approx((turned, 0.0, 0))
     known = TripPrice(100, deviation=0.97, first_turn=True).cost(EPSILONS, TIME)
-    assert known == pytest.approx((turned + turn_constant(0.97), 0.0))
+    assert known == pytest.approx((turned + turn_constant(0.97), 0.0, 0))
     for differences in ("any", "shifted"):
         price = TripPrice(100, tau=120, differences=differences)
         mu = squared_mu(EPSILONS, TIME, 100, 120, differences)[-1]
-        assert price.cost(EPSILONS, TIME) == pytest.approx((0.0, mu))
+        assert price.cost(EPSILONS, TIME) == pytest.approx((0.0, mu, 0))
     assert TripPrice(100).cost(np.empty(0), np.empty(0)) == TripCost(0.0, 0.0)
 
 
@@ -41,6 +45,21 @@ def test_totals_are_those_of_the_scalar_law(trips, delta):
     for found, pure, one in zip(totals, epsilon, mu, strict=True):
         expected = pure + (gaussian_epsilon(one, delta) if one else 0.0)
         assert found == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_reports_alike_are_composed():
+    """Reports of one law cost less together than their sum, beside what else is spent."""
+    law, other = LossLaw("planar-laplace", 0.5), LossLaw("laplace", 0.2)
+    alike = {law: np.array([0, 40, 40]), other: np.array([0, 0, 3])}
+    epsilon, mu_squared = np.array([1.0, 2.0, 0.0]), np.array([0.25, 0.0, 0.25])
+    found = total_epsilons(epsilon, mu_squared, 1e-5, alike)
+    expected = [
+        1 + gaussian_epsilon(0.5, 1e-5),
+        2 + composed_epsilon(((law, 40),), 0.0, 1e-5),
+        composed_epsilon(((other, 3), (law, 40)), 0.25, 1e-5),
+    ]
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert total_epsilons(epsilon, 0 * mu_squared, 0.0, alike) == pytest.approx([1, 22, 20.6])
 
 
 def test_totals_without_end():

@@ -21,6 +21,7 @@ from voile.errors import PlanError
 from voile.geodesy import east_north, separation
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.fields import read_secret
+from voile.publish.registry import completed
 from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.release.folder import read_release, write_release
@@ -143,7 +144,7 @@ def test_the_custodian_is_told() -> None:
 
 def test_a_plan_names_vehicle_law_and_secret(tmp_path: Path) -> None:
     """As TOML has them; the secret is looked for beside the plan."""
-    plan = parse_plan(
+    stated = parse_plan(
         {
             "roles": {"vehicle": "van"},
             "method": {
@@ -156,6 +157,7 @@ def test_a_plan_names_vehicle_law_and_secret(tmp_path: Path) -> None:
         },
         tmp_path,
     )
+    plan = completed(stated, tmp_path)
     assert plan.trajectory == TrajectoryColumns(vehicle="van")
     assert plan.method is not None
     assert plan.method.parameters["secret"] == str(tmp_path / "fields.secret")

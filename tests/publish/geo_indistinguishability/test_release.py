@@ -19,7 +19,9 @@ from tests.publish.geo_indistinguishability.trucks import (
 )
 from voile.attack.trajectory.on_release import noise_of
 from voile.dp.planar.angles import turn_constant, turn_deviation
+from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
+from voile.dp.planar.losses import LossLaw
 from voile.dp.planar.pricing import TripPrice, total_epsilons
 from voile.dp.planar.radius import corrected_epsilon
 from voile.errors import PlanError, TableError
@@ -79,9 +81,16 @@ def test_what_a_trip_costs_is_stated():
     def stated(mechanism: str, **given) -> dict[str, float]:
         return published(mechanism, frame, **given).release.guarantee.parameters["costliest_trip"]
 
-    assert stated("planar-laplace") == {"reports": 5, "epsilon": 2.5}
-    assert stated("planar-laplace", distance=10) == {"reports": 5, "epsilon": 0.25}
-    assert stated("remaining-distance") == {"reports": 5, "epsilon": 2.5}
+    for mechanism, noise in (
+        ("planar-laplace", "planar-laplace"),
+        ("remaining-distance", "laplace"),
+    ):
+        for distance in (100, 10):
+            law = LossLaw(noise, 0.005 * distance)
+            epsilon = composed_epsilon(((law, 5),), 0.0, 1e-5)
+            assert epsilon < 0.025 * distance
+            found = stated(mechanism, distance=distance)
+            assert found == {"reports": 5, "epsilon": pytest.approx(epsilon, rel=1e-5)}
     deviation = published("angle-selection").release.method["decision"]["deviation"]
     assert deviation == pytest.approx(0.97, abs=1e-3)
     turned = angle_selection_cost(epsilons, 100, deviation)[-1]
@@ -110,6 +119,7 @@ def test_an_epsilon_that_protects_nothing_is_called_that(mechanism):
         spent = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
         none = spent > 20
         assert none == (distance == 1000 or mechanism in {"correlated-gaussian", "angle-selection"})
+        assert mechanism != "planar-laplace" or distance == 1000 or spent < 11
         assert ("PROTECTS NOTHING" in made.release.guarantee.statement) == none
         notices = [it for it in made.private.notices if "protects nothing" in it]
         assert len(notices) == none
@@ -118,10 +128,11 @@ def test_an_epsilon_that_protects_nothing_is_called_that(mechanism):
 
 def test_what_is_judged_is_what_is_stated():
     """40 reports of .5 are stated as 20, however their sum is rounded, and are not above 20."""
-    made = published("planar-laplace", trucks(2, 40))
+    zones = {"levels": [1, 1], "level_limits": [500.0], "destination": PARIS}
+    made = published("planar-laplace", trucks(2, 40), epsilon=None, radii=200, **zones)
     assert made.release.guarantee.parameters["costliest_trip"]["epsilon"] == 20
     assert "PROTECTS NOTHING" not in made.release.guarantee.statement
-    near = GeoIndistinguishability(mechanism="planar-laplace", epsilon=0.00500001)
+    near = GeoIndistinguishability(mechanism="planar-laplace", radii=199.9998, **zones)
     above = near.publish(table_of(trucks(2, 40)), Randomness.seeded(1))
     assert above.guarantee.parameters["costliest_trip"]["epsilon"] == 20
     assert "PROTECTS NOTHING" not in above.guarantee.statement
@@ -142,7 +153,10 @@ def test_radii_pay_for_the_grid():
         corrected_epsilon(0.0002, GRID, 1.2 * 52 / 0.0002) / 0.0002, rel=1e-12
     )
     assert 0.9 < factor < 1
-    assert made.release.guarantee.parameters["costliest_trip"]["epsilon"] == 0.08
+    law = LossLaw("planar-laplace", 0.02)
+    expected = composed_epsilon(((law, 4),), 0.0, 1e-5)
+    found = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
+    assert found == pytest.approx(expected, rel=1e-5)
     assert published("correlated-gaussian").release.method["decision"]["epsilon_factor"] == 1
 
 
@@ -215,7 +229,9 @@ def test_charges_need_a_fleet():
     assert any("names no fleet" in notice for notice in made.private.notices)
     made = published(fleet="vans", budget=3)
     assert made.trip_costs.fleet.name == "vans"
-    assert made.trip_costs.accounts.epsilon == pytest.approx([2.0, 2.0, 2.0])
+    assert made.trip_costs.law == LossLaw("planar-laplace", 0.5)
+    assert made.trip_costs.accounts.alike.tolist() == [4, 4, 4]
+    assert made.trip_costs.accounts.epsilon.tolist() == [0, 0, 0]
     assert not any("names no fleet" in notice for notice in made.private.notices)
 
 
@@ -294,7 +310,7 @@ def test_radii_by_roads(mechanism, tmp_path):
         assert epsilons[0] == min(zones.epsilons().ravel())
         factor = method["decision"]["epsilon_factor"]
         cost = TripPrice(100.0 / factor, **price).cost(np.array(epsilons), trip["time"].to_numpy())
-        costs.append(float(total_epsilons(*(np.array([part]) for part in cost), 1e-5)[0]))
+        costs.append(float(total_epsilons(*(np.array([part]) for part in cost[:2]), 1e-5)[0]))
     assert len(set(costs)) > 10
     stated = release.guarantee.parameters["costliest_trip"]["epsilon"]
     assert stated == pytest.approx(max(costs), rel=1e-5)
@@ -334,7 +350,7 @@ def test_swapped_columns_show_by_the_map(tmp_path):
     [
         (None, {}, "there is no such map"),
         ('source,target,highway,wkt\n1,2,footway,"LINESTRING (2 48, 2 49)"\n', {}, "no road"),
-        ("a,b\n1,2\n", {}, "columns source and target"),
+        ("a,b\n1,2\n", {}, "source and target, or u and v"),
         ("source,target\n1,2\n", {}, "roads_nodes"),
         ('source,target,wkt\n1,2,"LINESTRING (2 48, 2 48.1)"\n', {}, "nowhere on the map m.csv"),
     ],

@@ -21,7 +21,7 @@ Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,9 +52,11 @@ from voile.roads.density import RoadRadii, radii_of_roads
 from voile.roads.network import RoadNetwork
 from voile.schema.trajectory import TrajectoryColumns
 
-__all__ = ["Limits", "TripsOutcome", "follow_trips", "noise_of"]
+__all__ = ["Limits", "TripsOutcome", "Watch", "follow_trips", "noise_of"]
 
 _ON_ROADS = ("map-matching", "informed")
+Watch = Callable[[Seen, Mapping[str, Finding]], None]
+"""Takes a trip, and what each adversary makes of it, by name; private."""
 _ADVERSARIES = ("none", "median", "smoother", *_ON_ROADS)
 
 
@@ -118,7 +120,7 @@ class TripsOutcome:
         }
 
 
-def follow_trips(
+def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     release: Release,
     original: Any,
     roads: RoadNetwork,
@@ -127,6 +129,7 @@ def follow_trips(
     limits: Limits | None = None,
     knowledge: Knowledge | None = None,
     randomness: Randomness | None = None,
+    watch: Watch | None = None,
 ) -> tuple[TripsOutcome, ...]:
     """Let each adversary follow drawn trips within limits; private.
 
@@ -134,6 +137,8 @@ def follow_trips(
     What ``knowledge`` adds to the informed adversary are further outcomes.
 
     ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
+    ``watch`` is shown each trip with what each adversary makes of it.
+
     Raises ``InputError`` where the release shows no positions or has levels for receivers that it
     does not name, where its trips are not those of the original, have one report each or lie off
     the map, or where its noise was chosen by another map.
@@ -161,8 +166,11 @@ def follow_trips(
     beyond = [adversary.beyond(one.sighted.time, one.track) for one in seen]
     found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
     for each, behind in zip(seen, beyond, strict=True):
-        for name, finding in _followed(adversary, each.sighted, noise):
+        made = dict(_followed(adversary, each.sighted, noise))
+        for name, finding in made.items():
             found[name].append(_trip(each, finding, behind if name in _ON_ROADS else 0))
+        if watch is not None:
+            watch(each, made)
     for name, some in findings(adversary, seen, noise, knowledge, vehicle_of):
         found[f"informed, {name}"] = [_trip(*each) for each in zip(seen, some, beyond, strict=True)]
     outcomes = [_outcome(name, rows) for name, rows in found.items()]

@@ -42,6 +42,7 @@ __all__ = [
     "Differences",
     "angle_selection_cost",
     "gaussian_delta",
+    "gaussian_deltas",
     "gaussian_epsilon",
     "independent_cost",
     "most_shifted_squared_mu",
@@ -124,6 +125,13 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
         return 0.0
     first = special.ndtr(-epsilon / mu + mu / 2)
     return float(first - math.exp(epsilon + special.log_ndtr(-epsilon / mu - mu / 2)))
+
+
+def gaussian_deltas(epsilon: Floats, mu: Floats) -> Floats:
+    """``gaussian_delta`` for many epsilons, also below 0, and mu above 0; all of one shape."""
+    with np.errstate(invalid="ignore"):
+        first = special.ndtr(-epsilon / mu + mu / 2)
+        return np.asarray(first - np.exp(epsilon + special.log_ndtr(-epsilon / mu - mu / 2)))
 
 
 def gaussian_epsilon(mu: float, delta: float) -> float:

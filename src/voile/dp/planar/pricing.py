@@ -1,37 +1,54 @@
 """What a trip's reports cost, whatever the mechanism: one number of each kind, which add up.
 
 Two trajectories of a trip are neighbours where they are nowhere more than ``distance`` metres
-apart.  What tells them apart is an epsilon (planar Laplace noise, angle selection, the remaining
-distance) and the square of the mu of Gaussian differential privacy (correlated noise); see
-``costs`` for both.  Each adds up over the releases of a trip, also of several mechanisms, and
+apart.  What tells them apart is
 
-    total = epsilon + gaussian_epsilon(sqrt(mu squared), delta)
+- a number of reports that are all alike, planar Laplace noise or the remaining distance at one
+  epsilon, with the law of their loss (``losses``);
+- the square of the mu of Gaussian differential privacy, of correlated noise (``costs``);
+- an epsilon, of angle selection, and of reports whose epsilons follow from what was published
+  before them: their losses add up to it at delta 0, which holds for such choices too.
 
-bounds all of them together at that delta (basic composition of a pure and a Gaussian part).
+Each adds up over the releases of a trip, also of several mechanisms, and
 
-Cost: O(n) for a trip of n reports.
+    total = epsilon + composed_epsilon(reports of each law, mu squared, delta)
+
+bounds all of them together at that delta (``composition``; basic composition with the first part).
+
+Cost: O(n) for a trip of n reports; some milliseconds for each different number of them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.dp.planar.angles import turn_constant
+from voile.dp.planar.composition import composed_epsilon, counted
 from voile.dp.planar.costs import (
     Differences,
     angle_selection_cost,
+    gaussian_deltas,
     independent_cost,
     most_shifted_squared_mu,
     squared_mu,
 )
+from voile.dp.planar.losses import LossLaw
 from voile.geodesy import Floats
 from voile.ondemand import on_demand
 
-__all__ = ["PROTECTS_NOTHING_ABOVE", "TripCost", "TripPrice", "total_epsilons"]
+__all__ = [
+    "PROTECTS_NOTHING_ABOVE",
+    "TripCost",
+    "TripPrice",
+    "largest_epsilon",
+    "total_epsilons",
+]
 
 special: Any = on_demand("scipy.special")
 
@@ -42,6 +59,7 @@ It bounds by e^epsilon how far the odds between two neighbouring trajectories ma
 485 million: nobody's odds between two paths that lie so near each other are so long beforehand, so
 a bound beyond that excludes nothing that an adversary could find out.  Below it something is
 excluded, though from about 10 on (22,000) only for those who began with odds as long."""
+
 _HALVINGS = 60
 
 
@@ -50,11 +68,13 @@ class TripCost(NamedTuple):
 
     epsilon: float
     squared_mu: float
+    alike: int = 0
+    """Reports whose loss has the law of the price."""
 
 
 @dataclass(frozen=True)
 class TripPrice:
-    """How the reports of a trip are priced; with neither tau nor a deviation, each by itself."""
+    """How the reports of a trip are priced; without tau, deviation and law their losses add up."""
 
     distance: float
     """Metres between neighbours, above 0."""
@@ -66,11 +86,15 @@ class TripPrice:
     """Whether the first direction, too, is a turn, from a direction that is known."""
     differences: Differences = "any"
     """How neighbours may differ; only correlated noise tells the two apart."""
+    law: LossLaw | None = None
+    """Of each report, where all are alike."""
 
     def cost(self, epsilons: Floats, time: Floats) -> TripCost:
         """The cost of a trip's reports; ``epsilons`` per metre and ``time`` in seconds, (n,)."""
         if not len(epsilons):
             return TripCost(0.0, 0.0)
+        if self.law is not None:
+            return TripCost(0.0, 0.0, len(epsilons))
         if self.tau is not None:
             gaussian = squared_mu(epsilons, time, self.distance, self.tau, self.differences)
             return TripCost(0.0, float(gaussian[-1]))
@@ -96,20 +120,63 @@ class TripPrice:
         return self.cost(epsilons, time)
 
 
-def total_epsilons(epsilon: Floats, mu_squared: Floats, delta: float) -> Floats:
+def total_epsilons(
+    epsilon: Floats,
+    mu_squared: Floats,
+    delta: float,
+    alike: Mapping[LossLaw, NDArray[np.int64]] | None = None,
+) -> Floats:
     """The epsilon of all reports of each of t trips together, shape (t,), rounded up.
 
-    Infinite where noise was Gaussian and ``delta`` is 0, or no epsilon will do.
+    ``alike`` says how many reports of each law a trip has, each of shape (t,).  Infinite where
+    noise was Gaussian and ``delta`` is 0, or no epsilon will do.
     """
     total = np.array(epsilon, dtype=np.float64)
-    gaussian = np.asarray(mu_squared) > 0
-    if not gaussian.any():
-        return total
-    if delta == 0:
-        total[gaussian] = math.inf
-        return total
-    total[gaussian] += _gaussian_epsilons(np.sqrt(mu_squared[gaussian]), delta)
+    mu_squared = np.asarray(mu_squared, dtype=np.float64)
+    laws = tuple(alike or ())
+    counts = np.zeros((len(total), len(laws)))
+    for column, law in enumerate(laws):
+        counts[:, column] = (alike or {})[law]
+    together = counts.any(axis=1)
+    total[together] += _composed(laws, counts[together], mu_squared[together], delta)
+    gaussian = ~together & (mu_squared > 0)
+    if gaussian.any():
+        mu = np.sqrt(mu_squared[gaussian])
+        total[gaussian] += _gaussian_epsilons(mu, delta) if delta else math.inf
     return total
+
+
+def largest_epsilon(
+    epsilon: Floats,
+    mu_squared: Floats,
+    delta: float,
+    alike: Mapping[LossLaw, NDArray[np.int64]] | None = None,
+) -> tuple[int, float]:
+    """Which of t trips, at least one, has the largest of ``total_epsilons``, and that.
+
+    Where trips differ in one number alone, only one of them has to be composed.
+    """
+    columns = [np.asarray(column) for column in (epsilon, mu_squared, *(alike or {}).values())]
+    differing = [column for column in columns if (column != column[0]).any()]
+    if len(differing) > 1:
+        totals = total_epsilons(epsilon, mu_squared, delta, alike)
+        most = int(np.argmax(totals))
+        return most, float(totals[most])
+    most = int(np.argmax(differing[0])) if differing else 0
+    one = slice(most, most + 1)
+    only = {law: counts[one] for law, counts in (alike or {}).items()}
+    return most, float(total_epsilons(epsilon[one], mu_squared[one], delta, only)[0])
+
+
+def _composed(
+    laws: tuple[LossLaw, ...], counts: Floats, mu_squared: Floats, delta: float
+) -> Floats:
+    """What trips cost beside their epsilons; each different one is composed once."""
+    different, place = np.unique(np.column_stack((mu_squared, counts)), axis=0, return_inverse=True)
+    found = [
+        composed_epsilon(counted(laws, row[1:].tolist()), float(row[0]), delta) for row in different
+    ]
+    return np.array(found, dtype=np.float64)[place.reshape(-1)]
 
 
 def _gaussian_epsilons(mu: Floats, delta: float) -> Floats:
@@ -120,14 +187,7 @@ def _gaussian_epsilons(mu: Floats, delta: float) -> Floats:
     high = mu * (mu / 2 + math.sqrt(2 * math.log(1 / delta))) + 1
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        enough = _gaussian_deltas(middle, mu) <= delta
+        enough = gaussian_deltas(middle, mu) <= delta
         low, high = np.where(enough, low, middle), np.where(enough, middle, high)
-    free = _gaussian_deltas(np.zeros(len(mu)), mu) <= delta
+    free = gaussian_deltas(np.zeros(len(mu)), mu) <= delta
     return np.where(finite, np.where(free, 0.0, high), math.inf)
-
-
-def _gaussian_deltas(epsilon: Floats, mu: Floats) -> Floats:
-    """``costs.gaussian_delta`` for many at once."""
-    with np.errstate(invalid="ignore"):
-        first = special.ndtr(-epsilon / mu + mu / 2)
-        return np.asarray(first - np.exp(epsilon + special.log_ndtr(-epsilon / mu - mu / 2)))

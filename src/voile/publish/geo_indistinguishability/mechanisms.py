@@ -18,6 +18,7 @@ from voile.disclosure.moved import RoadMap
 from voile.dp.planar import noise as planar
 from voile.dp.planar.angles import turn_deviation
 from voile.dp.planar.costs import Differences
+from voile.dp.planar.losses import Noise
 from voile.dp.planar.pricing import TripPrice
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
@@ -29,7 +30,6 @@ from voile.publish.geo_indistinguishability.showing import road_map
 from voile.publish.geo_indistinguishability.statement import Costliest, Promise
 from voile.publish.geo_indistinguishability.terms import (
     Bounds,
-    File,
     Place,
     Positive,
     Positives,
@@ -37,7 +37,8 @@ from voile.publish.geo_indistinguishability.terms import (
     ZonesBy,
 )
 from voile.randomness import Randomness
-from voile.values.value import Real, Says, checked
+from voile.release.trip_sums import Busiest
+from voile.values.value import File, Real, Says, checked
 
 __all__ = [
     "AngleSelection",
@@ -249,8 +250,8 @@ class GaussianField(GeoIndistinguishability):
         # Where a secret lies is nobody's business.
         yield from (given for given in super()._given() if given[0] != "secret")
 
-    def _notices(self, costliest: Costliest) -> Iterator[str]:
-        yield from super()._notices(costliest)
+    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+        yield from super()._notices(costliest, busiest)
         yield from self._field.notices(self.secret is not None)
 
 
@@ -260,6 +261,8 @@ class PlanarLaplace(_ByZones):
     """Independent planar Laplace noise, on a grid."""
 
     mechanism: Literal["planar-laplace"] = "planar-laplace"
+
+    _composes: ClassVar[Noise | None] = "planar-laplace"
 
     def _draw(self, zones: Zones) -> Drawn:
         smaller, factor = lowered(zones)
@@ -301,8 +304,8 @@ class AngleSelection(_ByZones):
     def _decision(self) -> dict[str, Any]:
         return {**super()._decision, "deviation": self._deviation}
 
-    def _notices(self, costliest: Costliest) -> Iterator[str]:
-        yield from super()._notices(costliest)
+    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+        yield from super()._notices(costliest, busiest)
         yield (
             "angle-selection protects single reports, not trajectories; where directions hardly "
             "turn, an adversary who knows the mechanism follows a truck better than under other "
@@ -320,6 +323,7 @@ class RemainingDistance(GeoIndistinguishability):
     """Per metre, above 0: the mean error of a distance is 1 / epsilon metres."""
 
     _remaining: ClassVar[bool] = True
+    _composes: ClassVar[Noise | None] = "laplace"
 
     @property
     def _zones(self) -> Zones:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.moved import RoadMap
-from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, total_epsilons
+from voile.dp.planar.losses import LossLaw, Noise
+from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, largest_epsilon
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, nearest
@@ -20,8 +22,10 @@ from voile.publish.geo_indistinguishability.showing import Showing
 from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
 from voile.publish.geo_indistinguishability.terms import (
     Mechanism,
+    Metres,
     Place,
     Positive,
+    Seconds,
     Share,
     TripIds,
     check_together,
@@ -32,6 +36,7 @@ from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.trip_sums import Busiest, busiest_vehicle
 from voile.release.trips import FleetTerms, TripCosts
 from voile.table.decisions import Relocated, Relocation, TripAccounts
 from voile.table.private import PrivateTable
@@ -66,7 +71,15 @@ class GeoIndistinguishability(SingleRelease):
     ] = None
     """The name under which a ledger adds up what each trip spends."""
     budget: Positive | None = None
-    """The epsilon that a trip may spend over all releases."""
+    """The epsilon that a trip, or a vehicle in ``budget_days``, may spend over all releases."""
+    budget_days: Annotated[int, Field(ge=1)] | None = None
+    """Days on end in which a vehicle may spend the budget; None: each trip may."""
+    every: Seconds | None = None
+    """Seconds that published reports of a trip are apart at least, or a text such as "60 s"."""
+    at_least: Metres | None = None
+    """Metres that published positions are apart at least, or a text such as "250 m"."""
+    reports: Literal["all", "auto"] | None = None
+    """Whether all reports are published (None: "all"), or as many as the budget buys."""
     trips: TripIds = "kept"
     """Whether ids of trips are published, or numbers in the order in which trips begin."""
 
@@ -107,7 +120,12 @@ class GeoIndistinguishability(SingleRelease):
         if self.fleet is None or self.budget is None:
             return None
         return FleetTerms(
-            self.fleet, self.budget, self.distance, self.delta, self._promise.differences
+            self.fleet,
+            self.budget,
+            self.distance,
+            self.delta,
+            self._promise.differences,
+            self.budget_days,
         )
 
     def get_ready(self) -> None:
@@ -133,30 +151,58 @@ class GeoIndistinguishability(SingleRelease):
         """
         refuse_ranking(table, _NAME)
         _refuse_row_budget(table)
-        terms, release_id = self.trip_budget, randomness.token("release")
+        self._require_vehicle(table)
+        release_id = randomness.token("release")
 
-        def charge(accounts: TripAccounts) -> None:
-            exact = self._zones.epsilons().size == 1
-            costs = TripCosts(terms, accounts, exact) if terms else None
-            pay(Price(release_id, trip_costs=costs))
+        def charge(offers: Sequence[TripAccounts]) -> NDArray[np.int64] | None:
+            return pay(Price(release_id, trip_costs=self._costs(offers)))
 
         moved = table.relocate(replace(self._relocation, fields=self._fields()), randomness, charge)
-        costliest = _costliest(moved.trips, self.delta)
+        spent = self._costs([moved.trips])
+        costliest = _costliest(moved.trips, self.delta, self._law)
+        busiest = None
+        if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
+            busiest = busiest_vehicle(moved.trips, self._law, self.delta, self.budget_days)
+        thinned = {"every": moved.thinned, "at_least": moved.near}
         shown = moved.table
         release = Release(
             table=shown,
-            method=self._method(),
+            method=self._method(thinned),
             disclosure=self._showing.disclosure(table.plan),
-            guarantee=guarantee(self._promise, costliest),
+            guarantee=guarantee(self._promise, costliest, busiest),
             roles=_roles(table, shown.columns),
             release_id=release_id,
             publishable=randomness.publishable,
         )
         return Publication(
             release,
-            self._private(table, moved, costliest),
-            trip_costs=TripCosts(terms, moved.trips) if terms else None,
+            self._private(table, moved, costliest, busiest),
+            trip_costs=spent if spent.fleet else None,
         )
+
+    def _costs(self, offers: Sequence[TripAccounts]) -> TripCosts:
+        exact = self._zones.epsilons().size == 1
+        return TripCosts(self.trip_budget, tuple(offers), self._law, exact)
+
+    _composes: ClassVar[Noise | None] = None
+    """The noise of a report, where each has its own and its losses are composed."""
+
+    @property
+    def _law(self) -> LossLaw | None:
+        """Of the loss of a report, where all are alike and each has noise of its own."""
+        epsilons = self._zones.epsilons()
+        if self._composes is None or epsilons.size > 1:
+            return None
+        return LossLaw(self._composes, float(epsilons[0, 0]) * self.distance)
+
+    def _require_vehicle(self, table: PrivateTable) -> None:
+        named = table.plan.trajectory
+        if self.budget_days is not None and (named is None or named.vehicle is None):
+            msg = (
+                "budget_days is about vehicles: [roles] vehicle must name the column that tells "
+                "them apart"
+            )
+            raise PlanError(msg)
 
     @property
     def _zones(self) -> Zones:
@@ -185,6 +231,7 @@ class GeoIndistinguishability(SingleRelease):
             deviation=None,
             first_turn=False,
             differences="any",
+            law=self._law,
         )
 
     def _fields(self) -> Randomness | None:
@@ -202,12 +249,22 @@ class GeoIndistinguishability(SingleRelease):
             decimals=DECIMALS,
             one_at_a_time=self._one_at_a_time,
             numbered=self.trips == "numbered",
+            spacings=self._spacings,
+            at_least=float(self.at_least or 0.0),
         )
 
     _remaining: ClassVar[bool] = False
     """Whether distances are published in place of positions."""
     _one_at_a_time: ClassVar[bool] = False
     """Whether reports of a trip have noise that depends on each other's."""
+
+    @property
+    def _spacings(self) -> tuple[float, ...]:
+        """Seconds between reports, of which one is chosen for each trip."""
+        least = float(self.every or 0.0)
+        if self.reports != "auto":
+            return (least,)
+        return (least, *(spacing for spacing in _SPACINGS if spacing > least))
 
     @property
     def _promise(self) -> Promise:
@@ -220,19 +277,27 @@ class GeoIndistinguishability(SingleRelease):
             deviation=0.0,
             differences="any",
             uniform_start=True,
+            composed=self._law is not None,
+            examined=self.at_least is not None,
         )
 
     def _given(self) -> Iterator[tuple[str, Any]]:
         return ((field.name, getattr(self, field.name)) for field in fields(self))
 
-    def _method(self) -> dict[str, Any]:
-        """The method as it was asked for, and what follows for the noise; all of it is public."""
+    def _method(self, thinned: Mapping[str, int]) -> dict[str, Any]:
+        """The method as it was asked for, and what follows for the noise; all of it is public.
+
+        ``thinned`` says how many reports were left out for which reason.
+        """
         given = {
             name: list(value) if isinstance(value, tuple) else value
             for name, value in self._given()
             if value is not None
         }
-        return {"name": _NAME, **given, "decision": self._decision}
+        decision = self._decision
+        if self.every is not None or self.at_least is not None or self.reports == "auto":
+            decision["left_out"] = dict(thinned)
+        return {"name": _NAME, **given, "decision": decision}
 
     @property
     def _decision(self) -> dict[str, Any]:
@@ -250,7 +315,11 @@ class GeoIndistinguishability(SingleRelease):
         )
 
     def _private(
-        self, table: PrivateTable, moved: Relocated, costliest: Costliest
+        self,
+        table: PrivateTable,
+        moved: Relocated,
+        costliest: Costliest,
+        busiest: Busiest | None,
     ) -> PrivateRecord:
         trips = len(moved.trips.reports)
         return PrivateRecord(
@@ -260,7 +329,12 @@ class GeoIndistinguishability(SingleRelease):
             held=0,
             objective=f"{costliest.epsilon:.12g}",
             decision={"trips": trips, "costliest_trip": costliest.epsilon},
-            notices=(*table.notes, *moved.notices, *self._notices(costliest)),
+            notices=(
+                *table.notes,
+                *moved.notices,
+                *_told_of_thinning(moved),
+                *self._notices(costliest, busiest),
+            ),
             summary=f"in {trips:,} trip{'s' * (trips != 1)}, {self._displacement()}",
         )
 
@@ -270,7 +344,10 @@ class GeoIndistinguishability(SingleRelease):
         metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
         return f"moved by {metres} m on average"
 
-    def _notices(self, costliest: Costliest) -> Iterator[str]:
+    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+        whose = "trip" if busiest is None else "vehicle"
+        if busiest is not None:
+            costliest = Costliest(busiest.reports, busiest.epsilon)
         if self._promise.unprotected:
             yield (
                 'zones_by = "true" chooses the noise by the true position, as in the source: '
@@ -278,10 +355,10 @@ class GeoIndistinguishability(SingleRelease):
             )
         elif costliest.protects_nothing:
             yield (
-                f"the costliest trip has epsilon = {costliest.epsilon:,.4g} at {self.distance:g} m,"
-                f" and above {PROTECTS_NOTHING_ABOVE:g} such a number protects nothing: only "
-                "attacks tell how well it is hidden; more noise, or fewer reports of a trip, cost "
-                "less"
+                f"the costliest {whose} has epsilon = {costliest.epsilon:,.4g} at "
+                f"{self.distance:g} m, and above {PROTECTS_NOTHING_ABOVE:g} such a number protects "
+                "nothing: only attacks tell how well it is hidden; more noise, or fewer reports "
+                "(every), cost less"
             )
         if self.fleet is None:
             yield (
@@ -290,15 +367,32 @@ class GeoIndistinguishability(SingleRelease):
             )
 
 
+_SPACINGS = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1_800, 3_600)
+"""Seconds, of which ``reports = "auto"`` takes one."""
+
+
 def _has(made: Any, parameter: str) -> bool:
     return any(field.name == parameter for field in fields(made))
 
 
-def _costliest(trips: TripAccounts, delta: float) -> Costliest:
+def _costliest(trips: TripAccounts, delta: float, law: LossLaw | None) -> Costliest:
     """The trip of the largest epsilon; private until the release appears, public afterwards."""
-    epsilon = total_epsilons(trips.epsilon, trips.squared_mu, delta)
-    most = int(np.argmax(epsilon))
-    return Costliest(int(trips.reports[most]), float(epsilon[most]))
+    alike = {law: trips.alike} if law else {}
+    most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
+    return Costliest(int(trips.reports[most]), epsilon)
+
+
+def _told_of_thinning(moved: Relocated) -> Iterator[str]:
+    if moved.thinned:
+        yield (
+            "reports left out, which came too soon after another one or which no budget buys: "
+            f"{moved.thinned:,}"
+        )
+    if moved.near:
+        yield (
+            "reports left out because they were shown too near to the one before; they are paid "
+            f"for: {moved.near:,}"
+        )
 
 
 def _roles(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -25,6 +25,7 @@ from voile.publish.geo_indistinguishability.fields import FieldTerms
 from voile.publish.geo_indistinguishability.terms import Mechanism
 from voile.release import claims
 from voile.release.release import Guarantee
+from voile.release.trip_sums import Busiest
 
 __all__ = ["Costliest", "Promise", "guarantee"]
 
@@ -83,6 +84,15 @@ class Promise:
     uniform_start: bool
     field: FieldTerms | None = None
     """What stays with places, if anything does."""
+    composed: bool = False
+    """Whether reports are priced together, at the delta."""
+    examined: bool = False
+    """Whether more reports are paid for than are published."""
+
+    @property
+    def of_delta(self) -> bool:
+        """Whether what a trip costs is said at the delta."""
+        return self.composed or self.mechanism in {"correlated-gaussian", "gaussian-field"}
 
     @property
     def unprotected(self) -> bool:
@@ -90,8 +100,8 @@ class Promise:
         return self.zones.by == "true" and self.zones.epsilons().size > 1
 
 
-def guarantee(promise: Promise, costliest: Costliest) -> Guarantee:
-    """The guarantee of a release."""
+def guarantee(promise: Promise, costliest: Costliest, busiest: Busiest | None = None) -> Guarantee:
+    """The guarantee of a release; ``busiest`` is the vehicle that spends most, if any is named."""
     parameters = _parameters(promise)
     if promise.unprotected:
         statement = (
@@ -101,11 +111,18 @@ def guarantee(promise: Promise, costliest: Costliest) -> Guarantee:
         )
         unbounded = claims.WithinZones(**parameters, trajectory=False)
         return Guarantee((unbounded,), statement, _assumes(promise))
-    statement = f"{_report(promise)}. {_trip(promise, costliest)}{_worth(costliest)}"
+    of_vehicle = "" if busiest is None else f". {_vehicle(promise, busiest)}"
+    most = costliest if busiest is None else Costliest(busiest.reports, busiest.epsilon)
+    statement = f"{_report(promise)}. {_trip(promise, costliest)}{of_vehicle}{_worth(most)}"
     claim = claims.GeoIndistinguishability(
         **parameters,
         trajectory=promise.mechanism != "angle-selection",
         costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
+        costliest_vehicle=None
+        if busiest is None
+        else claims.CostliestVehicle(
+            reports=busiest.reports, epsilon=_plain(busiest.epsilon), days=busiest.days
+        ),
     )
     return Guarantee((claim,), statement, _assumes(promise))
 
@@ -132,6 +149,8 @@ def _of_mechanism(promise: Promise) -> Mapping[str, Any]:
             "differences": promise.differences,
             "mu_per_metre": _plain(1 / gaussian_scale(float(promise.zones.epsilons().max()))),
         }
+    if promise.composed:
+        return {"delta": promise.delta}
     if promise.mechanism == "angle-selection":
         return {
             "deviation": _plain(promise.deviation),
@@ -189,7 +208,7 @@ def _report(promise: Promise) -> str:
 
 def _trip(promise: Promise, costliest: Costliest) -> str:
     """What holds for all reports of a trip."""
-    many = f"{costliest.reports:,} report{'s' * (costliest.reports != 1)}"
+    many = f"{costliest.reports:,} {_reports(promise, costliest.reports)}"
     spent = f"{costliest.epsilon:.4g}"
     apart = f"nowhere more than {promise.distance:g} m apart"
     if promise.field is not None:
@@ -218,9 +237,35 @@ def _trip(promise: Promise, costliest: Costliest) -> str:
             f"by kappa = {turn_constant(promise.deviation):.4g} (here by epsilon = {spent} in all "
             f"for {many} {apart})"
         )
+    if promise.composed:
+        return (
+            f"All reports of a trip together tell two trajectories {apart} apart with epsilon = "
+            f"{spent} at delta = {promise.delta:g} at most (the costliest trip here has {many})"
+        )
     return (
         f"The losses of a trip add up: two trajectories {apart} come apart with epsilon = "
         f"{spent} at most (the costliest trip here has {many})"
+    )
+
+
+def _vehicle(promise: Promise, busiest: Busiest) -> str:
+    """What holds for all trips of a vehicle."""
+    within = "" if busiest.days is None else f" within any {busiest.days} days on end (UTC)"
+    together = (
+        f"All trips that a vehicle begins{within} tell together, of all that it did in them, with "
+        f"epsilon = {busiest.epsilon:.4g}"
+    )
+    delta = f" at delta = {promise.delta:g}" if promise.of_delta else ""
+    shown = f"{busiest.reports:,} {_reports(promise, busiest.reports)}"
+    return f"{together}{delta} at most (the vehicle that spends most here has {shown})"
+
+
+def _reports(promise: Promise, count: int) -> str:
+    plural = "s" * (count != 1)
+    return (
+        f"published report{plural}, and all that were left out by at_least are paid for"
+        if (promise.examined)
+        else f"report{plural}"
     )
 
 
@@ -242,6 +287,8 @@ def _assumes(promise: Promise) -> tuple[str, ...]:
     own: tuple[str, ...] = (
         _GRID if promise.mechanism in {"planar-laplace", "angle-selection"} else _ROUNDED,
     )
+    if promise.composed and promise.mechanism == "planar-laplace":
+        own = (*own, f"{_ROUNDED}, for what holds at a delta above 0")
     if promise.mechanism == "remaining-distance":
         own = (
             *own,

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError
-from voile.values.value import InPlanFolder, KeptAs, Real, Says, Several
+from voile.values.exact import usable_number
+from voile.values.value import KeptAs, Real, Says, Several
 
 __all__ = [
     "Bounds",
-    "File",
     "Mechanism",
+    "Metres",
     "Place",
     "Positive",
     "Positives",
+    "Seconds",
     "Share",
     "TripIds",
     "ZonesBy",
@@ -54,6 +56,45 @@ Positives = Annotated[
 """One number or a list of them."""
 
 
+def _in_units(units: Mapping[str, int]) -> Callable[[object], object]:
+    """Reads a number, or a text with a number and one of these units, of which the first is 1."""
+
+    def read(given: object) -> object:
+        if not isinstance(given, str):
+            return given
+        text, _, unit = given.strip().partition(" ")
+        size = usable_number(text, texts=True)
+        if size is None or unit.strip() not in units:
+            raise PydanticCustomError("unit", "a unit is needed")
+        return float(size) * units[unit.strip()]
+
+    return read
+
+
+Seconds = Annotated[
+    float | str,
+    KeptAs(
+        Annotated[
+            Positive,
+            BeforeValidator(
+                _in_units({"s": 1, "min": 60, "h": 3_600}), json_schema_input_type=float | str
+            ),
+        ]
+    ),
+    Says('a number of seconds above 0, or a text with its unit (s, min, h), such as "60 s"'),
+]
+Metres = Annotated[
+    float | str,
+    KeptAs(
+        Annotated[
+            Positive,
+            BeforeValidator(_in_units({"m": 1, "km": 1_000}), json_schema_input_type=float | str),
+        ]
+    ),
+    Says('a number of metres above 0, or a text with its unit (m, km), such as "250 m"'),
+]
+
+
 def _ascending(ends: tuple[float, float]) -> tuple[float, float]:
     if not ends[0] < ends[1]:
         raise PydanticCustomError("ascending", "the smallest comes first")
@@ -83,12 +124,6 @@ Place = Annotated[
     KeptAs(Annotated[tuple[Real, Real], Strict(False), AfterValidator(_on_earth)]),
     Says("a latitude and a longitude in degrees, for example [48.86, 2.29]"),
 ]
-File = Annotated[
-    str,
-    Field(min_length=1),
-    Says('the name of a file, for example "city.osm.pbf"'),
-    InPlanFolder(),
-]
 
 _ONLY_WITH: Mapping[str, str] = {
     "radii": "levels",
@@ -101,6 +136,8 @@ _ONLY_WITH: Mapping[str, str] = {
     "roads_within": "roads",
     "radius_bounds": "roads",
     "budget": "fleet",
+    "budget_days": "budget",
+    "reports": "budget",
 }
 """Parameters that mean nothing without another one."""
 
@@ -118,6 +155,7 @@ def check_together(given: Mapping[str, Any]) -> None:
             msg = f"{name} is of use with {other} only; give {other} too, or leave {name} out"
             raise PlanError(msg)
     _check_radii(given)
+    _check_at_least(given)
     if "fleet" in given and "budget" not in given:
         msg = "fleet needs a budget: the epsilon that a trip may spend over all releases"
         raise PlanError(msg)
@@ -127,6 +165,21 @@ def check_together(given: Mapping[str, Any]) -> None:
         msg = (
             'zones_by = "true" chooses the noise by the true position, and what that costs at the '
             "border of two zones has no bound; leave out budget and fleet, or zones_by"
+        )
+        raise PlanError(msg)
+
+
+def _check_at_least(given: Mapping[str, Any]) -> None:
+    """Positions are thinned by what is published, where that is all that others follow from."""
+    if "at_least" not in given:
+        return
+    if given["mechanism"] == "remaining-distance":
+        msg = "at_least is about positions, and remaining-distance publishes none; take every"
+        raise PlanError(msg)
+    if "roads" in given or max(len(given.get(name, ())) for name in ("levels", "radii")) > 1:
+        msg = (
+            "at_least does not go with levels or radii that differ, which follow from the position "
+            "published before; take every"
         )
         raise PlanError(msg)
 

@@ -1,0 +1,81 @@
+"""Pictures of the trips that adversaries follow: a map for each, and a page of the fleet; private.
+
+A map shows the true path, what is published of it, and what the informed adversary makes of that,
+with true stops and where he puts them.  Files are numbered in the order in which trips were drawn,
+and their names tell nothing.
+
+Cost: a second or two a map, which grows with the roads in view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from voile.attack.trajectory.adversaries import Finding, share_right
+from voile.attack.trajectory.knowing import Seen
+from voile.attack.trajectory.stops import WITHIN, put, stops_of
+from voile.durable import write_text
+from voile.report.fleet_page import FleetTrip
+from voile.roads.drawing import DrawnPath, draw_paths
+from voile.roads.network import RoadNetwork
+
+__all__ = ["Gallery"]
+
+_INFORMED, _PAGE = "informed", "fleet.html"
+
+
+@dataclass(eq=False)
+class Gallery:
+    """Draws each trip as it is followed, into a folder, and then the page."""
+
+    folder: Path
+    roads: RoadNetwork
+    trips: list[FleetTrip] = field(default_factory=list)
+
+    def __call__(self, seen: Seen, made: Mapping[str, Finding]) -> None:
+        """Draw one trip; see ``Watch``."""
+        informed = made[_INFORMED]
+        name = f"trip-{len(self.trips) + 1:03}.svg"
+        true = stops_of(seen.sighted.time, seen.track)
+        named = [put(stop, informed.position) for stop in true]
+        apart = [float(np.hypot(*(a - b.place))) for a, b in zip(named, true, strict=True)]
+        error, shown = (
+            float(np.hypot(*(place - seen.track).T).mean())
+            for place in (informed.position, seen.sighted.shown)
+        )
+        trip = FleetTrip(
+            trip=seen.trip,
+            reports=len(seen.track),
+            right=share_right(informed.road, seen.road),
+            error=error,
+            shown=shown,
+            stops=len(true),
+            stops_found=sum(metres <= WITHIN for metres in apart),
+            nearest=min(apart, default=None),
+            lost=informed.lost,
+            picture=name,
+        )
+        paths = [
+            DrawnPath("true path", seen.track),
+            DrawnPath(f"published, {shown:,.0f} m off", seen.sighted.shown),
+            DrawnPath(f"inferred, {error:,.0f} m off", informed.position),
+        ]
+        if true:
+            places = np.array([stop.place for stop in true])
+            paths.append(DrawnPath(f"true stops ({len(true)})", places, joined=False))
+            paths.append(DrawnPath("where he puts these", np.array(named), joined=False))
+        title = f"PRIVATE. {trip.right:.0%} of {trip.reports} reports on the right road"
+        draw_paths(self.folder / name, self.roads, paths, title)
+        (self.folder / name).chmod(0o600)
+        self.trips.append(trip)
+
+    def finish(self, name: str, notes: Sequence[str]) -> Path:
+        """Write the page; returns its name in the folder."""
+        from voile.report.html import render_fleet  # noqa: PLC0415 - an extra
+
+        write_text(self.folder / _PAGE, render_fleet(name, self.trips, notes), private=True)
+        return Path(_PAGE)
