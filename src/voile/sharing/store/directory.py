@@ -258,6 +258,9 @@ class SQLDirectory(Directory):
         row = self._row("SELECT state FROM states WHERE truck = ?", truck)
         return row[0] if row else None
 
+    def foreign_writes(self) -> int | None:
+        return self._engine.foreign_writes()
+
     def _row(self, statement: str, *values: object) -> Row | None:
         rows = self._engine.read(statement, values)
         return rows[0] if rows else None

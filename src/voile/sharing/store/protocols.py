@@ -192,5 +192,12 @@ class Directory(Protocol):
     def state(self, truck: bytes) -> bytes | None:
         """The last state of a truck's stream, saved here or appended with a report."""
 
+    def foreign_writes(self) -> int | None:
+        """A number that changes when others than this object have written; None: nobody can tell.
+
+        What was read before it, and that nobody here has changed since, still holds while it is the
+        same.
+        """
+
     def close(self) -> None:
         """Give back what is held."""

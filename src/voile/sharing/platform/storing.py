@@ -1,4 +1,4 @@
-"""Group commit: one thread appends what all others have ready, in the order in which it came.
+"""The last step, group commit: one thread appends what is ready, in the order in which it came.
 
 Waiting for the disk takes as long for one report as for hundreds, so those that wait are taken
 together.  A report is acknowledged when it is durable, not before.
