@@ -65,7 +65,7 @@ class Beside:
         """Much to write, until it is written elsewhere."""
         while not self.process:
             self.written([draft_of(one, slots=20) for one in range(10)])
-        wait_until(lambda: self.line._beside.is_ready())
+        wait_until(self.line._beside.is_ready)
 
     @property
     def line(self):
