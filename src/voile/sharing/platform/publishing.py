@@ -84,22 +84,26 @@ class Publishing:
     """Everything that adds to the log of reports, and to what trucks know of their parcels."""
 
     def __init__(
-        self, ground: Ground, committed: Callable[[Entry], None], writing_lines: int
+        self,
+        ground: Ground,
+        committed: Callable[[Entry], None],
+        writing_lines: int = 0,
+        gather: float = 0.0,
     ) -> None:
         self._ground = ground
         self._admission = Admission(ground)
         self._reception = Reception(ground, self._admission)
         self._trucks = Trucks(ground)
         self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
-        self._committer = Committer(ground.log, committed)
+        self._committer = Committer(ground.log, committed, gather)
         self._open = _Open()
         self._turns: Turns[_Piece] = Turns()
         self._files: Turns[Message] = Turns(math.inf, _MOST_FILES)
         self._threads = [
-            Thread(target=self._run, args=(turns, most, work), name=name, daemon=True)
-            for name, turns, most, work in (
-                ("voile-publish", self._turns, _MOST_AT_ONCE, self._bring_forward),
-                ("voile-read", self._files, 1, self._read_file),
+            Thread(target=self._run, args=(turns, *rest), name=name, daemon=True)
+            for name, turns, *rest in (
+                ("voile-publish", self._turns, self._bring_forward, _MOST_AT_ONCE, gather),
+                ("voile-read", self._files, self._read_file, 1, 0.0),
             )
         ]
         for thread in self._threads:
@@ -179,8 +183,14 @@ class Publishing:
 
     # The steps
 
-    def _run(self, turns: Turns[_Any], most: int, work: Callable[[Sequence[_Any]], None]) -> None:
-        while pieces := turns.take(most):
+    def _run(
+        self,
+        turns: Turns[_Any],
+        work: Callable[[Sequence[_Any]], None],
+        most: int,
+        gather: float,
+    ) -> None:
+        while pieces := turns.take(most, gather):
             try:
                 work(pieces)
             except BaseException as error:

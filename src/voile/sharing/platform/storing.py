@@ -6,6 +6,7 @@ together.  A report is acknowledged when it is durable, not before.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -31,8 +32,12 @@ class _Waiting:
 class Committer:
     """Appends to a log; ``committed`` is told of every entry that is new, after it is durable."""
 
-    def __init__(self, log: ReportLog, committed: Callable[[Entry], None]) -> None:
+    def __init__(
+        self, log: ReportLog, committed: Callable[[Entry], None], gather: float = 0.0
+    ) -> None:
+        """``gather``: seconds to wait for others after the first entry."""
         self._log = log
+        self._gather = gather
         self._committed = committed
         self._queue: Queue[_Waiting | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name="voile-commit", daemon=True)
@@ -62,6 +67,8 @@ class Committer:
         first = self._queue.get()
         if first is None:
             return None
+        if self._gather and self._queue.empty():
+            time.sleep(self._gather)
         batch, size = [first], len(first.entries)
         while size < _MOST_AT_ONCE:
             try:

@@ -69,10 +69,17 @@ class Turns(Generic[T]):
             self._queue(company).extendleft((now, piece) for piece in reversed(pieces))
             self._changed.notify()
 
-    def take(self, most: int) -> list[T]:
-        """Some pieces, one of each company in turn; waits for one, and is empty at the end."""
+    def take(self, most: int, gather: float = 0.0) -> list[T]:
+        """Some pieces, one of each company in turn; waits for one, and is empty at the end.
+
+        After the first it waits for ``gather`` seconds: what is done together costs less.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._queues or self._is_ended)
+            is_ended = self._is_ended
+        if gather and not is_ended:
+            time.sleep(gather)
+        with self._changed:
             taken: list[T] = []
             while self._queues and len(taken) < most:
                 company, queue = self._queues.popitem(last=False)

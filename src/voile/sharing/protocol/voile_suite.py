@@ -209,20 +209,23 @@ class VoileSuite:
         Raises ``InputError`` for more parcels than the largest bucket has room for.
         """
         own = randomness.within("report", sha256(place.encode() + content.encode()).hexdigest())
-        secret = drawn(own, 32, "ephemeral")
+        count = _bucket(max(len(content.parcels), content.room))
+        dummies = (count - len(content.parcels)) * ITEM_BYTES
+        draws = drawn(own, 32 + LEVELS * _SEED_BYTES + dummies, "report")
+        secret, rest = draws[:32], draws[32:]
+        seeds = [*_pieces(rest[: LEVELS * _SEED_BYTES], _SEED_BYTES)]
         ephemeral = self.ephemeral(secret)
-        seeds = [drawn(own, _SEED_BYTES, "seed", f"{level}") for level in range(LEVELS)]
         boxes = [
             self._level_box(seed, place, level, ephemeral).seal(
                 position.encode(), self._bound(place, ephemeral, number(level, 1))
             )
             for level, (seed, position) in enumerate(zip(seeds, content.positions, strict=True))
         ]
-        count = _bucket(max(len(content.parcels), content.room))
         items = [
             self._item(one, secret, ephemeral, place, seeds[one.level]) for one in content.parcels
         ]
-        items += _dummies(own, count - len(items))
+        # Items for nobody: uniform bytes, as a tag and a box are to all others.
+        items += _pieces(rest[LEVELS * _SEED_BYTES :], ITEM_BYTES)
         return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
 
     def _item(
@@ -298,11 +301,6 @@ def _bucket(parcels: int) -> int:
         msg = f"a report has room for {BUCKETS[-1]} parcels, not for {parcels}"
         raise InputError(msg)
     return fitting[0]
-
-
-def _dummies(randomness: Randomness, count: int) -> list[bytes]:
-    """Items for nobody: uniform bytes, as a tag and a box are to all others."""
-    return list(_pieces(drawn(randomness, count * ITEM_BYTES, "dummies"), ITEM_BYTES))
 
 
 def _tag(shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
