@@ -36,18 +36,25 @@ from voile.sharing.platform.turns import Turns
 from voile.sharing.platform.writers import Writers
 from voile.sharing.platform.writing import Draft, Outcome, Writer, Written
 from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
-from voile.sharing.store import Appended, Entry, Mail, StoreError, TrackingLink, Truck
+from voile.sharing.store import Appended, Entry, Mail, MailBounds, StoreError, TrackingLink, Truck
 
 __all__ = ["Publishing"]
 
 T = TypeVar("T")
 
 _MOST_AT_ONCE = 32
-"""Pieces of work that are brought forward together."""
+"""Reports that are brought forward together, about: so many delay another company's."""
 _SLOTS_AT_ONCE = 10
 """Of one message, in one turn of its company."""
 _MOST_FILES = 200
 _MOST_MAIL = 10_000
+"""Submissions that wait for a truck that holds its keys."""
+_MOST_OF_LINK = 200
+"""Submissions that come by one link: of both parties of three parcels for a month."""
+_FULL = (
+    "a link brings 200 submissions at most, and a truck's box holds 10,000, each for 31 days; ask "
+    "the company for another link, or try again later"
+)
 _EARLY_SECONDS = 60
 """By which the clock of a truck that holds its keys may be ahead."""
 _THERE = frozenset({Appended.NEW, Appended.KNOWN})
@@ -76,6 +83,11 @@ _Piece = Message | Understood | _OwnReport
 _Any = TypeVar("_Any", bound=_Piece)
 
 
+def _weight(piece: _Piece) -> int:
+    """How many reports a piece makes, as far as that is known."""
+    return min(len(piece.slots), _SLOTS_AT_ONCE) if isinstance(piece, Understood) else 1
+
+
 def _answer_of(piece: _Piece) -> Future[Any]:
     return piece.message.answer if isinstance(piece, Understood) else piece.answer
 
@@ -97,7 +109,7 @@ class Publishing:
         self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
         self._committer = Committer(ground.log, committed, gather)
         self._open = _Open()
-        self._turns: Turns[_Piece] = Turns()
+        self._turns: Turns[_Piece] = Turns(weigh=_weight)
         self._files: Turns[Message] = Turns(math.inf, _MOST_FILES)
         self._threads = [
             Thread(target=self._run, args=(turns, *rest), name=name, daemon=True)
@@ -168,10 +180,9 @@ class Publishing:
             raise RejectedError(Reason.FOREIGN, msg)
         truck, now = self._admission.served(link.truck), self._ground.clock()
         if truck.own_keys:
-            waiting = self._ground.directory.mail(truck.truck, 0, _MOST_MAIL)
-            if len(waiting) == _MOST_MAIL:
-                raise AccessError("mail-box-full", "those of past days are dropped every day")
-            self._ground.directory.add_mail(Mail(truck.truck, message, now))
+            bounds = MailBounds(link.hash, _MOST_OF_LINK, _MOST_MAIL)
+            if self._ground.directory.add_mail(Mail(truck.truck, message, now), bounds) is None:
+                raise AccessError("mail-box-full", _FULL)
             return
         held = self._trucks.of(truck.truck)
         with held.lock:
@@ -205,7 +216,7 @@ class Publishing:
         for message in messages:
             task = self._understood(message)
             if task is not None:
-                self._turns.put_back(task.truck.company, [task])
+                self._turns.put(task.truck.company, task, was_taken=True)
 
     def _bring_forward(self, pieces: Sequence[_Piece]) -> None:
         """Let the reports of some pieces of work be written and handed on to be stored."""
@@ -320,7 +331,7 @@ class Publishing:
         held.forget()
         if error is None and again is not None:
             turns = self._files if again.is_long else self._turns
-            turns.put_back(again.company, [again])
+            turns.put(again.company, again, was_taken=True)
             return
         msg = "others publish for this truck at the same time: try again"
         message.answer.set_exception(error or StoreError(msg))

@@ -37,23 +37,32 @@ class Turns(Generic[T]):
         self,
         patience: float = _PATIENCE_SECONDS,
         most: int | None = None,
+        weigh: Callable[[T], int] = lambda _: 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``patience`` in seconds; ``most`` pieces wait where one company alone has sent some."""
+        """``patience`` in seconds; ``most`` pieces wait where one company alone has sent some.
+
+        ``weigh`` says how much work a piece is.
+        """
         self._patience = patience
         self._most = _MOST_WAITING if most is None else most
+        self._weigh = weigh
         self._clock = clock
         self._changed = Condition()
         self._queues: OrderedDict[str, deque[tuple[float, T]]] = OrderedDict()
         self._is_ended = False
 
-    def put(self, company: str, piece: T) -> None:
-        """Let a piece wait for its turn; raises ``BusyError`` where that would take too long."""
+    def put(self, company: str, piece: T, *, was_taken: bool = False) -> None:
+        """Let a piece wait for its turn; raises ``BusyError`` where that would take too long.
+
+        One that ``was_taken`` before, in whatever form, is not refused.
+        """
         now = self._clock()
         with self._changed:
             queue = self._queues.get(company)
             share = self._most // (len(self._queues) + (queue is None))
-            if len(queue or ()) >= share or (queue and now - queue[0][0] > self._patience):
+            is_slow = queue is not None and now - queue[0][0] > self._patience
+            if not was_taken and (is_slow or len(queue or ()) >= share):
                 msg = "too much is waiting: try again in a moment"
                 raise BusyError(msg)
             self._queue(company).append((now, piece))
@@ -72,7 +81,8 @@ class Turns(Generic[T]):
     def take(self, most: int, gather: float = 0.0) -> list[T]:
         """Some pieces, one of each company in turn; waits for one, and is empty at the end.
 
-        After the first it waits for ``gather`` seconds: what is done together costs less.
+        They are no more than together weigh ``most``, but for the last of them.  After the first it
+        waits for ``gather`` seconds: what is done together costs less.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._queues or self._is_ended)
@@ -81,9 +91,10 @@ class Turns(Generic[T]):
             time.sleep(gather)
         with self._changed:
             taken: list[T] = []
-            while self._queues and len(taken) < most:
+            while self._queues and most > 0:
                 company, queue = self._queues.popitem(last=False)
                 taken.append(queue.popleft()[1])
+                most -= self._weigh(taken[-1])
                 if queue:
                     self._queues[company] = queue  # behind the others
             return taken

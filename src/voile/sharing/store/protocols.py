@@ -22,6 +22,7 @@ from voile.sharing.store.records import (
     Device,
     Entry,
     Mail,
+    MailBounds,
     Parcel,
     TrackingLink,
     Truck,
@@ -162,8 +163,11 @@ class Directory(Protocol):
     def end_parcel(self, truck: bytes, parcel: bytes, now: float) -> bool:
         """Set ``ended``, and forget destination and keys; False where none was carried."""
 
-    def add_mail(self, mail: Mail) -> int:
-        """Keep a submission; its number.  The same message again keeps its number."""
+    def add_mail(self, mail: Mail, bounds: MailBounds | None = None) -> int | None:
+        """Keep a submission; its number, or None where it is beyond the bounds.
+
+        The same message again keeps its number, and does not count.
+        """
 
     def mail(self, truck: bytes, number: int, limit: int) -> Sequence[Mail]:
         """At most ``limit`` submissions to a truck with greater numbers, ascending."""
