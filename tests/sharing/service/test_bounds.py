@@ -371,7 +371,7 @@ def take_nothing(service, company):
     connection.connect(("127.0.0.1", service.port))
     feeds, opened = service.feeds, []
     count = feeds.opened
-    feeds.opened = lambda link: opened.append(link) or count(link)
+    feeds.opened = lambda *given: opened.append(given) or count(*given)
     with connection:
         connection.sendall(
             b"GET /api/v1/feed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"

@@ -88,6 +88,11 @@ class Platform(Operating, Administration, Publishing, Reading):
         """The link of a number, if it is open; raises ``AccessError``."""
         return self._ground.link_of(number)
 
+    def company_behind(self, link: TrackingLink) -> str:
+        """The number of the company that has opened a link."""
+        truck = self._ground.directory.truck(link.truck)
+        return "" if truck is None else truck.company
+
     def settle(self) -> None:
         """Finish what the log could not, such as reports that wait for a chain.
 

@@ -51,6 +51,7 @@ class _Waiting:
         self.held += size
 
 
+_OF_BODIES = frozenset({b"content-length", b"transfer-encoding"})
 _CLOSE = {"connection": "close"}
 
 
@@ -89,6 +90,8 @@ class Bodies:
 
     async def _body(self, scope: Scope, receive: Receive, held: _Held) -> bytes | None:
         """All of it; None where the client has gone."""
+        if all(name not in _OF_BODIES for name, _ in scope["headers"]):
+            return b""
         headers = Headers(scope=scope)
         length, chunked = headers.get("content-length"), "transfer-encoding" in headers
         if length is None and not chunked:
