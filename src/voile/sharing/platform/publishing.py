@@ -137,8 +137,8 @@ class Publishing:
         self._admission.forget(truck)
 
     def waited(self) -> float:
-        """For how many seconds the message has waited that has waited longest for its turn."""
-        return self._turns.waited()
+        """For how many seconds something has waited for its turn, or to be stored."""
+        return max(self._turns.waited(), self._committer.waited())
 
     # What others call
 

@@ -39,6 +39,7 @@ class Committer:
         self._log = log
         self._gather = gather
         self._committed = committed
+        self._since: float | None = None
         self._queue: Queue[_Waiting | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name="voile-commit", daemon=True)
         self._thread.start()
@@ -53,6 +54,11 @@ class Committer:
             raise BusyError(msg) from None
         return waiting.done
 
+    def waited(self) -> float:
+        """For how many seconds the log has been appending what it appends now."""
+        since = self._since
+        return 0.0 if since is None else time.monotonic() - since
+
     def close(self) -> None:
         """Append what waits, and end."""
         self._queue.put(None)
@@ -60,7 +66,9 @@ class Committer:
 
     def _run(self) -> None:
         while (batch := self._next()) is not None:
+            self._since = time.monotonic()
             self._commit(batch)
+            self._since = None
 
     def _next(self) -> list[_Waiting] | None:
         """What waits, but not more than goes well at once; None at the end."""

@@ -56,6 +56,7 @@ address = "{address}"
 # trusted_proxies = ["127.0.0.1", "::1"]   # whose X-Forwarded-For is believed
 # most_feeds = 2000                        # readers connected at a time
 # most_feeds_of_link = 8
+# most_connections = 4000                  # feeds included; an open file each
 
 [store]
 # PostgreSQL for more than one process; without it the store is share.db beside this file.
