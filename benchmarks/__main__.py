@@ -38,6 +38,7 @@ NAMES = (
     "sharing_protocol",
     "sharing_arrival",
     "sharing_ingest",
+    "sharing_tenants",
     "sharing_standing",
     "sharing_gas",
 )

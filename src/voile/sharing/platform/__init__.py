@@ -8,7 +8,7 @@
     administration       trucks, devices, parcels, links: what companies do
 
     turns                a position's way begins: of each company in turn
-    receiving            which device has sent it, and what it says
+    receiving, files     which device has sent it, and what it says
     trucks               the truck in memory: its parcels, and from where it goes on
     writing, writers     from a draft to signed reports: a pure function, and which process calls it
     storing              group commit

@@ -10,7 +10,7 @@ fills the slots that were missed.
 One thread takes what waits, of each company in turn, and brings it as far as its reports are
 written; another appends what is written, in the order in which it came.  So the slots of a truck
 ascend.  A message of many slots is published in pieces, each in a turn of its own; and one that is
-long to read, such as a file of a trip, is understood by a third thread before it has its turn.  A
+long to read, such as a file of a trip, waits for a third thread, and a process beside, to read it.  A
 call returns a future that is done when its reports are durable.
 
 Exact positions live in what is on this way, and in no log or file.
@@ -27,6 +27,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from voile.sharing.ingest import Arrival, Decoded, Request
 from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.files import Reader
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.receiving import Admission, Message, Receipt, Reception, Understood
 from voile.sharing.platform.settings import Settings
@@ -104,7 +105,8 @@ class Publishing:
     ) -> None:
         self._ground = ground
         self._admission = Admission(ground)
-        self._reception = Reception(ground, self._admission)
+        self._reader = Reader(beside=writing_lines > 0)
+        self._reception = Reception(ground, self._admission, self._reader)
         self._trucks = Trucks(ground)
         self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
         self._committer = Committer(ground.log, committed, gather)
@@ -128,6 +130,7 @@ class Publishing:
             turns.end()
         for thread in self._threads:
             thread.join()
+        self._reader.close()
         self._writers.close()
         self._committer.close()
 

@@ -23,11 +23,11 @@ from voile.sharing.ingest import (
     IngestError,
     Request,
     admit,
-    decode,
     detect,
     token_hash,
 )
 from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.files import LONG_BYTES, Reader
 from voile.sharing.platform.ground import Ground, Seen
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.writing import Outcome
@@ -42,7 +42,6 @@ _MOST_KNOWN = 100_000
 _MOST_SLOTS = 300
 """Of one message: the latest, where there are more."""
 _TRIES = 3
-_LONG_BYTES = 16 * 1024
 
 _Key = bytes | tuple[str, str]
 
@@ -209,9 +208,10 @@ class Understood:
 class Reception:
     """Makes messages of what comes; nothing is looked at before they are to be understood."""
 
-    def __init__(self, ground: Ground, admission: Admission) -> None:
+    def __init__(self, ground: Ground, admission: Admission, reader: Reader) -> None:
         self._ground = ground
         self._admission = admission
+        self._reader = reader
 
     def by_token(self, token: str, request: Request) -> Message:
         """Of a device that shows its token."""
@@ -220,7 +220,7 @@ class Reception:
             partial(self._admission.by_token, token),
             partial(self._decoded, token, request),
             Future(),
-            is_long=len(request.body) > _LONG_BYTES,
+            is_long=len(request.body) > LONG_BYTES,
         )
 
     def by_name(self, company: str, device: str, decode: Callable[[Arrival], Decoded]) -> Message:
@@ -237,7 +237,7 @@ class Reception:
         if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
             rules = replace(BACKFILL, region=rules.region)
         kept = admitted.device.token
-        decoded = decode(request, Arrival(now, rules, kept.device))
+        decoded = self._reader.decode(request, Arrival(now, rules, kept.device))
         admit(token, kept, decoded.devices, now)
         return decoded
 
