@@ -9,9 +9,9 @@ fills the slots that were missed.
 
 One thread takes what waits, of each company in turn, and brings it as far as its reports are
 written; another appends what is written, in the order in which it came.  So the slots of a truck
-ascend.  A message of many slots is published in pieces, each in a turn of its own; and one that is
-long to read, such as a file of a trip, waits for a third thread, and a process beside, to read it.  A
-call returns a future that is done when its reports are durable.
+ascend.  A message of many slots is published in pieces, each in a turn of its own.  One that is
+long to read, such as a file of a trip, waits before its turn for a third thread, and a process
+beside, to read it.  A call returns a future that is done when its reports are durable.
 
 Exact positions live in what is on this way, and in no log or file.
 """

@@ -27,7 +27,7 @@ __all__ = ["Turns"]
 T = TypeVar("T")
 
 _MOST_WAITING = 2_000
-_PATIENCE_SECONDS = 0.25
+_PATIENCE_SECONDS = 0.5
 
 
 class Turns(Generic[T]):
