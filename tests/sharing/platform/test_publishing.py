@@ -506,3 +506,22 @@ def test_a_report_that_a_log_refuses_does_not_stop_others(scene):
     refused = [type(future.exception(PATIENCE)) for future in futures]
     assert refused == [type(None), InputError, type(None), type(None)]
     assert [len(all_reports(scene, truck)) for truck, _ in trucks] == [1, 0, 1, 1]
+
+
+def test_a_truck_is_read_once_and_then_believed_until_somebody_writes(scene, tmp_path, monkeypatch):
+    """Reports five minutes apart read nothing, but the first after others have written does."""
+    truck, token = scene.truck(scene.company())
+    scene.drive(token, 2)
+    reads: list[str] = []
+    read = scene.store._engine.read
+    monkeypatch.setattr(
+        scene.store._engine, "read", lambda *given: reads.append(given[0]) or read(*given)
+    )
+    scene.drive(token, 5)
+    assert reads == []
+    other = Scene(tmp_path, clock=scene.clock, seed=9)
+    other.company("Another")
+    other.platform.close()
+    scene.drive(token, 1)
+    assert reads
+    assert len(all_reports(scene, truck)) == 8
