@@ -39,6 +39,7 @@ NAMES = (
     "sharing_protocol",
     "sharing_arrival",
     "sharing_ingest",
+    "sharing_tenants",
     "sharing_standing",
     "sharing_gas",
 )

@@ -24,6 +24,7 @@ import numpy as np
 from benchmarks.process_tree import Taken, machine_busy
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.sharing_load import Load, Sent, send_all
+from benchmarks.sharing_plain import count, serve_plain, set_up_plain
 from voile.randomness import Randomness
 from voile.sharing import protocol
 from voile.sharing.parties import Parties
@@ -63,6 +64,9 @@ class Case:
     """Seconds between two reports of a truck; more than 5 and its devices and parcels are looked up
     for each report, as they are where trucks report every five minutes."""
 
+    is_plain: bool = False
+    """Of a service that keeps positions in the open, to compare with."""
+
     @property
     def trucks(self) -> int:
         """Each has slots of a second."""
@@ -80,6 +84,7 @@ CASES = (
     Case("default, 10 parcels each, every 10 s", 100, parcels=10, period=PAUSE),
     Case("default, 30 parcels each, every second", 306, asked=300, parcels=30),
     Case("room 0, every second", 1_020, asked=1_000, room=0),
+    Case("without privacy, every 10 s", 300, period=PAUSE, is_plain=True),
 )
 """The default configuration first; with ``PAUSE`` as at a report in five minutes."""
 
@@ -115,10 +120,12 @@ def run() -> Measurement:
 def _measure(case: Case) -> Run:
     with tempfile.TemporaryDirectory(prefix="voile-ingest-") as place:
         folder = Path(place) / "service"
-        tokens = _set_up(folder, case)
+        tokens = set_up_plain(folder, case.trucks, SEED) if case.is_plain else _set_up(folder, case)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        service = context.Process(target=_serve, args=(folder, theirs))
+        service = context.Process(
+            target=serve_plain if case.is_plain else _serve, args=(folder, theirs)
+        )
         service.start()
         assert service.pid is not None
         port = ours.recv()
@@ -131,7 +138,8 @@ def _measure(case: Case) -> Run:
             send(PAUSE, 1)
             if case.period < PAUSE:
                 send(case.period, WARM)
-            stored, before = _reports(folder), Taken.by(service.pid)
+            held = count if case.is_plain else _reports
+            stored, before = held(folder), Taken.by(service.pid)
             began, busy, sending = time.monotonic(), machine_busy(), Taken.by(os.getpid())
             sent = send(case.period, case.rounds)
             after = Taken.by(service.pid)
@@ -141,7 +149,7 @@ def _measure(case: Case) -> Run:
             others = max(0.0, machine_busy() - busy - mine) / whole
         service.terminate()
         service.join()
-        stored = _reports(folder) - stored
+        stored = held(folder) - stored
         processor = after.processor - before.processor
         return Run(case, sent, stored, processor, after.memory, after.processes, others)
 

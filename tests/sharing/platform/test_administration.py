@@ -193,10 +193,10 @@ def test_nothing_secret_is_stored_in_plain(scene):
     scene.parcel(company, truck, b"P1", Parties(), home=(52.0123456, 4.3654321))
     number, _ = scene.platform.add_link(company, truck.truck, 24)
     scene.drive(of_device, 2, place=(52.0777777, 4.3888888))
-    secrets = scene.platform._lanes.of(truck.truck).under_way._publisher.secrets
+    secrets = scene.platform._trucks.of(truck.truck).under_way._publisher.secrets
     (parcel,) = scene.platform.parcels(company, truck.truck)
     assert unsealed_destination(scene.platform._ground, parcel) == (52.0123456, 4.3654321)
-    state = scene.platform._lanes.of(truck.truck).under_way.state
+    state = scene.platform._trucks.of(truck.truck).under_way.state
     scene.platform.close()
     stored = b"".join(
         path.read_bytes() for path in scene.folder.iterdir() if path.name.startswith("share.db")

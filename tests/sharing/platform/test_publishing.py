@@ -20,7 +20,6 @@ from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
 from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
 from voile.sharing.platform import publishing as publishing_module
-from voile.sharing.platform import workers as workers_module
 from voile.sharing.positions import Levels, PositionStream
 from voile.sharing.store import Appended, StoreError
 
@@ -71,7 +70,7 @@ def test_noise_goes_on_over_restarts(scene):
         reader, sighting = reader.read(entry.message, int(again.clock.now))
         shown.append((sighting.position.latitude, sighting.position.longitude))
     assert len(set(shown)) == 4
-    state = again.platform._lanes.of(truck.truck).under_way.state
+    state = again.platform._trucks.of(truck.truck).under_way.state
     stream = PositionStream(Levels(), Randomness.seeded(1).key("any"), state=state)
     assert stream.time == NOON + 900
     assert again.platform.spent(company, truck.truck) == pytest.approx(8.67, abs=0.01)
@@ -316,7 +315,7 @@ def test_a_submission_that_changes_nothing_is_not_stored(scene):
 def test_too_much_work_is_refused_at_once(scene, monkeypatch):
     """Where too much waits, a call is refused before anything of it is done."""
     _, token = scene.truck(scene.company())
-    monkeypatch.setattr(workers_module, "_MOST_WAITING", 0)
+    monkeypatch.setattr(scene.platform._turns, "_most", 0)
     with pytest.raises(BusyError, match="try again"):
         scene.send(token)
 
@@ -507,3 +506,22 @@ def test_a_report_that_a_log_refuses_does_not_stop_others(scene):
     refused = [type(future.exception(PATIENCE)) for future in futures]
     assert refused == [type(None), InputError, type(None), type(None)]
     assert [len(all_reports(scene, truck)) for truck, _ in trucks] == [1, 0, 1, 1]
+
+
+def test_a_truck_is_read_once_and_then_believed_until_somebody_writes(scene, tmp_path, monkeypatch):
+    """Reports five minutes apart read nothing, but the first after others have written does."""
+    truck, token = scene.truck(scene.company())
+    scene.drive(token, 2)
+    reads: list[str] = []
+    read = scene.store._engine.read
+    monkeypatch.setattr(
+        scene.store._engine, "read", lambda *given: reads.append(given[0]) or read(*given)
+    )
+    scene.drive(token, 5)
+    assert reads == []
+    other = Scene(tmp_path, clock=scene.clock, seed=9)
+    other.company("Another")
+    other.platform.close()
+    scene.drive(token, 1)
+    assert reads
+    assert len(all_reports(scene, truck)) == 8

@@ -6,13 +6,12 @@ import multiprocessing
 import os
 import pickle
 import signal
-import threading
 from dataclasses import replace
 
 import pytest
 
 from tests.sharing.scene import HOME, NOON
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 from voile import Randomness
 from voile.errors import InputError
 from voile.sharing.ingest import Fix
@@ -64,8 +63,9 @@ class Beside:
 
     def rush(self) -> None:
         """Much to write, until it is written elsewhere."""
-        while not (self.process and self.line._beside.is_ready()):
+        while not self.process:
             self.written([draft_of(one, slots=20) for one in range(10)])
+        wait_until(self.line._beside.is_ready)
 
     @property
     def line(self):
@@ -77,17 +77,7 @@ class Beside:
 
     def written(self, drafts):
         """What came of some drafts that wait together."""
-        came, all_came = {}, threading.Event()
-
-        def done(number, written):
-            came[number] = written
-            if len(came) == len(drafts):
-                all_came.set()
-
-        for number, draft in enumerate(drafts):
-            self.writers.write(draft, lambda one, number=number: done(number, one))
-        assert all_came.wait(PATIENCE)
-        return [came[number] for number in range(len(drafts))]
+        return self.writers.write(drafts)
 
 
 @pytest.fixture
@@ -164,13 +154,11 @@ def test_ctrl_c_is_for_the_process_that_began_it(writer, beside):
 
 
 def test_few_trucks_begin_no_process(writer):
-    """One draft at a time is written by the line's own thread."""
-    writers, came = Writers(writer, lines=2), threading.Event()
+    """Drafts that come one at a time are written here."""
+    writers = Writers(writer, lines=2)
     before = multiprocessing.active_children()
     for one in range(12):
-        came.clear()
-        writers.write(draft_of(one), lambda _: came.set())
-        assert came.wait(PATIENCE)
+        writers.write([draft_of(one)])
     assert multiprocessing.active_children() == before
     writers.close()
 

@@ -40,12 +40,18 @@ def digests():
 
 
 def test_messages_are_those_of_version_1():
-    """What version 1 writes does not change: own vectors, frozen when it was first written."""
+    """What version 1 writes does not change: own vectors.
+
+    Of reports it changed once, when tags took the place of addresses that are points.
+    """
     assert digests() == VECTORS["digests"]
 
 
 def test_the_frozen_report_is_read_by_both_readers():
-    """The report and the link of the vectors give the sighting of the vectors."""
+    """The report and the link of the vectors give the sighting of the vectors.
+
+    The report is one of before there were tags: its address is a point of the group.
+    """
     message, fragment = bytes.fromhex(VECTORS["report"]), VECTORS["fragment"]
     expected = VECTORS["sighting"]
     _, seen = Reader(Link.from_fragment(fragment)).read(message, NOON)

@@ -156,6 +156,23 @@ def test_all_bodies_together_are_bounded():
     assert bodies._waiting.held == 0
 
 
+def test_large_bodies_leave_room_for_small_ones():
+    """Where files fill what they may, the next file is refused and a position is taken."""
+
+    async def inner(scope, receive, send):
+        await send({"type": "http.response.start", "status": 200})
+
+    async def outer(scope, receive, send):
+        bodies._app = inner
+        large = await _answered(bodies, [b"y" * 20_000], CHUNKED)
+        small = await _answered(bodies, [b"y" * 600], CHUNKED)
+        await send({"type": "http.response.start", "status": large * 1_000 + small})
+
+    bodies = Bodies(outer, 100_000)
+    assert run(_answered(bodies, [b"x" * 70_000], CHUNKED)) == 503_200
+    assert bodies._waiting.held == 0
+
+
 def test_a_client_that_goes_away_is_forgotten():
     """A request whose sender has gone reaches nothing."""
 
@@ -371,7 +388,7 @@ def take_nothing(service, company):
     connection.connect(("127.0.0.1", service.port))
     feeds, opened = service.feeds, []
     count = feeds.opened
-    feeds.opened = lambda link: opened.append(link) or count(link)
+    feeds.opened = lambda *given: opened.append(given) or count(*given)
     with connection:
         connection.sendall(
             b"GET /api/v1/feed HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
@@ -427,6 +444,16 @@ def test_a_proxy_that_is_not_trusted_is_not_believed(tmp_path):
             for n in range(4)
         ]
         assert statuses == [401, 401, 429, 429]
+
+
+def test_a_service_that_falls_behind_says_so_and_lives(service, http, monkeypatch):
+    """/readyz is 503 while something has waited for long, and /healthz is 200 all the while."""
+    assert http.get("/readyz").json() == {"status": "ready"}
+    monkeypatch.setattr(service.scene.platform, "waited", lambda: 1.5)
+    answer = http.get("/readyz")
+    assert (answer.status_code, answer.json()["reason"]) == (503, "busy")
+    assert int(answer.headers["retry-after"]) >= 1
+    assert http.get("/healthz").status_code == 200
 
 
 def test_a_busy_platform_says_so(service, http, company, monkeypatch):

@@ -21,6 +21,7 @@ OPERATIONS = {
 }
 OPEN = {
     "GET /healthz": set(),
+    "GET /readyz": set(),
     "GET /problems/{reason}": set(),
     "GET /map/roads.json": set(),
     "GET /t": set(),

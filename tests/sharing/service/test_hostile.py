@@ -29,7 +29,7 @@ from voile import Randomness
 from voile.sharing.service.app import description
 
 SCHEMA = schemathesis.openapi.from_dict(description())
-OPEN = ("/healthz", "/problems/{reason}", "/map/roads.json", "/t")
+OPEN = ("/healthz", "/readyz", "/problems/{reason}", "/map/roads.json", "/t")
 KNOWN = {"not_a_server_error": CHECKS.get_one("not_a_server_error")}
 CONFORMING = [
     *KNOWN.values(),

@@ -52,6 +52,18 @@ def test_a_store_is_private_and_stays(path):
         assert list(store.append([first, second])) == [Appended.KNOWN, Appended.NEW]
 
 
+def test_a_store_tells_writes_of_others_from_its_own(path):
+    """What it writes and what others read changes nothing; what others write does."""
+    with closing(SQLiteStore.open(path)) as store, closing(SQLiteStore.open(path)) as other:
+        store.add_company(COMPANY, token("mine"))
+        before = store.foreign_writes()
+        store.add_truck(TRUCK)
+        assert other.truck(TRUCK.truck) == TRUCK
+        assert store.foreign_writes() == before
+        other.retire_truck(TRUCK.truck, 1.0)
+        assert store.foreign_writes() != before
+
+
 def test_many_may_create_one_store(path):
     """Threads that open the same new path get one store, and leave nothing else behind."""
     with ThreadPoolExecutor(6) as pool:

@@ -133,6 +133,8 @@ def read_form(text: str, rules: Rules) -> list[tuple[str, str]]:
 
     Raises ``IngestError`` where there are too many, or one of them is not UTF-8.
     """
+    if not text:
+        return []
     if text.count("&") >= rules.fields:
         raise IngestError("too-many-fields", f"at most {rules.fields} are taken")
     pairs = quietly(

@@ -38,6 +38,7 @@ __all__ = ["decode_osmand", "is_osmand", "read_fields"]
 
 _POSITION = frozenset({"lat", "lon", "location"})
 _DEVICE = frozenset({"id", "deviceid"})
+_TELLING = _POSITION | _DEVICE
 _READ = _POSITION | _DEVICE | frozenset({"timestamp", "speed", "bearing", "heading"})
 _READ |= frozenset({"altitude", "accuracy", "batt", "valid"})
 _VALID = frozenset({"true", "1"})
@@ -55,7 +56,7 @@ def decode_osmand(query: str, body: bytes, arrival: Arrival) -> Decoded:
 def is_osmand(query: str, rules: Rules) -> bool:
     """Whether a query tells a position or a device, as one of this protocol does."""
     check_size(query, rules)
-    return any(name in _POSITION | _DEVICE for name, _ in read_form(query, rules))
+    return any(name in _TELLING for name, _ in read_form(query, rules))
 
 
 def read_fields(query: str, body: bytes, rules: Rules) -> Fields:

@@ -2,16 +2,18 @@
 
     settings, vault      terms of the operator; the key that seals secrets
     key_file             keys in files
-    registrar            where trucks must be known before they publish
     access, ground       why a caller may not; stores, clock, and the doors of tokens and links
+    registrar            where trucks must be known before they publish
     operating            companies and auditors: what the operator does
     administration       trucks, devices, parcels, links: what companies do
-    admission, messages  which device may send, and what it says
-    own_reports          reports of trucks that hold their keys
-    underway, lanes      a truck in memory: its parcels, from where it goes on; one at a time
-    writing, writers     from a draft to signed reports: a pure function, and who calls it
-    workers, committing  a few threads; group commit
-    publishing           what devices, trucks and parties send
+
+    turns                a position's way begins: of each company in turn
+    receiving, files     which device has sent it, and what it says
+    trucks               the truck in memory: its parcels, and from where it goes on
+    writing, writers     from a draft to signed reports: a pure function, and which process calls it
+    storing              group commit
+    publishing           the way as a whole
+
     reading              what readers and auditors are shown
     platform             all of it behind one face
 
@@ -20,8 +22,8 @@ sections 3 and 6, the centralized platform.
 """
 
 from voile.sharing.platform.access import REFUSALS, AccessError, BusyError
-from voile.sharing.platform.messages import Receipt
 from voile.sharing.platform.platform import Platform
+from voile.sharing.platform.receiving import Receipt
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault

@@ -136,6 +136,9 @@ class Administration:
         lifetime = None if days is None else days * _DAY
         token, kept = issue(name, self._ground.clock(), lifetime, self._ground.fresh("device"))
         self._ground.directory.add_device(Device(kept, truck))
+        # Whoever goes by names must look again: this one may be on two trucks now.
+        for same in self._ground.directory.devices_named(company.company, name):
+            self._changed(same.truck)
         return token
 
     def devices(self, company: Company, truck: bytes) -> Sequence[Device]:

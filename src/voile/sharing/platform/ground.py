@@ -1,11 +1,18 @@
-"""What every part of the platform stands on, and its two doors: tokens and links."""
+"""What every part of the platform stands on, and its two doors: tokens and links.
+
+What is read from the directory for every report is believed afterwards (``Watch``): this process
+says by itself what it changes, and asks the store now and then whether others have written.
+"""
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
+from typing import NamedTuple
 
 from voile.randomness import Randomness
 from voile.sharing.ingest import issue, token_hash
@@ -22,7 +29,48 @@ from voile.sharing.store import (
     Truck,
 )
 
-__all__ = ["Ground"]
+__all__ = ["Ground", "Seen", "Watch"]
+
+_LOOK_SECONDS = 2.0
+"""Between two looks whether others have written."""
+_BELIEVED_SECONDS = (3.0, 5.0)
+"""For how long something is believed where the store cannot tell whether others have written.  Each
+thing has its own time in between, so that those that were read together are not again."""
+
+
+class Seen(NamedTuple):
+    """How the directory was when something was read from it."""
+
+    writes: int | None
+    """``Directory.foreign_writes``."""
+    time: float
+    until: float
+    """Up to when it is believed, where nobody can tell."""
+
+
+class Watch:
+    """Whether what was read from the directory may be believed still.  Threads may share it."""
+
+    def __init__(self, directory: Directory) -> None:
+        self._directory = directory
+        self._last = Seen(None, -math.inf, -math.inf)
+
+    def look(self, now: float, whose: bytes) -> Seen:
+        """How the directory is; to be asked before something of a number is read from it."""
+        shortest, longest = _BELIEVED_SECONDS
+        patience = shortest + (longest - shortest) * whose[0] / 255
+        return Seen(self._writes(now), now, now + patience)
+
+    def is_stale(self, seen: Seen, now: float) -> bool:
+        """Whether to read it again, although this process has not changed it."""
+        if seen.writes is None:
+            return not seen.time <= now < seen.until
+        return self._writes(now) != seen.writes
+
+    def _writes(self, now: float) -> int | None:
+        if not 0 <= now - self._last.time < _LOOK_SECONDS:
+            self._last = Seen(self._directory.foreign_writes(), now, now)
+        return self._last.writes
 
 
 @dataclass(frozen=True)
@@ -36,6 +84,11 @@ class Ground:
     randomness: Randomness = field(default_factory=Randomness.secure)
     clock: Callable[[], float] = time.time
     _drawn: Iterator[int] = field(default_factory=count, repr=False)
+
+    @cached_property
+    def watch(self) -> Watch:
+        """Whether what was read from the directory still holds."""
+        return Watch(self.directory)
 
     def fresh(self, purpose: str) -> Randomness:
         """Randomness that no other call has been given."""

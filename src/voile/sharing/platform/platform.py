@@ -30,7 +30,7 @@ _DAY = 86_400
 class Platform(Operating, Administration, Publishing, Reading):
     """One face of four parts, which share their ground.  Threads may share it."""
 
-    def __init__(  # noqa: PLR0913 - what a platform stands on
+    def __init__(  # noqa: PLR0913, PLR0917 - what a platform stands on
         self,
         directory: Directory,
         log: ReportLog,
@@ -40,11 +40,13 @@ class Platform(Operating, Administration, Publishing, Reading):
         clock: Callable[[], float] = time.time,
         registrar: Registrar | None = None,
         writing_lines: int = 0,
+        gather: float = 0.0,
     ) -> None:
         """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC.
 
         ``registrar`` makes trucks known where the log is, if that must be; ``writing_lines`` are
-        threads that write reports, each with a process beside when many wait (``Writers``).
+        processes beside that write reports when there are many (``Writers``); by ``gather`` seconds
+        a position waits for others, since what is done together costs less.
         """
         ground = Ground(
             directory,
@@ -55,7 +57,7 @@ class Platform(Operating, Administration, Publishing, Reading):
             clock,
         )
         Reading.__init__(self, ground)
-        Publishing.__init__(self, ground, self.tell, writing_lines)
+        Publishing.__init__(self, ground, self.tell, writing_lines, gather)
         registrar = registrar or NoRegistrar()
         Operating.__init__(self, ground, self.changed, registrar)
         Administration.__init__(self, ground, self.changed, registrar)
@@ -85,6 +87,11 @@ class Platform(Operating, Administration, Publishing, Reading):
     def link_of(self, number: str) -> TrackingLink:
         """The link of a number, if it is open; raises ``AccessError``."""
         return self._ground.link_of(number)
+
+    def company_behind(self, link: TrackingLink) -> str:
+        """The number of the company that has opened a link."""
+        truck = self._ground.directory.truck(link.truck)
+        return "" if truck is None else truck.company
 
     def settle(self) -> None:
         """Finish what the log could not, such as reports that wait for a chain.

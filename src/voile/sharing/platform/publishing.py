@@ -1,81 +1,149 @@
-"""From what devices and trucks send to what is stored.
+"""From what devices and trucks send to what is stored: the steps in their order.
 
-Trackers: admit, decode, perturb, encrypt, sign, commit.  Of the positions in a message one is
-published for each slot that is later than the truck's last one: the first in the slot.  So a queue
-that a phone kept without a network, or a file of a trip, fills the slots that were missed.
+    receive ──> turns ──> understand ──> draft ──> write ──> store ──> answer
+                (turns)   (receiving)    (trucks)  (writers) (storing)
 
-    message --workers--> draft --writers--> reports --committer--> durable, and answered
+Of the positions in a message one is published for each slot that is later than the truck's last
+one: the first in the slot.  So a queue that a phone kept without a network, or a file of a trip,
+fills the slots that were missed.
 
-Workers are a few threads, writers and the committer take together what waits.  Of one truck one
-message at a time is on its way to the committer, in the truck's lane; so its slots ascend.  A call
-returns a future that is done when its reports are durable.
+One thread takes what waits, of each company in turn, and brings it as far as its reports are
+written; another appends what is written, in the order in which it came.  So the slots of a truck
+ascend.  A message of many slots is published in pieces, each in a turn of its own.  One that is
+long to read, such as a file of a trip, waits before its turn for a third thread, and a process
+beside, to read it.  A call returns a future that is done when its reports are durable.
 
 Exact positions live in what is on this way, and in no log or file.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from typing import NamedTuple
+from threading import Condition, Thread
+from typing import Any, NamedTuple, TypeVar
 
 from voile.sharing.ingest import Arrival, Decoded, Request
 from voile.sharing.platform.access import AccessError
-from voile.sharing.platform.admission import Admission
-from voile.sharing.platform.committing import Committer
+from voile.sharing.platform.files import Reader
 from voile.sharing.platform.ground import Ground
-from voile.sharing.platform.lanes import Lane, Lanes
-from voile.sharing.platform.messages import Message, Receipt, Reception, Understood
-from voile.sharing.platform.own_reports import checked_entry
-from voile.sharing.platform.underway import UnderWay
-from voile.sharing.platform.workers import Workers
+from voile.sharing.platform.receiving import Admission, Message, Receipt, Reception, Understood
+from voile.sharing.platform.settings import Settings
+from voile.sharing.platform.storing import Committer
+from voile.sharing.platform.trucks import Held, Storing, Trucks, UnderWay
+from voile.sharing.platform.turns import Turns
 from voile.sharing.platform.writers import Writers
-from voile.sharing.platform.writing import Outcome, Writer, Written
-from voile.sharing.protocol import Reason, RejectedError, SealedSubmission
-from voile.sharing.store import Appended, Entry, Mail, StoreError, TrackingLink, Truck
+from voile.sharing.platform.writing import Draft, Outcome, Writer, Written
+from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
+from voile.sharing.store import Appended, Entry, Mail, MailBounds, StoreError, TrackingLink, Truck
 
 __all__ = ["Publishing"]
 
+T = TypeVar("T")
+
+_MOST_AT_ONCE = 32
+"""Reports that are brought forward together, about: so many delay another company's."""
+_SLOTS_AT_ONCE = 10
+"""Of one message, in one turn of its company."""
+_MOST_FILES = 200
 _MOST_MAIL = 10_000
+"""Submissions that wait for a truck that holds its keys."""
+_MOST_OF_LINK = 200
+"""Submissions that come by one link: of both parties of three parcels for a month."""
+_FULL = (
+    "a link brings 200 submissions at most, and a truck's box holds 10,000, each for 31 days; ask "
+    "the company for another link, or try again later"
+)
+_EARLY_SECONDS = 60
+"""By which the clock of a truck that holds its keys may be ahead."""
 _THERE = frozenset({Appended.NEW, Appended.KNOWN})
 
-TruckLane = Lane[Understood]
-Storing = Future[Sequence[Appended]]
+
+class _OwnReport(NamedTuple):
+    """A report of a truck that holds its keys."""
+
+    truck: Truck
+    message: bytes
+    answer: Future[Appended]
 
 
-class _Basis(NamedTuple):
-    """What a draft rests on."""
+class _Drafted(NamedTuple):
+    """A piece of work whose reports are to be written."""
 
+    task: Understood
+    held: Held
     under_way: UnderWay
-    storing: Storing | None
-    """What becomes of the reports before it."""
+    before: Storing | None
+    """What becomes of the reports before these."""
+    draft: Draft
+
+
+_Piece = Message | Understood | _OwnReport
+_Any = TypeVar("_Any", bound=_Piece)
+
+
+def _weight(piece: _Piece) -> int:
+    """How many reports a piece makes, as far as that is known."""
+    return min(len(piece.slots), _SLOTS_AT_ONCE) if isinstance(piece, Understood) else 1
+
+
+def _answer_of(piece: _Piece) -> Future[Any]:
+    return piece.message.answer if isinstance(piece, Understood) else piece.answer
 
 
 class Publishing:
     """Everything that adds to the log of reports, and to what trucks know of their parcels."""
 
     def __init__(
-        self, ground: Ground, committed: Callable[[Entry], None], writing_lines: int
+        self,
+        ground: Ground,
+        committed: Callable[[Entry], None],
+        writing_lines: int = 0,
+        gather: float = 0.0,
     ) -> None:
         self._ground = ground
         self._admission = Admission(ground)
-        self._reception = Reception(ground, self._admission)
-        self._lanes: Lanes[Understood] = Lanes(ground)
-        self._workers = Workers()
+        self._reader = Reader(beside=writing_lines > 0)
+        self._reception = Reception(ground, self._admission, self._reader)
+        self._trucks = Trucks(ground)
         self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
-        self._committer = Committer(ground.log, committed)
+        self._committer = Committer(ground.log, committed, gather)
+        self._open = _Open()
+        self._turns: Turns[_Piece] = Turns(weigh=_weight)
+        self._files: Turns[Message] = Turns(math.inf, _MOST_FILES)
+        self._threads = [
+            Thread(target=self._run, args=(turns, *rest), name=name, daemon=True)
+            for name, turns, *rest in (
+                ("voile-publish", self._turns, self._bring_forward, _MOST_AT_ONCE, gather),
+                ("voile-read", self._files, self._read_file, 1, 0.0),
+            )
+        ]
+        for thread in self._threads:
+            thread.start()
 
     def close(self) -> None:
         """Finish what was begun."""
-        self._workers.close()
+        self._open.wait()
+        for turns in (self._turns, self._files):
+            turns.end()
+        for thread in self._threads:
+            thread.join()
+        self._reader.close()
         self._writers.close()
         self._committer.close()
 
     def changed(self, truck: bytes) -> None:
         """Look again what a truck carries, and who may send for it, before its next report."""
-        self._lanes.of(truck).change()
-        self._admission.forget()
+        self._trucks.of(truck).change()
+        self._admission.forget(truck)
+
+    def waited(self) -> float:
+        """For how many seconds something has waited for its turn, or to be stored."""
+        return max(self._turns.waited(), self._committer.waited())
+
+    # What others call
 
     def receive(self, token: str, request: Request) -> Future[Receipt]:
         """Publish what a device sends.
@@ -100,9 +168,8 @@ class Publishing:
         The future raises ``RejectedError``, ``AccessError`` or ``StoreError``; ``BusyError`` is
         raised at once.
         """
-        answer: Future[Appended] = Future()
-        self._workers.begin(answer, partial(self._publish, truck, report, answer))
-        return answer
+        piece = _OwnReport(truck, report, Future())
+        return self._open.counted(piece.answer, partial(self._turns.put, truck.company, piece))
 
     def submit(self, link: TrackingLink, message: bytes) -> None:
         """Take a party's sealed submission to the truck of a link.
@@ -116,80 +183,118 @@ class Publishing:
             raise RejectedError(Reason.FOREIGN, msg)
         truck, now = self._admission.served(link.truck), self._ground.clock()
         if truck.own_keys:
-            waiting = self._ground.directory.mail(truck.truck, 0, _MOST_MAIL)
-            if len(waiting) == _MOST_MAIL:
-                raise AccessError("mail-box-full", "those of past days are dropped every day")
-            self._ground.directory.add_mail(Mail(truck.truck, message, now))
+            bounds = MailBounds(link.hash, _MOST_OF_LINK, _MOST_MAIL)
+            if self._ground.directory.add_mail(Mail(truck.truck, message, now), bounds) is None:
+                raise AccessError("mail-box-full", _FULL)
             return
-        lane = self._lanes.of(truck.truck)
-        with lane.lock:
-            lane.present(truck, now).accept(message, now)
-
-    # Trackers, step by step
+        held = self._trucks.of(truck.truck)
+        with held.lock:
+            held.present(truck, now).accept(message, now)
 
     def _begin(self, message: Message) -> Future[Receipt]:
-        self._workers.begin(message.answer, partial(self._receive, message))
-        return message.answer
+        turns = self._files if message.is_long else self._turns
+        return self._open.counted(message.answer, partial(turns.put, message.company, message))
 
-    def _receive(self, message: Message) -> None:
-        """Understand a message, and go on unless another one is in the lane of its truck."""
-        task = message.understood(self._ground.clock())
-        lane = self._lanes.of(task.truck.truck)
-        if not task.decoded.fixes:
-            message.answer.set_result(task.receipt(Outcome.NOTHING))
-        elif lane.take(task):
-            self._draft(lane, task)
+    # The steps
 
-    def _draft(self, lane: TruckLane, task: Understood) -> None:
-        """Let the reports of a task be written; the lane is its own."""
-        answer = task.message.answer
+    def _run(
+        self,
+        turns: Turns[_Any],
+        work: Callable[[Sequence[_Any]], None],
+        most: int,
+        gather: float,
+    ) -> None:
+        while pieces := turns.take(most, gather):
+            try:
+                work(pieces)
+            except BaseException as error:
+                # A fault of Voile: who waits is told, and the thread lives on.
+                for piece in pieces:
+                    answer = _answer_of(piece)
+                    if not answer.done():
+                        answer.set_exception(error)
+
+    def _read_file(self, messages: Sequence[Message]) -> None:
+        """Understand what is long to read; its pieces have their turns."""
+        for message in messages:
+            task = self._understood(message)
+            if task is not None:
+                self._turns.put(task.truck.company, task, was_taken=True)
+
+    def _bring_forward(self, pieces: Sequence[_Piece]) -> None:
+        """Let the reports of some pieces of work be written and handed on to be stored."""
+        drafted: dict[bytes, _Drafted] = {}
+        left: list[Understood] = []
+        for piece in pieces:
+            if isinstance(piece, _OwnReport):
+                self._store_own(piece)
+                continue
+            task = self._understood(piece) if isinstance(piece, Message) else piece
+            if task is None:
+                continue
+            if task.truck.truck in drafted:
+                # Its draft rests on what comes of the one before.
+                left += self._written(drafted)
+            if any(one.truck.truck == task.truck.truck for one in left):
+                left.append(task)
+            elif (one := self._drafted(task, left)) is not None:
+                drafted[task.truck.truck] = one
+        left += self._written(drafted)
+        for company in {task.truck.company for task in left}:
+            # In the order in which they came: what is left of one comes before the next.
+            rests = [task for task in left if task.truck.company == company]
+            self._turns.put_back(company, rests)
+
+    def _understood(self, message: Message) -> Understood | None:
+        """What is to be published of a message; None where it is answered already."""
         try:
-            with lane.lock:
-                basis = _Basis(lane.present(task.truck, task.now), lane.storing)
-                draft = basis.under_way.draft(task.by_slot(self._ground.settings))
+            task = message.understood(self._ground.clock(), self._ground.settings)
         except BaseException as error:
-            lane.forget()
-            self._release(lane)
-            answer.set_exception(error)
-            return
-        if draft is None:
-            self._answer_when(basis.storing, lane, task, Outcome.KNOWN_SLOT)
-            self._release(lane)
-        else:
-            self._writers.write(draft, partial(self._written, lane, task, basis))
+            message.answer.set_exception(error)
+            return None
+        if not task.slots:
+            message.answer.set_result(task.receipt(Outcome.NOTHING))
+            return None
+        return task
 
-    def _written(
-        self, lane: TruckLane, task: Understood, basis: _Basis, written: Written | Exception
-    ) -> None:
-        """Hand reports on to be stored, and leave the lane: the next ones come behind them."""
-        answer = task.message.answer
-        try:
-            stored = self._stored_later(task.truck, written)
-        except Exception as error:
-            lane.forget()
-            answer.set_exception(error)
-        else:
-            assert isinstance(written, Written)
-            if stored is not None:
-                with lane.lock:
-                    basis.under_way.wrote(written)
-                    lane.storing = stored
-            self._answer_when(stored or basis.storing, lane, task, written.outcome)
-        self._release(lane)
+    def _drafted(self, task: Understood, left: list[Understood]) -> _Drafted | None:
+        """What the next reports of a task are made of; None where there are none.
 
-    def _answer_when(
-        self, storing: Storing | None, lane: TruckLane, task: Understood, outcome: Outcome
-    ) -> None:
-        """Give the receipt as soon as the reports are durable that it rests on.
-
-        Those of others, too: a position that is sent again while its first sending is being stored
-        is not said to be known before it is.
+        It is answered then, or the rest of it is ``left``.
         """
-        receipt = task.receipt(outcome)
-        if storing is None:
-            task.message.answer.set_result(receipt)
-        else:
-            storing.add_done_callback(partial(self._stored, lane, task.message, receipt))
+        held = self._trucks.of(task.truck.truck)
+        try:
+            with held.lock:
+                under_way, before = held.present(task.truck, task.now), held.storing
+                draft = under_way.draft(task.slots[:_SLOTS_AT_ONCE])
+        except BaseException as error:
+            held.forget()
+            task.message.answer.set_exception(error)
+            return None
+        if draft is None:
+            left += self._rest_of(task, Outcome.KNOWN_SLOT, held, before)
+            return None
+        return _Drafted(task, held, under_way, before, draft)
+
+    def _written(self, drafted: dict[bytes, _Drafted]) -> list[Understood]:
+        """Write all drafts, and hand their reports on; the rests of their tasks."""
+        those, left = list(drafted.values()), list[Understood]()
+        drafted.clear()
+        outcomes = self._writers.write([one.draft for one in those])
+        for one, written in zip(those, outcomes, strict=True):
+            try:
+                storing = self._stored_later(one.task.truck, written)
+            except Exception as error:
+                one.held.forget()
+                one.task.message.answer.set_exception(error)
+                continue
+            assert isinstance(written, Written)
+            if storing is not None:
+                with one.held.lock:
+                    one.under_way.wrote(written)
+                    one.held.storing = storing
+            left += self._rest_of(one.task, written.outcome, one.held, storing or one.before)
+        return left
 
     def _stored_later(self, truck: Truck, written: Written | Exception) -> Storing | None:
         """What becomes of reports; None where there are none.  Raises why they are none."""
@@ -198,36 +303,107 @@ class Publishing:
         entries = [Entry(truck.truck, *report) for report in written.reports]
         return self._committer.append(entries) if entries else None
 
-    def _release(self, lane: TruckLane) -> None:
-        """Let the next task of a truck begin."""
-        task = lane.release()
-        if task is not None:
-            self._workers.go_on(task.message.answer, partial(self._draft, lane, task))
+    def _rest_of(
+        self, task: Understood, outcome: Outcome, held: Held, storing: Storing | None
+    ) -> list[Understood]:
+        """What is left of a task after some of its slots; none where its receipt is given.
+
+        That is given when the reports are durable on which it rests, those of others, too: a
+        position that is sent again while its first sending is being stored is not said to be known
+        before it is.
+        """
+        rest = task.after(_SLOTS_AT_ONCE, outcome)
+        if rest.slots:
+            return [rest]
+        assert rest.outcome is not None
+        receipt = rest.receipt(rest.outcome)
+        if storing is None:
+            task.message.answer.set_result(receipt)
+        else:
+            storing.add_done_callback(partial(self._stored, held, task.message, receipt))
+        return []
 
     def _stored(
-        self,
-        lane: TruckLane,
-        message: Message,
-        receipt: Receipt,
-        stored: Future[Sequence[Appended]],
+        self, held: Held, message: Message, receipt: Receipt, stored: Future[Sequence[Appended]]
     ) -> None:
         """Answer the device, or try again where another process has published for its truck."""
         error, again = stored.exception(), message.again()
         if error is None and _THERE.issuperset(stored.result()):
             message.answer.set_result(receipt)
             return
-        lane.forget()
+        held.forget()
         if error is None and again is not None:
-            self._workers.go_on(message.answer, partial(self._receive, again))
+            turns = self._files if again.is_long else self._turns
+            turns.put(again.company, again, was_taken=True)
             return
         msg = "others publish for this truck at the same time: try again"
         message.answer.set_exception(error or StoreError(msg))
 
     # Trucks that hold their keys
 
-    def _publish(self, truck: Truck, message: bytes, answer: Future[Appended]) -> None:
-        entry = checked_entry(truck, message, self._ground.settings, self._ground.clock())
-        self._committer.append([entry]).add_done_callback(partial(_hand_on, answer))
+    def _store_own(self, piece: _OwnReport) -> None:
+        truck, message, answer = piece
+        try:
+            entry = _checked_entry(truck, message, self._ground.settings, self._ground.clock())
+            storing = self._committer.append([entry])
+        except Exception as error:
+            answer.set_exception(error)
+        else:
+            storing.add_done_callback(partial(_hand_on, answer))
+
+
+class _Open:
+    """How many answers are owed."""
+
+    def __init__(self) -> None:
+        self._owed = 0
+        self._changed = Condition()
+
+    def counted(self, answer: Future[T], begin: Callable[[], None]) -> Future[T]:
+        """Begin with what ends in an answer; raises what ``begin`` does."""
+        with self._changed:
+            self._owed += 1
+        try:
+            begin()
+        except BaseException:
+            self._ended(answer)
+            raise
+        answer.add_done_callback(self._ended)
+        return answer
+
+    def wait(self) -> None:
+        """Until all are given."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._owed)
+
+    def _ended(self, _: Future[Any]) -> None:
+        with self._changed:
+            self._owed -= 1
+            if not self._owed:
+                self._changed.notify_all()
+
+
+def _checked_entry(truck: Truck, message: bytes, settings: Settings, now: float) -> Entry:
+    """What is to be stored of the report of a truck that holds its keys.
+
+    Raises ``RejectedError`` where it is none, is another truck's, is not signed or has a slot that
+    has not begun, and ``AccessError`` where its slot is none of the platform's.
+    """
+    report = Report.decode(message)
+    place = report.place
+    if not report.suite.signs:
+        msg = f"reports of suite {report.suite.name} are not signed, and are not taken"
+        raise RejectedError(Reason.SUITE, msg)
+    if place.truck != truck.truck:
+        msg = "the report is of another truck than the token"
+        raise RejectedError(Reason.FOREIGN, msg)
+    report.record().check_signature(truck.truck, TruckCard.decode(truck.card).verifying)
+    if place.slot > now + _EARLY_SECONDS:
+        msg = f"slot {place.slot} has not begun"
+        raise RejectedError(Reason.FUTURE, msg)
+    if place.slot % settings.slot_seconds:
+        raise AccessError("slot-unfit", f"use multiples of {settings.slot_seconds}")
+    return Entry(truck.truck, place.slot, message)
 
 
 def _hand_on(answer: Future[Appended], stored: Future[Sequence[Appended]]) -> None:

@@ -1,12 +1,10 @@
-"""Who writes reports: this thread, or, where many wait, processes beside.
+"""The third step: who writes reports, this process alone or others beside.
 
-Writing a report is dozens of operations on a curve, some microseconds each.  Threads do not share
-them well: each gives up and takes back the interpreter's lock at every one, which takes longer than
-what it does.  Writing is a pure function (``writing``), so other processes can do it.
-
-Trucks are dealt out over lines.  A line is a thread that takes what waits together, and a process
-that is begun when the line writes much: a platform with few trucks never has any.  What waits is
-sent in one message, so a pipe costs each draft little.
+Writing a report is a few operations on a curve for each parcel, under the interpreter's lock.  It
+is a pure function (``writing``), so other processes can do it.  Drafts that wait together are
+written together: trucks are dealt out over lines, and a line gets a process when it has had much to
+write.  A platform with few trucks or empty ones never has any.  What goes to a process goes in one
+message, so a pipe costs each draft little; this process writes its own share meanwhile.
 
 A process that dies loses nothing: what it was asked is written here, until the line has written
 much again.  Processes end with the one that began them.
@@ -17,123 +15,119 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Sequence
 from contextlib import suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
-from queue import Empty, SimpleQueue
-from threading import Thread
 
 from voile.sharing.platform.writing import Draft, Writer, Written
 
-__all__ = ["Done", "Writers"]
+__all__ = ["Writers"]
 
-Done = Callable[[Written | Exception], None]
-"""Takes what was written, or the error that it ended in; raises nothing."""
-
-_WORTH_BYTES = 2**18
-"""A line that has written so much itself in ``_WINDOW_SECONDS`` gets a process: 4 small reports a
-second, so the trucks of a line number a thousand where each publishes every five minutes."""
-_WINDOW_SECONDS = 60.0
-_MOST_AT_ONCE = 32
+_WORTH_ITEMS = 3_000
+"""A line that has addressed so many reports and parcels in ``_WINDOW_SECONDS`` gets a process: that
+many take some tenth of a second of a core."""
+_WINDOW_SECONDS = 10.0
 _END_SECONDS = 5.0
 
-_Task = tuple[Draft, Done]
+_Place = int
+"""Of a draft among those that are written together."""
 
 
 class Writers:
-    """Threads may share it."""
+    """To be used by one thread at a time."""
 
     def __init__(self, writer: Writer, lines: int = 0) -> None:
-        """``lines``: of threads and processes; 0 to write in the thread that asks."""
+        """``lines``: of processes; 0 for this process alone."""
         self._writer = writer
         self._lines = [_Line(writer) for _ in range(lines)]
 
-    def write(self, draft: Draft, done: Done) -> None:
-        """Write a draft, and hand over what came of it, now or from another thread.
+    def write(self, drafts: Sequence[Draft]) -> list[Written | Exception]:
+        """What came of each draft, an error where it could not be written.
 
-        Drafts of one truck are written in the order in which they come.
+        Of a truck there is one draft at a time.
         """
-        if self._lines:
-            self._lines[draft.truck[0] % len(self._lines)].put((draft, done))
-        else:
-            done(_outcome(self._writer, draft))
+        outcomes: list[Written | Exception | None] = [None] * len(drafts)
+        shares = defaultdict[_Line, list[_Place]](list)
+        for place, draft in enumerate(drafts):
+            if self._lines:
+                shares[self._lines[draft.truck[0] % len(self._lines)]].append(place)
+        sent = {
+            line: places
+            for line, places in shares.items()
+            if line.send([drafts[place] for place in places])
+        }
+        elsewhere = {place for places in sent.values() for place in places}
+        for place in range(len(drafts)):
+            if place not in elsewhere:
+                outcomes[place] = _outcome(self._writer, drafts[place])
+        for line, places in shares.items():
+            if line not in sent:
+                line.count(sum(map(_items, (drafts[place] for place in places))))
+        for line, places in sent.items():
+            for place, one in zip(places, line.receive(len(places)), strict=True):
+                # What failed there fails here, too, and says why.
+                outcomes[place] = one or _outcome(self._writer, drafts[place])
+        return [one for one in outcomes if one is not None]
 
     def close(self) -> None:
-        """Write what waits, and end."""
+        """End the processes."""
         for line in self._lines:
             line.close()
 
 
+def _items(draft: Draft) -> int:
+    """What there is to address: each report, and each parcel in it."""
+    return sum(1 + max(map(len, draft.aboard.values()), default=0) for _ in draft.fixes)
+
+
 class _Line:
-    """A thread, and a process that is begun when there is much to write."""
+    """Trucks that one process writes for, where there is much to write."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
-        self._bytes = 0
+        self._items = 0
         self._since = time.monotonic()
-        self._queue: SimpleQueue[_Task | None] = SimpleQueue()
         self._beside: _Beside | None = None
-        self._thread = Thread(target=self._run, name="voile-write", daemon=True)
-        self._thread.start()
 
-    def put(self, task: _Task) -> None:
-        self._queue.put(task)
+    def send(self, drafts: Sequence[Draft]) -> bool:
+        """Whether the process of the line writes these."""
+        if self._beside is None or not self._beside.is_ready():
+            return False
+        try:
+            self._beside.send(drafts)
+        except OSError:
+            self._give_up()
+            return False
+        return True
+
+    def receive(self, count: int) -> Sequence[Written | None]:
+        """What came of what was sent; None for an error, and for all where the process has died."""
+        assert self._beside is not None
+        try:
+            return self._beside.receive()
+        except (OSError, EOFError):
+            self._give_up()
+            return [None] * count
+
+    def count(self, items: int) -> None:
+        """Begin a process if this line has had much to write lately."""
+        now = time.monotonic()
+        if now - self._since > _WINDOW_SECONDS:
+            self._items, self._since = 0, now
+        self._items += items
+        if self._beside is None and self._items > _WORTH_ITEMS:
+            self._items = 0
+            self._beside = _Beside.begun(self._writer)
 
     def close(self) -> None:
-        self._queue.put(None)
-        self._thread.join()
         if self._beside is not None:
             self._beside.close()
 
-    def _run(self) -> None:
-        while batch := self._next():
-            drafts = [draft for draft, _ in batch]
-            for (_, done), written in zip(batch, self._written(drafts), strict=True):
-                done(written)
-
-    def _next(self) -> list[_Task]:
-        """What waits, but not more than goes well at once; nothing at the end."""
-        first = self._queue.get()
-        batch = [] if first is None else [first]
-        while batch and len(batch) < _MOST_AT_ONCE:
-            try:
-                task = self._queue.get_nowait()
-            except Empty:
-                break
-            if task is None:
-                self._queue.put(None)
-                break
-            batch.append(task)
-        return batch
-
-    def _written(self, drafts: Sequence[Draft]) -> Iterator[Written | Exception]:
-        if self._beside is not None and self._beside.is_ready():
-            try:
-                written = self._beside.written(drafts)
-            except (OSError, EOFError):
-                self._beside.close()
-                self._beside = None
-            else:
-                for draft, one in zip(drafts, written, strict=True):
-                    # What failed there fails here, too, and says why.
-                    yield one or _outcome(self._writer, draft)
-                return
-        for draft in drafts:
-            outcome = _outcome(self._writer, draft)
-            yield outcome
-            self._count(outcome)
-
-    def _count(self, outcome: Written | Exception) -> None:
-        """Begin a process if this line has written much lately."""
-        now = time.monotonic()
-        if now - self._since > _WINDOW_SECONDS:
-            self._bytes, self._since = 0, now
-        if isinstance(outcome, Written):
-            self._bytes += sum(len(message) for _, message, _ in outcome.reports)
-        if self._beside is None and self._bytes > _WORTH_BYTES:
-            self._bytes = 0
-            self._beside = _Beside.begun(self._writer)
+    def _give_up(self) -> None:
+        self.close()
+        self._beside = None
 
 
 class _Beside:
@@ -156,8 +150,12 @@ class _Beside:
 
     @classmethod
     def begun(cls, writer: Writer) -> _Beside | None:
-        """None where this is a process that may have no children."""
-        return None if multiprocessing.current_process().daemon else cls(writer)
+        """None where this is a process that may have no children, or the machine has no room."""
+        if multiprocessing.current_process().daemon:
+            return None
+        with suppress(OSError):
+            return cls(writer)
+        return None
 
     def is_ready(self) -> bool:
         """Whether it has loaded what it needs: a second after it was begun."""
@@ -167,12 +165,15 @@ class _Beside:
             self._is_ready = True
         return self._is_ready
 
-    def written(self, drafts: Sequence[Draft]) -> Sequence[Written | None]:
+    def send(self, drafts: Sequence[Draft]) -> None:
+        """Raises ``OSError`` where the process has died."""
+        self._pipe.send(drafts)
+
+    def receive(self) -> Sequence[Written | None]:
         """What came of each, None for an error.
 
         Raises ``OSError`` or ``EOFError`` where the process has died.
         """
-        self._pipe.send(drafts)
         written: Sequence[Written | None] = self._pipe.recv()
         return written
 

@@ -50,6 +50,8 @@ from voile.sharing.protocol.wire import (
 __all__ = ["Role", "Submission", "TrackingKeys", "Waybill"]
 
 _LABEL = "voile 1 submission"
+MOST_DAYS_AHEAD = 31
+"""For which a truck takes keys: as long as a link lasts, so nobody fills its memory."""
 
 
 class Role(IntEnum):
@@ -201,6 +203,9 @@ class TrackingKeys:
         if submission.day < today:
             msg = "the submission is for a day that is over"
             raise RejectedError(Reason.EXPIRED, msg)
+        if submission.day > today + MOST_DAYS_AHEAD:
+            msg = f"the submission is for a day more than {MOST_DAYS_AHEAD} days ahead"
+            raise RejectedError(Reason.FUTURE, msg)
         submission.check_signature(self.waybills[submission.parcel].party(submission.role))
 
     def agreed(self, day: int) -> dict[bytes, TrackingPublic]:

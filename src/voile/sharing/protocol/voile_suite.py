@@ -9,27 +9,32 @@ Protocols 1 to 3; its remedies for the weaknesses of the published form are Voil
 Claim: whoever holds everything that is published, and the truck's TK and K_b of other parcels,
 learns from a report its truck, its slot and its bucket.  That two items are for one receiver, or
 that an item is a dummy, is hidden if Diffie-Hellman on Curve25519 is decisionally hard and the
-hashes are random functions.  (Appendix A.1 of the source argues from discrete logarithms, with one
+hashes are random functions: to whom S is unknown, a tag and a box are 68 uniform bytes, as dummies
+are.  (Appendix A.1 of the source argues from discrete logarithms, with one
 r for two addresses; what is needed are the computational and decisional problems.  One r for
 several addresses is safe because each has another TK.)
 
 Algorithm, for truck and slot, with r fresh and R = r G in coordinates of X25519:
 
 - tk = HKDF(k_a; parcel, day), TK = tk G;  K_b = H_s(HKDF(k_b; parcel, day)) G: keys of one day.
-- S = r TK = tk R by X25519;  P = H_s(S, R, truck, slot) G + K_b.
+- S = r TK = tk R by X25519;  P = F_S(R, truck, slot, K_b), a tag of 32 bytes; F is keyed BLAKE2b.
 - A seed for each level; its position under AES-256-GCM with a key from the seed, and suite, truck,
   slot, level and R as associated data.
 - An item for each parcel: P, and (level, remaining distance, seed of the level) under AES-256-GCM
   with a key from S and K_b, and suite, truck, slot, R and P as associated data.
-- Dummy items up to the next bucket: uniform points and uniform bytes.  Items ascend by P.
+- Dummy items up to the next bucket: uniform bytes.  Items ascend by P.
 
 Every key has a single use, since r is a function of the truck's secret randomness and all that the
 report says; nonces come with the keys.  A seed has 128 bits, the strength of the group.
 
-Cost: a report of b items takes b X25519 and 2 b multiplications of the base; recognition takes one
-X25519 per report, whatever its size.  A body has 130 + 68 b bytes.
+Cost: a report takes one multiplication of the base and one X25519 for each parcel; dummies take
+none.  Recognition takes one X25519 per report, whatever its size.  A body has 130 + 68 b bytes.
 
-Departures from the source: those above; HKDF in place of PBKDF2, whose input is uniform already;
+Departures from the source: those above.  P is no point: what the source's H_s(S) G + K_b does here
+is to be recognised by who knows S and K_b, and to look like nothing to all others, which a
+pseudorandom function of both does without a multiplication, for dummies too.  Nobody computes with
+P, so reports of before, whose P is that point, are read as well.  HKDF in place of PBKDF2, whose
+input is uniform already;
 S in coordinates of X25519, so that a browser computes it with WebCrypto, and then tries the items.
 Content keys are wrapped from S and not by HPKE, which would cost an ephemeral point of 32 bytes
 and a second exchange for each item, and draws its own randomness.
@@ -40,7 +45,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
-from hashlib import sha256, sha512
+from hashlib import blake2b, sha256, sha512
 from typing import Self
 
 from cryptography.exceptions import InvalidTag
@@ -79,8 +84,6 @@ _POSITION_BOX_BYTES = POSITION_BYTES + TAG_BYTES
 _HEAD_BYTES = group.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
 _COUNT_BYTES = 2
 _NONCE_BYTES = 12
-_DUMMY_BYTES = 64 + _BOX_BYTES
-"""Of randomness: a scalar, to be reduced, and a box."""
 
 
 @dataclass(frozen=True)
@@ -186,18 +189,14 @@ class VoileSuite:
         return group.x25519_public(secret)
 
     def address(self, public: TrackingPublic, secret: bytes, place: Place) -> bytes:
-        """P = H_s(r TK, R, truck, slot) G + K_b."""
+        """P = F(r TK; R, truck, slot, K_b)."""
         shared = group.x25519(secret, public.tracking)
-        return self._address(shared, public.address, self.ephemeral(secret), place)
+        return _tag(shared, public.address, self.ephemeral(secret), place)
 
     def expected_address(self, secret: TrackingSecret, ephemeral: bytes, place: Place) -> bytes:
-        """P' = H_s(tk R, R, truck, slot) G + K_b."""
+        """P' = F(tk R; R, truck, slot, K_b)."""
         shared = group.x25519(secret.tracking, ephemeral)
-        return self._address(shared, secret.address, ephemeral, place)
-
-    def _address(self, shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
-        hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, place.encode())).digest()
-        return group.added(group.multiple_of_base(group.reduced(hashed)), address)
+        return _tag(shared, secret.address, ephemeral, place)
 
     def _item_box(self, shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> SingleUse:
         return SingleUse(shared, "voile 1 item", place.encode(), address, salt=ephemeral)
@@ -210,27 +209,30 @@ class VoileSuite:
         Raises ``InputError`` for more parcels than the largest bucket has room for.
         """
         own = randomness.within("report", sha256(place.encode() + content.encode()).hexdigest())
-        secret = drawn(own, 32, "ephemeral")
+        count = _bucket(max(len(content.parcels), content.room))
+        dummies = (count - len(content.parcels)) * ITEM_BYTES
+        draws = drawn(own, 32 + LEVELS * _SEED_BYTES + dummies, "report")
+        secret, rest = draws[:32], draws[32:]
+        seeds = [*_pieces(rest[: LEVELS * _SEED_BYTES], _SEED_BYTES)]
         ephemeral = self.ephemeral(secret)
-        seeds = [drawn(own, _SEED_BYTES, "seed", f"{level}") for level in range(LEVELS)]
         boxes = [
             self._level_box(seed, place, level, ephemeral).seal(
                 position.encode(), self._bound(place, ephemeral, number(level, 1))
             )
             for level, (seed, position) in enumerate(zip(seeds, content.positions, strict=True))
         ]
-        count = _bucket(max(len(content.parcels), content.room))
         items = [
             self._item(one, secret, ephemeral, place, seeds[one.level]) for one in content.parcels
         ]
-        items += _dummies(own, count - len(items))
+        # Items for nobody: uniform bytes, as a tag and a box are to all others.
+        items += _pieces(rest[LEVELS * _SEED_BYTES :], ITEM_BYTES)
         return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
 
     def _item(
         self, one: Carried, secret: bytes, ephemeral: bytes, place: Place, seed: bytes
     ) -> bytes:
         shared = group.x25519(secret, one.keys.tracking)
-        address = self._address(shared, one.keys.address, ephemeral, place)
+        address = _tag(shared, one.keys.address, ephemeral, place)
         plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seed
         box = self._item_box(shared, one.keys.address, ephemeral, place)
         return address + box.seal(plaintext, self._bound(place, ephemeral, address))
@@ -263,12 +265,12 @@ class VoileSuite:
             raise RejectedError(Reason.POINT, msg)
 
     def recognise(self, secret: TrackingSecret, place: Place, body: bytes) -> int | None:
-        """One exchange, and a binary search for the address."""
-        address = self.expected_address(secret, body[: group.POINT_BYTES], place)
-        start = _HEAD_BYTES + _COUNT_BYTES
-        items = range(start, len(body), ITEM_BYTES)
-        found = bisect_left(items, address, key=lambda at: body[at : at + group.POINT_BYTES])
-        return found if body.startswith(address, start + found * ITEM_BYTES) else None
+        """One exchange, and a binary search for the tag, or for what stood for it formerly."""
+        ephemeral = body[: group.POINT_BYTES]
+        shared = group.x25519(secret.tracking, ephemeral)
+        given = shared, secret.address, ephemeral, place
+        found = _place_of(_tag(*given), body)
+        return _place_of(_former_address(*given), body) if found is None else found
 
     def open(self, secret: TrackingSecret, place: Place, body: bytes, item: int) -> Sighting:
         """The position of the one level whose seed the item holds."""
@@ -301,14 +303,24 @@ def _bucket(parcels: int) -> int:
     return fitting[0]
 
 
-def _dummies(randomness: Randomness, count: int) -> list[bytes]:
-    """Items for nobody.
+def _tag(shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
+    """P: a pseudorandom function under S.  All parts have one size each."""
+    said = ephemeral + place.encode() + address
+    return blake2b(said, key=shared, digest_size=group.POINT_BYTES, person=b"voile 1 tag").digest()
 
-    A multiple of G by a uniform scalar is uniform in the group, as every address is; a hash to
-    the curve reaches only half of the points.
-    """
-    uniform = _pieces(drawn(randomness, count * _DUMMY_BYTES, "dummies"), _DUMMY_BYTES)
-    return [group.multiple_of_base(group.reduced(one[:64])) + one[64:] for one in uniform]
+
+def _former_address(shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
+    """P as trucks of Voile 0.1 without tags write it: H_s(S, R, truck, slot) G + K_b."""
+    hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, place.encode())).digest()
+    return group.added(group.multiple_of_base(group.reduced(hashed)), address)
+
+
+def _place_of(address: bytes, body: bytes) -> int | None:
+    """Which item of a body begins so."""
+    start = _HEAD_BYTES + _COUNT_BYTES
+    items = range(start, len(body), ITEM_BYTES)
+    found = bisect_left(items, address, key=lambda at: body[at : at + group.POINT_BYTES])
+    return found if body.startswith(address, start + found * ITEM_BYTES) else None
 
 
 def _pieces(whole: bytes, size: int) -> Iterator[bytes]:

@@ -57,7 +57,8 @@ def number(value: int, size: int) -> bytes:
 
 def framed(*parts: bytes) -> bytes:
     """Parts with their lengths before them: two different sequences never read the same."""
-    return b"".join(number(len(part), 4) + part for part in parts)
+    lengths = [len(part).to_bytes(4, "big") for part in parts]
+    return b"".join([piece for pair in zip(lengths, parts, strict=True) for piece in pair])
 
 
 def opened(message: bytes, kind: Kind) -> tuple[int, Fields]:

@@ -7,9 +7,10 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from fastapi import FastAPI
+from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
+from starlette.types import ASGIApp
 
 from voile.errors import VoileError
 from voile.sharing.platform import Platform
@@ -17,13 +18,21 @@ from voile.sharing.service import company, devices, exchange, models, public, re
 from voile.sharing.service.bodies import Bodies
 from voile.sharing.service.broker import Broker
 from voile.sharing.service.desk import Desk
-from voile.sharing.service.direct import Trackers
+from voile.sharing.service.devices import Trackers
 from voile.sharing.service.feed import Feeds
 from voile.sharing.service.guard import Guard
 from voile.sharing.service.mqtt import subscribe
 from voile.sharing.service.notices import Notices
 from voile.sharing.service.options import Options
-from voile.sharing.service.problems import COMMON, Mistake, Problem, documented, handlers
+from voile.sharing.service.problems import (
+    COMMON,
+    Mistake,
+    Problem,
+    ProblemError,
+    documented,
+    handlers,
+    response_of,
+)
 from voile.sharing.service.settling import settle
 from voile.version import VERSION
 
@@ -65,9 +74,14 @@ def application(
     app.state.desk = desk
     app.state.feeds = Feeds(desk)
     app.state.roads = roads
-    app.add_middleware(Trackers, handlers=handlers(_fields(), notices))
-    app.add_middleware(Bodies, most_waiting=chosen.body_bytes_waiting)
-    app.add_middleware(Guard, notices=notices, is_encrypted=chosen.is_encrypted)
+    app.around = lambda inner: Guard(
+        Bodies(
+            Trackers(inner, handlers(_fields(), notices)),
+            most_waiting=chosen.body_bytes_waiting,
+        ),
+        notices=notices,
+        is_encrypted=chosen.is_encrypted,
+    )
     return app
 
 
@@ -76,8 +90,17 @@ def description() -> dict[str, Any]:
     return _described(Notices(lambda _: None), None).openapi()
 
 
-def _described(notices: Notices, lifespan: Any) -> FastAPI:
-    app = FastAPI(
+class _Application(FastAPI):
+    """FastAPI with what stands around all of it: a tracker's request passes nothing else."""
+
+    around: Callable[[ASGIApp], ASGIApp] = staticmethod(lambda inner: inner)
+
+    def build_middleware_stack(self) -> ASGIApp:
+        return self.around(super().build_middleware_stack())
+
+
+def _described(notices: Notices, lifespan: Any) -> _Application:
+    app = _Application(
         title="Voile share",
         summary="Live locations for the parties of a parcel, and for nobody else.",
         description=_ABOUT,
@@ -86,16 +109,21 @@ def _described(notices: Notices, lifespan: Any) -> FastAPI:
         redoc_url=None,
         redirect_slashes=False,  # an address with a token is not repeated in a header
         generate_unique_id_function=_name,
-        exception_handlers=handlers(_fields(), notices),
+        exception_handlers={**handlers(_fields(), notices), Exception: _fault},
         lifespan=lifespan,
         responses=documented(*COMMON),
         **_NO_TELEMETRY,
     )
-    for module in (devices, company, exchange, reading, public):
+    for module in (company, exchange, reading, public):
         app.include_router(module.router)
     public.add_page(app)
     _describe_problems(app)
     return app
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    """What the caller is told; the exception goes on to ``Guard``, which tells the operator."""
+    return response_of(ProblemError("fault"))
 
 
 def _name(route: APIRoute) -> str:
@@ -122,6 +150,7 @@ def _describe_problems(app: FastAPI) -> None:
     def described() -> dict[str, Any]:
         if app.openapi_schema is None:
             document = original()
+            devices.describe(document)
             shapes = document["components"]["schemas"]
             for name in ("HTTPValidationError", "ValidationError"):
                 shapes.pop(name, None)

@@ -22,6 +22,8 @@ from voile.sharing.service.problems import ProblemError, response_of
 __all__ = ["Bodies", "most_bytes"]
 
 _SMALL = 16 * 1024
+_SHARE_OF_LARGE = 0.75
+"""Of all bytes that are held, those of larger bodies: files of trips do not keep positions out."""
 _REPORT = 128 * 1024
 """A report with room for 1,000 parcels has 68,256 bytes."""
 _TRIP_TYPES = ("application/gpx+xml", "application/gpx")
@@ -45,12 +47,15 @@ class _Waiting:
     most: int
     held: int = 0
 
-    def take(self, size: int) -> None:
-        if self.held + size > self.most:
+    def take(self, size: int, whole: int) -> None:
+        """Hold more of a body, of which there is so much then."""
+        most = self.most if whole <= _SMALL else self.most * _SHARE_OF_LARGE
+        if self.held + size > most:
             raise ProblemError("busy", "try again in a moment", headers=_CLOSE)
         self.held += size
 
 
+_OF_BODIES = frozenset({b"content-length", b"transfer-encoding"})
 _CLOSE = {"connection": "close"}
 
 
@@ -89,6 +94,8 @@ class Bodies:
 
     async def _body(self, scope: Scope, receive: Receive, held: _Held) -> bytes | None:
         """All of it; None where the client has gone."""
+        if all(name not in _OF_BODIES for name, _ in scope["headers"]):
+            return b""
         headers = Headers(scope=scope)
         length, chunked = headers.get("content-length"), "transfer-encoding" in headers
         if length is None and not chunked:
@@ -129,7 +136,7 @@ class _Held:
         self._bytes = 0
 
     def take(self, size: int) -> None:
-        self._waiting.take(size)
+        self._waiting.take(size, self._bytes + size)
         self._bytes += size
 
     def release(self) -> None:

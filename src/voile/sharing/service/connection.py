@@ -4,6 +4,7 @@
   they must have come, so that nobody holds connections open by sending them drop by drop.
 - Who takes nothing of what is sent is disconnected after a time.
 - What is no HTTP is answered by a problem, as everything else is.
+- There are only so many connections at a time (``connections``).
 
 They hold for both of uvicorn's parsers, h11 and the faster httptools.  These are given what comes
 in pieces, so that of a head in one read no more is parsed than may be.  A head that follows another
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
+from voile.sharing.service.connections import Connections
 from voile.sharing.service.options import Options
 from voile.sharing.service.problems import document_of
 
@@ -30,37 +32,56 @@ else:
 __all__ = ["bounded_protocol"]
 
 _PIECE = 8_192
-_REASONS = {400: "not-http", 408: "too-slow", 431: "headers-too-large"}
+_REASONS = {400: "not-http", 408: "too-slow", 431: "headers-too-large", 503: "busy"}
+_RETRY_SECONDS = 5
 
 
 def bounded_protocol(
     options: Options, parser: type[asyncio.Protocol] = AutoHTTPProtocol
 ) -> type[asyncio.Protocol]:
     """The protocol to give to uvicorn as ``http``; ``parser`` is one of uvicorn's protocols."""
-    return type("Bounded", (_Bounds, parser), {"chosen": options})
+    shared = {"chosen": options, "places": Connections(options.most_connections)}
+    return type("Bounded", (_Bounds, parser), shared)
 
 
 class _Bounds(_Protocol):
-    """What a connection has beside its parser; ``chosen`` is set by ``bounded_protocol``."""
+    """What a connection has beside its parser; two fields are set by ``bounded_protocol``."""
 
     chosen: Options
+    places: Connections
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
         self._head_bytes = 0
         self._head_late: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None
+        self._host: str | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)  # type: ignore[arg-type]
+        peer = transport.get_extra_info("peername")
+        self._host = peer[0] if isinstance(peer, tuple) else None
         self._await_head()
+        if not self.places.open(self._host, self):
+            self._refuse(503)
+
+    def is_idle(self) -> bool:
+        """Whether no request is being answered."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def let_go(self) -> None:
+        """Close the connection for another one."""
+        self._end_of_head()
+        self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self.places.closed(self._host, self)
         self._end_of_head()
         self._cancel_stalled()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        self.places.used(self._host, self)
         rest = memoryview(data)
         while rest and not self.transport.is_closing():
             room = min(_PIECE, self.chosen.header_bytes - self._head_bytes)
@@ -121,8 +142,9 @@ class _Bounds(_Protocol):
         head = (
             f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n"
             "content-type: application/problem+json\r\n"
-            f"content-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            f"content-length: {len(body)}\r\nconnection: close\r\n"
         )
+        head += f"retry-after: {_RETRY_SECONDS}\r\n\r\n" if status == 503 else "\r\n"
         self._end_of_head()
         self.transport.write(head.encode() + body)
         self.transport.close()

@@ -1,34 +1,33 @@
-"""What trackers send: ``/ingest``, in whichever format."""
+"""What trackers send: ``/ingest``, in whichever format.
+
+Nine of ten requests are theirs, and all are alike.  Routing, dependencies and validation of FastAPI
+take longer than what a position needs otherwise; so these requests do not come to it, and what it
+says of them in the description of the API is said here.
+"""
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Request, Response, Security
-from fastapi.openapi.models import HTTPBase
-from fastapi.security.base import SecurityBase
+from collections.abc import Mapping
+from copy import deepcopy
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voile.sharing import ingest
+from voile.sharing.platform import Outcome
 from voile.sharing.service.desk import desk_of
 from voile.sharing.service.problems import ProblemError, documented
 
-__all__ = ["router", "taken", "token_of"]
+__all__ = ["Trackers", "describe"]
 
+_PATH = "/ingest"
+_METHODS = ("GET", "POST")
 _READ = frozenset({b"content-type", b"x-limit-u", b"x-limit-d"})
+_NOT_PUBLISHED = frozenset({Outcome.KNOWN_SLOT, Outcome.SUPERSEDED, Outcome.BUDGET_SPENT})
 _ASK = {"www-authenticate": 'Bearer realm="voile", Basic realm="voile"'}
 
-
-class _Documented(SecurityBase):
-    """Says in the description of the API how a tracker may send its token; checks nothing."""
-
-    def __init__(self, scheme: str, description: str) -> None:
-        self.model = HTTPBase(scheme=scheme, description=description)
-        self.scheme_name = f"device-{scheme}"
-
-    async def __call__(self) -> None:
-        return None
-
-
-_BEARER = _Documented("bearer", "The token of a tracker.")
-_BASIC = _Documented("basic", "The token of a tracker as the password; any user.")
 
 _OSMAND = "id=truck-7&lat=52.0116&lon=4.3571&timestamp=1790000000&speed=21.6"
 _EXAMPLES = {
@@ -50,6 +49,13 @@ _BODY = {
 }
 _TAKEN = {
     "description": "Taken; the body is what the app expects.",
+    "headers": {
+        "Voile-Outcome": {
+            "description": "What became of it; where nothing was published the body says so, too, "
+            "but where the app expects JSON.",
+            "schema": {"type": "string", "enum": [one.value for one in Outcome]},
+        }
+    },
     "content": {
         "text/plain": {"schema": {"type": "string"}},
         "application/json": {"schema": {"type": "array", "maxItems": 0}},
@@ -66,58 +72,102 @@ _QUERY = [
     }
     for name in ("id", "lat", "lon", "timestamp")
 ]
-
-router = APIRouter(tags=["devices"])
-
-
-@router.get(
-    "/ingest",
-    summary="Send a position in a query (OsmAnd)",
-    response_class=Response,
-    responses=_ANSWERS,
-    dependencies=[Security(_BEARER), Security(_BASIC)],
-    openapi_extra={"parameters": _QUERY},
-)
-async def send_query(request: Request) -> Response:
-    """Of the fields the position, its time, speed, course, accuracy and altitude are read."""
-    return await taken(request, token_of(request))
+_TOKEN = {
+    "name": "token",
+    "in": "path",
+    "required": True,
+    "schema": {"type": "string", "title": "Token"},
+}
+_SCHEMES = {
+    "device-bearer": ("bearer", "The token of a tracker."),
+    "device-basic": ("basic", "The token of a tracker as the password; any user."),
+}
+_SECURITY: dict[str, Any] = {"security": [{name: []} for name in _SCHEMES]}
 
 
-@router.post(
-    "/ingest",
-    summary="Send positions",
-    response_class=Response,
-    responses=_ANSWERS,
-    dependencies=[Security(_BEARER), Security(_BASIC)],
-    openapi_extra=_BODY,
-)
-async def send(request: Request) -> Response:
-    """OsmAnd, Traccar Client, OwnTracks, NMEA 0183 or GPX: the format is seen from the body."""
-    return await taken(request, token_of(request))
+def _operation(name: str, summary: str, description: str, **more: Any) -> dict[str, Any]:
+    answers = {f"{status}": answer for status, answer in _ANSWERS.items()}
+    said = {"tags": ["devices"], "summary": summary, "description": description}
+    return {**said, "operationId": name, **more, "responses": answers}
 
 
-@router.get(
-    "/ingest/{token}",
-    summary="Send a position in a query, the token in the path",
-    response_class=Response,
-    responses=_ANSWERS,
-    openapi_extra={"parameters": _QUERY},
-)
-async def send_query_by_path(request: Request, token: str) -> Response:
-    """For apps that can send no headers."""
-    return await taken(request, token)
+def describe(document: dict[str, Any]) -> None:
+    """Add what trackers send, and are answered, to the description of the API."""
+    for name, (scheme, description) in _SCHEMES.items():
+        shown = {"type": "http", "description": description, "scheme": scheme}
+        document["components"].setdefault("securitySchemes", {})[name] = shown
+    paths = {
+        _PATH: {
+            "get": _operation(
+                "send_query",
+                "Send a position in a query (OsmAnd)",
+                "Of the fields the position, its time, speed, course, accuracy and altitude are "
+                "read.",
+                parameters=_QUERY,
+                **_SECURITY,
+            ),
+            "post": _operation(
+                "send",
+                "Send positions",
+                "OsmAnd, Traccar Client, OwnTracks, NMEA 0183 or GPX: the format is seen from the "
+                "body.",
+                **_SECURITY,
+                **_BODY,
+            ),
+        },
+        f"{_PATH}/{{token}}": {
+            "get": _operation(
+                "send_query_by_path",
+                "Send a position in a query, the token in the path",
+                "For apps that can send no headers.",
+                parameters=[_TOKEN, *_QUERY],
+            ),
+            "post": _operation(
+                "send_by_path",
+                "Send positions, the token in the path",
+                "For apps that can send no headers, such as Traccar Client.",
+                parameters=[_TOKEN],
+                **_BODY,
+            ),
+        },
+    }
+    document["paths"] = {**deepcopy(paths), **document["paths"]}
 
 
-@router.post(
-    "/ingest/{token}",
-    summary="Send positions, the token in the path",
-    response_class=Response,
-    responses=_ANSWERS,
-    openapi_extra=_BODY,
-)
-async def send_by_path(request: Request, token: str) -> Response:
-    """For apps that can send no headers, such as Traccar Client."""
-    return await taken(request, token)
+class Trackers:
+    """Answers requests to ``/ingest``, and hands on all others; ASGI, inside what bounds bodies."""
+
+    def __init__(self, app: ASGIApp, handlers: Mapping[type[Exception], Any]) -> None:
+        """``handlers`` answer exceptions; those of ``problems``."""
+        self._app = app
+        self._handlers = handlers
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a tracker, or hand on a request."""
+        if scope["type"] != "http" or not _is_of_tracker(scope["path"]):
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            if scope["method"] not in _METHODS:
+                raise ProblemError("method-not-allowed", headers={"allow": ", ".join(_METHODS)})
+            response = await _taken(request, scope["path"][len(_PATH) + 1 :] or token_of(request))
+        except Exception as error:
+            response = await self._answer(request, error)
+        await response(scope, receive, send)
+
+    async def _answer(self, request: Request, error: Exception) -> Any:
+        for kind in type(error).__mro__:
+            if kind in self._handlers:
+                return await self._handlers[kind](request, error)
+        raise error
+
+
+def _is_of_tracker(path: str) -> bool:
+    if path == _PATH:
+        return True
+    token = path.removeprefix(f"{_PATH}/")
+    return bool(token) and token != path and "/" not in token
 
 
 def token_of(request: Request) -> str:
@@ -129,7 +179,7 @@ def token_of(request: Request) -> str:
     return token
 
 
-async def taken(request: Request, token: str) -> Response:
+async def _taken(request: Request, token: str) -> Response:
     """What a tracker is answered; raises what ``Desk.receive`` does."""
     headers = {
         name.decode("latin-1"): value.decode("latin-1")
@@ -143,4 +193,9 @@ async def taken(request: Request, token: str) -> Response:
         headers,
     )
     receipt = await desk_of(request).receive(request, token, message)
-    return Response(receipt.body, media_type=receipt.content_type)
+    body = receipt.body
+    if not body and receipt.outcome in _NOT_PUBLISHED:
+        body = f"not published: {receipt.outcome}\n".encode()
+    return Response(
+        body, headers={"voile-outcome": receipt.outcome}, media_type=receipt.content_type
+    )

@@ -45,27 +45,69 @@ def event(name: str, data: str, number: int | None = None) -> bytes:
 
 
 class Feeds:
-    """The feeds that are open in this process."""
+    """The feeds that are open in this process, and their companies' shares of them.
+
+    Where all are taken, a company that has fewer than another gets one of the other's: the one that
+    was opened last ends, whose reader may come again and is then refused, since its company has its
+    share.  So a company that opens feeds without end takes none from others.
+    """
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._open: Counter[bytes] = Counter()
+        self._of: dict[str, list[_OpenFeed]] = {}
 
     @contextmanager
-    def opened(self, link: TrackingLink) -> Iterator[None]:
-        """Count a feed while it is open; raises ``ProblemError`` where there are too many."""
+    def opened(self, link: TrackingLink, company: str) -> Iterator[asyncio.Event]:
+        """Count a feed while it is open; what is given is set where it must end.
+
+        Raises ``ProblemError`` where there are too many.
+        """
         options = self._desk.options
-        if self._open.total() >= options.most_feeds:
-            raise ProblemError("busy", "too many feeds are open")
+        is_full = self._open.total() >= options.most_feeds
+        last = self._least_due(company) if is_full else None
         if self._open[link.hash] >= options.most_feeds_of_link:
             raise ProblemError("too-many-feeds", "close one of this link", retry=options.heartbeat)
+        if last is not None:
+            self._end(last)
+            last.leave.set()
+        feed = _OpenFeed(link.hash, company, asyncio.Event())
         self._open[link.hash] += 1
+        self._of.setdefault(company, []).append(feed)
         try:
-            yield
+            yield feed.leave
         finally:
-            self._open[link.hash] -= 1
-            if not self._open[link.hash]:
-                del self._open[link.hash]
+            self._end(feed)
+
+    def _least_due(self, company: str) -> _OpenFeed:
+        """Which feed a company gets where all are taken; raises ``ProblemError``."""
+        those = max(self._of.values(), key=len, default=[])
+        if len(those) <= len(self._of.get(company, [])) + 1:
+            raise ProblemError(
+                "busy", "too many feeds are open", retry=self._desk.options.heartbeat
+            )
+        return those[-1]
+
+    def _end(self, feed: _OpenFeed) -> None:
+        """Count it no more; a second time changes nothing."""
+        those = self._of.get(feed.company, [])
+        if feed not in those:
+            return
+        those.remove(feed)
+        if not those:
+            del self._of[feed.company]
+        self._open[feed.link] -= 1
+        if not self._open[feed.link]:
+            del self._open[feed.link]
+
+
+@dataclass(eq=False)
+class _OpenFeed:
+    """Whose it is, and how it is told to end."""
+
+    link: bytes
+    company: str
+    leave: asyncio.Event
 
 
 @dataclass
@@ -86,14 +128,14 @@ class FeedResponse(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, desk: Desk, feeds: Feeds, opened: tuple[str, TrackingLink], last: int | None
+        self, desk: Desk, feeds: Feeds, opened: tuple[str, TrackingLink, str], last: int | None
     ) -> None:
-        """``opened``: the link's number and the link; ``last``: Last-Event-ID."""
+        """``opened``: the link's number, the link, its company; ``last``: Last-Event-ID."""
         self.status_code = 200
         self.background = None
         self._desk = desk
         self._feeds = feeds
-        token, link = opened
+        token, link, self._company = opened
         settings = desk.platform.settings
         earliest = int(desk.platform.clock()) - MOST_RESUMED * settings.slot_seconds
         resumed = -1 if last is None else max(last, earliest)
@@ -101,18 +143,20 @@ class FeedResponse(Response):
         self.init_headers({"x-accel-buffering": "no"})  # proxies must not wait for more
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send events until the link, the reader or the service ends."""
-        with self._feeds.opened(self._reader.link):
+        """Send events until the link, the reader, the service or the company's share ends."""
+        with self._feeds.opened(self._reader.link, self._company) as leave:
             gone = asyncio.create_task(_disconnected(receive))
             sending = asyncio.create_task(self._send_all(send))
+            leaving = asyncio.create_task(leave.wait())
+            tasks = {gone, sending, leaving}
             try:
-                await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
                 if sending.done():
                     sending.result()
             finally:
-                for task in (gone, sending):
+                for task in tasks:
                     task.cancel()
-                await asyncio.gather(gone, sending, return_exceptions=True)
+                await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _send_all(self, send: Send) -> None:
         start = {

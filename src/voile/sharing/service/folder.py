@@ -41,6 +41,8 @@ __all__ = ["Configuration", "alone", "create", "open_platform", "open_store", "r
 
 CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
 
+_GATHER_SECONDS = 0.02
+"""By which a position waits for others, before it is worked on and before it is stored."""
 _TABLES = ("service", "rates", "store", "platform", "mqtt", "chain")
 _TEMPLATE = """\
 # A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store] and [mqtt],
@@ -54,6 +56,7 @@ address = "{address}"
 # trusted_proxies = ["127.0.0.1", "::1"]   # whose X-Forwarded-For is believed
 # most_feeds = 2000                        # readers connected at a time
 # most_feeds_of_link = 8
+# most_connections = 4000                  # feeds included; an open file each
 
 [store]
 # PostgreSQL for more than one process; without it the store is share.db beside this file.
@@ -236,12 +239,11 @@ def open_platform(
             unsealed_secrets(Ground(store, store, vault), held)
         check_place(folder, configuration.chain, store)
         lines = os.cpu_count() or 1
+        given = vault, configuration.settings
         if configuration.chain is None:
-            return Platform(store, store, vault, configuration.settings, writing_lines=lines)
+            return Platform(store, store, *given, writing_lines=lines, gather=_GATHER_SECONDS)
         log, fleet = open_on_chain(folder, configuration.chain, store, vault, node)
-        return Platform(
-            store, log, vault, configuration.settings, registrar=fleet, writing_lines=lines
-        )
+        return Platform(store, log, *given, registrar=fleet, writing_lines=lines)
     except BaseException:
         store.close()
         raise

@@ -7,7 +7,6 @@ of the exception and the line that raised it.
 
 from __future__ import annotations
 
-from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from voile.sharing.service.notices import Notices
@@ -20,6 +19,7 @@ _HEADERS = {
     "referrer-policy": "no-referrer",
     "cross-origin-resource-policy": "same-origin",
     "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
 }
 _STRICT_TRANSPORT = "max-age=31536000"
 
@@ -31,9 +31,10 @@ class Guard:
         """``is_encrypted``: whether people use https."""
         self._app = app
         self._notices = notices
-        self._headers = dict(_HEADERS)
+        headers = dict(_HEADERS)
         if is_encrypted:
-            self._headers["strict-transport-security"] = _STRICT_TRANSPORT
+            headers["strict-transport-security"] = _STRICT_TRANSPORT
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Hand on a request."""
@@ -46,10 +47,9 @@ class Guard:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                headers = MutableHeaders(scope=message)
-                for name, value in self._headers.items():
-                    headers.setdefault(name, value)
-                headers.setdefault("cache-control", "no-store")
+                given = message["headers"] = list(message.get("headers", ()))
+                names = {name for name, _ in given}
+                given += [one for one in self._headers if one[0] not in names]
             await send(message)
 
         try:

@@ -68,6 +68,8 @@ class Options:
     most_feeds: int = 2_000
     """Feeds open at a time."""
     most_feeds_of_link: int = 8
+    most_connections: int = 4_000
+    """Open at a time, feeds included; fewer where fewer files may be open."""
     header_bytes: int = 32 * 1024
     """Bytes of the first line and the headers of a request."""
     header_seconds: float = 20.0

@@ -11,14 +11,18 @@ from fastapi import APIRouter, FastAPI, Path, Request, Response
 from pydantic import BaseModel
 
 from voile.sharing.page import PAGE_PATH, SECURITY_HEADERS, PageFile, page_files
+from voile.sharing.service.desk import desk_of
 from voile.sharing.service.problems import TITLES, ProblemError, documented, status_of
 
 if TYPE_CHECKING:
     from voile.sharing.map import MapFile
 
-__all__ = ["Health", "Meaning", "add_page", "router"]
+__all__ = ["Health", "Meaning", "Readiness", "add_page", "router"]
 
 router = APIRouter(tags=["public"])
+
+_KEEPS_UP_SECONDS = 1.0
+_RETRY_SECONDS = 5.0
 
 _UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "Unchanged since the ETag of If-None-Match."}
@@ -29,6 +33,12 @@ class Health(BaseModel):
     """That the service lives."""
 
     status: str = "ok"
+
+
+class Readiness(BaseModel):
+    """That the service keeps up with what it is asked."""
+
+    status: str = "ready"
 
 
 class Meaning(BaseModel):
@@ -43,6 +53,14 @@ class Meaning(BaseModel):
 async def healthz() -> Health:
     """Looks at nothing else: the store is not asked."""
     return Health()
+
+
+@router.get("/readyz", summary="Whether the service keeps up", responses=documented("busy"))
+async def readyz(request: Request) -> Readiness:
+    """That nothing has waited for a second: neither for its turn nor for the store."""
+    if desk_of(request).platform.waited() > _KEEPS_UP_SECONDS:
+        raise ProblemError("busy", "what came has not been worked off", retry=_RETRY_SECONDS)
+    return Readiness()
 
 
 @router.get(

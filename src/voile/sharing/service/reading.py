@@ -11,6 +11,7 @@ from voile.sharing.service.desk import desk_of
 from voile.sharing.service.exchange import LinkToken
 from voile.sharing.service.feed import FeedResponse, Feeds
 from voile.sharing.service.problems import ProblemError, documented
+from voile.sharing.store import TrackingLink
 
 __all__ = ["router"]
 
@@ -61,8 +62,13 @@ async def feed(
     """
     desk = desk_of(request)
     feeds: Feeds = request.app.state.feeds
-    link = await desk.ask(request, "link", token, lambda: desk.platform.link_of(token))
-    return FeedResponse(desk, feeds, (token, link), last_event_id)
+    platform = desk.platform
+
+    def opened() -> tuple[str, TrackingLink, str]:
+        link = platform.link_of(token)
+        return token, link, platform.company_behind(link)
+
+    return FeedResponse(desk, feeds, await desk.ask(request, "link", token, opened), last_event_id)
 
 
 @router.get(

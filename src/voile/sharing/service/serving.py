@@ -28,6 +28,7 @@ from fastapi import FastAPI
 from voile.errors import InputError, VoileError
 from voile.sharing.service.app import application
 from voile.sharing.service.connection import bounded_protocol
+from voile.sharing.service.connections import within_files
 from voile.sharing.service.folder import Configuration, alone, open_platform, road_map
 from voile.sharing.service.options import Options
 
@@ -93,7 +94,7 @@ def _serve_one(
     tell: Tell,
     node: Chain | None = None,
 ) -> None:
-    options, broker = configuration.options, configuration.broker
+    options, broker = within_files(configuration.options, tell), configuration.broker
     if configuration.chain is not None:
         # Reports that waited for the chain are told of by nobody.
         options = replace(options, heartbeat=min(options.heartbeat, _POLL_SECONDS))

@@ -15,6 +15,7 @@ from voile.sharing.store.records import (
     Company,
     Device,
     Mail,
+    MailBounds,
     Parcel,
     Role,
     TrackingLink,
@@ -205,9 +206,9 @@ class SQLDirectory(Directory):
         )
         return ended > 0
 
-    def add_mail(self, mail: Mail) -> int:
+    def add_mail(self, mail: Mail, bounds: MailBounds | None = None) -> int | None:
         locking = self._engine.locking
-        return self._engine.write(lambda connection: _add_mail(connection, mail, locking))
+        return self._engine.write(lambda connection: _add_mail(connection, mail, bounds, locking))
 
     def mail(self, truck: bytes, number: int, limit: int) -> Sequence[Mail]:
         rows = self._engine.read(
@@ -258,6 +259,9 @@ class SQLDirectory(Directory):
         row = self._row("SELECT state FROM states WHERE truck = ?", truck)
         return row[0] if row else None
 
+    def foreign_writes(self) -> int | None:
+        return self._engine.foreign_writes()
+
     def _row(self, statement: str, *values: object) -> Row | None:
         rows = self._engine.read(statement, values)
         return rows[0] if rows else None
@@ -301,7 +305,9 @@ def _insert_token(connection: Connection, token: AccessToken) -> None:
     _insert(connection, "tokens", values, "there is such a token; draw another")
 
 
-def _add_mail(connection: Connection, mail: Mail, locking: str) -> int:
+def _add_mail(
+    connection: Connection, mail: Mail, bounds: MailBounds | None, locking: str
+) -> int | None:
     """Number a submission while its truck is locked.
 
     So none that comes later has a smaller number than one that the truck may have fetched.
@@ -313,8 +319,23 @@ def _add_mail(connection: Connection, mail: Mail, locking: str) -> int:
     known = connection.rows(
         "SELECT seq FROM mail WHERE truck = ? AND digest = ?", (mail.truck, digest)
     )
-    ((number,),) = known or connection.rows(
+    if known:
+        return int(known[0][0])
+    if bounds is not None and not _counted(connection, mail.truck, bounds):
+        return None
+    ((number,),) = connection.rows(
         "INSERT INTO mail (truck, digest, message, received) VALUES (?, ?, ?, ?) RETURNING seq",
         (mail.truck, digest, mail.message, mail.received),
     )
     return int(number)
+
+
+def _counted(connection: Connection, truck: bytes, bounds: MailBounds) -> bool:
+    """Whether there is room for one submission more; it is counted then."""
+    ((waiting,),) = connection.rows("SELECT COUNT(*) FROM mail WHERE truck = ?", (truck,))
+    return waiting < bounds.most_of_truck and bool(
+        connection.change(
+            "UPDATE links SET mails = mails + 1 WHERE hash = ? AND mails < ?",
+            (bounds.link, bounds.most_of_link),
+        )
+    )

@@ -173,6 +173,9 @@ class _Engine:
                     return self._once(work)
             return self._once(work)
 
+    def foreign_writes(self) -> int | None:
+        return None  # other processes write all the time
+
     def close(self) -> None:
         with self._guard:
             self._closed = True

@@ -22,6 +22,7 @@ from voile.sharing.store.records import (
     Device,
     Entry,
     Mail,
+    MailBounds,
     Parcel,
     TrackingLink,
     Truck,
@@ -162,8 +163,11 @@ class Directory(Protocol):
     def end_parcel(self, truck: bytes, parcel: bytes, now: float) -> bool:
         """Set ``ended``, and forget destination and keys; False where none was carried."""
 
-    def add_mail(self, mail: Mail) -> int:
-        """Keep a submission; its number.  The same message again keeps its number."""
+    def add_mail(self, mail: Mail, bounds: MailBounds | None = None) -> int | None:
+        """Keep a submission; its number, or None where it is beyond the bounds.
+
+        The same message again keeps its number, and does not count.
+        """
 
     def mail(self, truck: bytes, number: int, limit: int) -> Sequence[Mail]:
         """At most ``limit`` submissions to a truck with greater numbers, ascending."""
@@ -191,6 +195,13 @@ class Directory(Protocol):
 
     def state(self, truck: bytes) -> bytes | None:
         """The last state of a truck's stream, saved here or appended with a report."""
+
+    def foreign_writes(self) -> int | None:
+        """A number that changes when others than this object have written; None: nobody can tell.
+
+        What was read before it, and that nobody here has changed since, still holds while it is the
+        same.
+        """
 
     def close(self) -> None:
         """Give back what is held."""

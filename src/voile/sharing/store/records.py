@@ -17,6 +17,7 @@ __all__ = [
     "Device",
     "Entry",
     "Mail",
+    "MailBounds",
     "Parcel",
     "Role",
     "TrackingLink",
@@ -121,6 +122,18 @@ class Mail:
     received: float
     number: int = 0
     """Given by the store: ascending in the order of arrival."""
+
+
+@dataclass(frozen=True, slots=True)
+class MailBounds:
+    """By how much a link, and all links together, may fill the box of a truck."""
+
+    link: bytes = field(repr=False)
+    """The hash of the link by which a submission comes."""
+    most_of_link: int
+    """Submissions that it brings in its life."""
+    most_of_truck: int
+    """Submissions that wait for the truck."""
 
 
 @dataclass(frozen=True, slots=True)

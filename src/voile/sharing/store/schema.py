@@ -140,7 +140,9 @@ _FORMAT_3 = (
     "UPDATE trucks SET own_keys = 1 WHERE secrets IS NULL AND retired IS NULL",
 )
 
-_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1, _FORMAT_2, _FORMAT_3)
+_FORMAT_4 = ("ALTER TABLE links ADD COLUMN mails {whole} NOT NULL DEFAULT 0",)
+
+_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1, _FORMAT_2, _FORMAT_3, _FORMAT_4)
 """Statements that lead from format i to i + 1.  Append; never change an old entry."""
 
 FORMAT = len(_FORMATS)

@@ -54,6 +54,9 @@ class Engine(Protocol):
         ``work`` may be run again where the database asks for that: let it change nothing else.
         """
 
+    def foreign_writes(self) -> int | None:
+        """See ``Directory``."""
+
     def close(self) -> None:
         """Close all connections."""
 

@@ -154,6 +154,12 @@ class _Engine:
         finally:
             self._writing.release()
 
+    def foreign_writes(self) -> int | None:
+        # Of the one connection that writes here: what it commits itself does not count.
+        with self._writing, self._explained():
+            self._refuse_closed()
+            return self._writer.pragma("data_version")
+
     def close(self) -> None:
         with self._writing:
             self._closed = True

@@ -1,4 +1,4 @@
-"""Group commit: one thread appends what all others have ready, in the order in which it came.
+"""The last step, group commit: one thread appends what is ready, in the order in which it came.
 
 Waiting for the disk takes as long for one report as for hundreds, so those that wait are taken
 together.  A report is acknowledged when it is durable, not before.
@@ -6,6 +6,7 @@ together.  A report is acknowledged when it is durable, not before.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -31,9 +32,14 @@ class _Waiting:
 class Committer:
     """Appends to a log; ``committed`` is told of every entry that is new, after it is durable."""
 
-    def __init__(self, log: ReportLog, committed: Callable[[Entry], None]) -> None:
+    def __init__(
+        self, log: ReportLog, committed: Callable[[Entry], None], gather: float = 0.0
+    ) -> None:
+        """``gather``: seconds to wait for others after the first entry."""
         self._log = log
+        self._gather = gather
         self._committed = committed
+        self._since: float | None = None
         self._queue: Queue[_Waiting | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name="voile-commit", daemon=True)
         self._thread.start()
@@ -48,6 +54,11 @@ class Committer:
             raise BusyError(msg) from None
         return waiting.done
 
+    def waited(self) -> float:
+        """For how many seconds the log has been appending what it appends now."""
+        since = self._since
+        return 0.0 if since is None else time.monotonic() - since
+
     def close(self) -> None:
         """Append what waits, and end."""
         self._queue.put(None)
@@ -55,13 +66,17 @@ class Committer:
 
     def _run(self) -> None:
         while (batch := self._next()) is not None:
+            self._since = time.monotonic()
             self._commit(batch)
+            self._since = None
 
     def _next(self) -> list[_Waiting] | None:
         """What waits, but not more than goes well at once; None at the end."""
         first = self._queue.get()
         if first is None:
             return None
+        if self._gather and self._queue.empty():
+            time.sleep(self._gather)
         batch, size = [first], len(first.entries)
         while size < _MOST_AT_ONCE:
             try:

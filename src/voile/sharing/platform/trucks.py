@@ -1,0 +1,206 @@
+"""The second step: trucks whose keys the platform holds, in memory.
+
+Of each is kept what it carries and from where its chain of records and its noise go on.  What it
+carries is read again where this process or another has changed it (``ground.Watch``).  One thread
+makes reports; others ask what is here and change it, so each truck has a lock, held for moments.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence, Set
+from concurrent.futures import Future
+from contextlib import suppress
+from threading import Lock
+
+from voile.sharing.ingest import Fix
+from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
+from voile.sharing.platform.ground import Ground, Seen
+from voile.sharing.platform.writing import Aboard, Draft, Written, stream_context
+from voile.sharing.protocol import (
+    Publisher,
+    RejectedError,
+    Report,
+    SealedSubmission,
+    Submission,
+    TrackingKeys,
+    Waybill,
+    day_of,
+)
+from voile.sharing.store import Appended, Mail, Parcel, Truck
+
+__all__ = ["Held", "Storing", "Trucks", "UnderWay"]
+
+_MAIL_AT_ONCE = 1000
+
+Storing = Future[Sequence[Appended]]
+
+
+class Trucks:
+    """All of them; threads may share it."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._held: dict[bytes, Held] = {}
+
+    def of(self, truck: bytes) -> Held:
+        """What is in memory of a truck, by its number."""
+        return self._held.get(truck) or self._held.setdefault(truck, Held(self._ground))
+
+
+class Held:
+    """What is in memory of one truck."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self.lock = Lock()
+        """Of everything here."""
+        self.under_way: UnderWay | None = None
+        """The truck as it was last seen; None until it is read from the store."""
+        self.changed = False
+        """Whether its parcels may be others now."""
+        self.storing: Storing | None = None
+        """What becomes of the last reports that were handed on to be stored."""
+
+    def change(self) -> None:
+        """Look again what the truck carries before its next report."""
+        with self.lock:
+            self.changed = True
+
+    def present(self, truck: Truck, now: float) -> UnderWay:
+        """The truck with its present parcels; the caller holds the lock."""
+        if self.under_way is None:
+            self.under_way = UnderWay(self._ground, truck)
+        changed, self.changed = self.changed, False
+        self.under_way.refresh(now, changed=changed)
+        return self.under_way
+
+    def forget(self) -> None:
+        """Read the truck again before its next report: what is in memory was not stored."""
+        with self.lock:
+            self.under_way = self.storing = None
+
+
+class UnderWay:
+    """A truck, its streams and its parcels.  Callers hold its lock."""
+
+    def __init__(self, ground: Ground, truck: Truck) -> None:
+        self._ground = ground
+        self._truck = truck.truck
+        secrets = unsealed_secrets(ground, truck)
+        last = ground.log.last(truck.truck)
+        self._publisher = (
+            Publisher.new(secrets)
+            if last is None
+            else Publisher.after(secrets, Report.decode(last.message).record())
+        )
+        sealed = ground.directory.state(truck.truck)
+        self.state = None if sealed is None else ground.vault.unseal(self._context, sealed)
+        """Of its stream of positions; as secret as its keys."""
+        self._keys = TrackingKeys(truck.truck)
+        self._aboard: dict[int, list[Aboard]] = {}
+        self._destinations: dict[bytes, tuple[float, float] | None] = {}
+        self._mail_read = 0
+        self._early: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        """Submissions, opened, for parcels that the truck did not carry when they were read."""
+        self._ended: set[bytes] = set()
+        """Parcels that it carried."""
+        self._seen: Seen | None = None
+        self._today = -1
+
+    @property
+    def _context(self) -> bytes:
+        return stream_context(self._truck)
+
+    def draft(self, slots: Sequence[tuple[int, Fix]]) -> Draft | None:
+        """What reports are made of for the positions of some slots; None where none is new."""
+        fixes = [(slot, fix) for slot, fix in slots if slot > self._publisher.last]
+        if not fixes:
+            return None
+        days = {day_of(slot) for slot, _ in fixes}
+        aboard = {day: self._on(day) for day in days}
+        drawn = self._ground.fresh("reports")
+        return Draft(self._publisher, self.state, drawn, fixes, aboard)
+
+    def wrote(self, written: Written) -> None:
+        """Go on after what a draft of this object has become."""
+        self._publisher, self.state = written.publisher, written.state
+
+    def _on(self, day: int) -> list[Aboard]:
+        """The parcels whose parties have agreed for a day."""
+        if day not in self._aboard:
+            self._aboard[day] = [
+                Aboard(keys, self._destinations.get(parcel))
+                for parcel, keys in self._keys.agreed(day).items()
+            ]
+        return self._aboard[day]
+
+    def _carry(self, keys: TrackingKeys) -> None:
+        if keys is not self._keys:
+            self._keys = keys
+            self._aboard.clear()
+
+    def accept(self, message: bytes, now: float) -> None:
+        """Take a submission and put it away.  Raises ``RejectedError``."""
+        keys = self._keys.receive(self._opened(message), today=day_of(int(now)))
+        if keys == self._keys:
+            return  # or one party could fill the box with what is known
+        self._ground.directory.add_mail(Mail(self._truck, message, now))
+        self._carry(keys)
+
+    def refresh(self, now: float, *, changed: bool = False) -> None:
+        """Read which parcels are on the truck, and what their parties have submitted."""
+        watch, today = self._ground.watch, day_of(int(now))
+        known = self._seen is not None and not watch.is_stale(self._seen, now)
+        if known and not changed and today == self._today:
+            return
+        seen = watch.look(now, self._truck)
+        parcels = {one.parcel: one for one in self._ground.directory.parcels(self._truck)}
+        keys = self._keys.from_day(today)
+        for parcel in set(keys.waybills) - set(parcels):
+            keys = keys.delivered(parcel)
+            self._destinations.pop(parcel, None)
+            self._ended.add(parcel)
+        added = [one for name, one in parcels.items() if name not in keys.waybills]
+        for one in added:
+            keys = keys.carrying(_waybill(one))
+            self._destinations[one.parcel] = unsealed_destination(self._ground, one)
+        names = {one.parcel for one in added}
+        if names & self._ended:
+            # One that comes back: what was submitted for it is still in the box.
+            self._mail_read = 0
+            self._ended -= names
+        self._carry(self._with_new_mail(self._with_early(keys, names, today), today))
+        self._seen, self._today = seen, today
+
+    def _with_early(self, keys: TrackingKeys, parcels: Set[bytes], today: int) -> TrackingKeys:
+        """With what was submitted before its parcel was read here."""
+        for parcel in parcels & self._early.keys():
+            for submission in self._early.pop(parcel):
+                with suppress(RejectedError):
+                    keys = keys.receive(submission, today=today)
+        return keys
+
+    def _with_new_mail(self, keys: TrackingKeys, today: int) -> TrackingKeys:
+        while True:
+            some = self._ground.directory.mail(self._truck, self._mail_read, _MAIL_AT_ONCE)
+            for mail in some:
+                # What is rejected is of a day that is over, or says what is known otherwise.
+                with suppress(RejectedError):
+                    submission = self._opened(mail.message)
+                    parcel = Submission.decode(submission).parcel
+                    if parcel in keys.waybills:
+                        keys = keys.receive(submission, today=today)
+                    else:
+                        self._early[parcel].append(submission)
+            if some:
+                self._mail_read = some[-1].number
+            if len(some) < _MAIL_AT_ONCE:
+                return keys
+
+    def _opened(self, message: bytes) -> bytes:
+        return SealedSubmission.decode(message).open(self._publisher.secrets)
+
+
+def _waybill(parcel: Parcel) -> Waybill:
+    return Waybill(parcel.parcel, parcel.sender, parcel.receiver)
