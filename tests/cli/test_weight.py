@@ -76,7 +76,7 @@ MAY_LOAD = {
     "clustered-laplace": {"numba"},
     "ranking": {"numba"},
     "m-shuffle": {"numba"},
-    "flows": {"numba"},
+    "flows": {"numba", "scipy.sparse", "voile.roads"},
     "geo-indistinguishability": {
         "numba",
         "scipy.sparse",
