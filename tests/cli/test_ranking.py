@@ -170,14 +170,14 @@ BAD_PLANS = {
         [("precision = 0.6", 'precision = "high"')],
         ["[method] precision must be a number"],
     ),
-    "no top": ([("top       = 6\n", "")], ["[method] ranking needs the parameter top"]),
+    "no top": ([("top       = 6\n", "")], ["[method] needs 'top'"]),
     "unknown search": (
         [("batch     = 3", 'search = "theta-fast"')],
         ["[method] search must be one of", "did you mean 'theta"],
     ),
     "unknown parameter": (
         [("batch     = 3", "thetta = 0.1")],
-        ["[method] ranking has no parameter 'thetta'", "did you mean 'theta'?"],
+        ["[method] unknown key 'thetta'", "did you mean 'theta'?"],
     ),
     "a ranking column that is not ordered": (
         [('["algebra", "biology", "chemistry"]', '["algebra", "grade"]')],
@@ -213,7 +213,7 @@ BAD_PLANS = {
     ),
     "a weight that is not above 0": (
         [("batch     = 3", "by = { algebra = 1, biology = 1, chemistry = 0 }")],
-        ["[method] by chemistry must be a number above 0"],
+        ["[method] by.chemistry must be a number above 0"],
     ),
     "an expression that multiplies columns": (
         [("batch     = 3", 'by = "algebra * biology + chemistry"')],
@@ -234,7 +234,10 @@ BAD_PLANS = {
         ],
         ["'grade' holds values of kind text"],
     ),
-    "a missing parameter name": ([('name      = "ranking"', "")], ["[method] needs a name"]),
+    "a missing parameter name": (
+        [('name      = "ranking"', "")],
+        ["[method]: needs 'name', the name of a method"],
+    ),
 }
 
 

@@ -250,7 +250,7 @@ def test_what_is_out_of_the_ordinary(desk):
         ("tau = 60", 'tau is of use for mechanism "correlated-gaussian" and "gaussian-field" only'),
         ("levels = 1\nradii = 400", "not both"),
         ("destination = [2.35, 48.85]", "seem to be swapped"),
-        ("mechanisms = 3", "has no parameter 'mechanisms'; did you mean 'mechanism'"),
+        ("mechanisms = 3", "unknown key 'mechanisms'; did you mean 'mechanism'"),
     ],
 )
 def test_bad_plans(desk, more, message):

@@ -16,9 +16,9 @@ Cost: some ns a report.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.geodesy import Floats, metres_between
 
 __all__ = ["far_apart", "spaced"]

@@ -36,9 +36,9 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.dp.planar.steps import normal_pair
 from voile.geodesy import Floats, cartesian
 from voile.randomness import Blocks128, Key

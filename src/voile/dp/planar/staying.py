@@ -34,9 +34,9 @@ import math
 from dataclasses import astuple, dataclass
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.dp.planar.field import field_at
 from voile.dp.planar.steps import gaussian_scale, normal_pair
 from voile.dp.planar.trips import Positions, Trips
