@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.errors import PlanError, TableError
+from voile.errors import PlanError
 from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
@@ -27,17 +27,26 @@ from voile.table.decisions import FlowBounds, FlowCounts
 from voile.table.identity import with_words
 from voile.table.protocol import Counted, Engine, Rows
 from voile.table.published import PublishedTable
-from voile.table.reports import LATITUDE, LONGITUDE, SECONDS, read_reports
+from voile.table.reports import (
+    FOREIGN,
+    LATITUDE,
+    LONGITUDE,
+    ROW,
+    SECONDS,
+    begins,
+    read_reports,
+    require_one_vehicle,
+)
 from voile.values.expressions import Call, Column, Literal, both
 
 __all__ = ["count_flows", "table_of_cells"]
 
-_ROW, _WORD, _RANK, _TIMES = "\1row", "\1word", "\1rank", "\1times"
-_VEHICLE, _FOREIGN = "\1vehicle", "\1foreign"
+_WORD, _RANK, _TIMES = "\1word", "\1rank", "\1times"
+_VEHICLE = "\1vehicle"
 _HOUR, _FROM, _TO, _ROAD = "\1hour", "\1from", "\1to", "\1road"
 """No file has columns whose names begin so."""
 
-_OF_ROWS = pa.schema([pa.field(_FOREIGN, pa.bool_())])
+_OF_ROWS = pa.schema([pa.field(FOREIGN, pa.bool_())])
 _OF_TRIPS = pa.schema(
     [
         *(pa.field(name, pa.int64()) for name in (_HOUR, _FROM, _TO)),
@@ -59,7 +68,7 @@ def count_flows(
 
     Raises ``TableError`` for bad input, and ``PlanError`` where the plan names no vehicle.
     """
-    reports = read_reports(rows.numbered(_ROW), plan)
+    reports = read_reports(rows.numbered(ROW), plan)
     named = plan.trajectory
     assert named is not None, "reports were read by it"
     if named.vehicle is None:
@@ -68,11 +77,11 @@ def count_flows(
             "where each trip is of another one, name the trip's column twice in the table"
         )
         raise PlanError(msg)
-    columns = [named.trip, named.vehicle, SECONDS, LATITUDE, LONGITUDE, _ROW]
+    columns = [named.trip, named.vehicle, SECONDS, LATITUDE, LONGITUDE, ROW]
     seen, trips = reports.rows.select(columns).map_groups(
-        _Ends(named, bounds), named.trip, [SECONDS, _ROW], _OF_ROWS, _OF_TRIPS
+        _Ends(named, bounds), named.trip, [SECONDS, ROW], _OF_ROWS, _OF_TRIPS
     )
-    _require_own_trips(seen, named)
+    require_one_vehicle(seen, named)
     pay()
     counted = trips.filter(Call(">=", (Column(_HOUR), Literal(0))))
     kept = _some(counted, named.trip, [_VEHICLE], bounds.trips, randomness)
@@ -94,9 +103,7 @@ class _Ends:
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
         """Which reports name another vehicle than their trip's first, and the trips."""
-        trip, vehicle = (_texts(batch[name]) for name in (self._trip, self._vehicle))
-        new = trip.ne_missing(trip.shift(1)).to_numpy(writable=True)
-        new[:1] = True
+        new, vehicle = begins(batch[self._trip]), _texts(batch[self._vehicle])
         first = np.flatnonzero(new)
         last = np.append(first[1:], len(new)) - 1
         place = [np.ascontiguousarray(numbers_of(batch[name])) for name in (LATITUDE, LONGITUDE)]
@@ -172,18 +179,6 @@ def _dense(counted: Counted, shape: tuple[int, ...]) -> NDArray[np.int64]:
         ]
         cells[tuple(place.astype(np.int64) for place in places)] = counted.rows
     return cells
-
-
-def _require_own_trips(seen: Rows, named: TrajectoryColumns) -> None:
-    foreign = seen.filter(Column(_FOREIGN))
-    if foreign.height:
-        row = foreign.select([_ROW]).ordered([_ROW]).to_arrow()[_ROW][0].as_py()
-        msg = (
-            f"columns {named.trip!r} and {named.vehicle!r}: row {row} has a trip that another "
-            "vehicle has, too; a trip is of one vehicle: give trips ids of their own, such as "
-            "those of vehicle and trip joined"
-        )
-        raise TableError(msg)
 
 
 def table_of_cells(engine: Engine, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:

@@ -44,12 +44,17 @@ from voile.table.decisions import Charge, Relocation
 from voile.table.identity import with_words
 from voile.table.protocol import Rows
 from voile.table.reports import (
+    FOREIGN,
     LATITUDE,
     LONGITUDE,
+    ROW,
     SECONDS,
     TO_LATITUDE,
     TO_LONGITUDE,
+    begins,
+    first_row,
     read_reports,
+    require_one_vehicle,
 )
 from voile.table.thinning import far_apart, spaced
 from voile.table.trip_accounts import (
@@ -67,14 +72,14 @@ __all__ = ["REMAINING", "relocate"]
 
 REMAINING = "remaining"
 """The column with the noisy distance that is left, in metres."""
-_WORD, _ROW, _VEHICLE = WORD_OF_TRIP, "\1row", "\1word of the vehicle"
-_AGAIN, _BACK, _STRAY, _FOREIGN = "\1again", "\1back in time", "\1stray", "\1foreign"
+_WORD, _VEHICLE = WORD_OF_TRIP, "\1word of the vehicle"
+_AGAIN, _BACK, _STRAY = "\1again", "\1back in time", "\1stray"
 _KEPT, _FAR, _NUMBER = "\1kept", "\1far", "\1number"
 """No file has columns whose names begin so."""
 
 _FLAGS = pa.schema(
     [
-        *(pa.field(name, pa.bool_()) for name in (_AGAIN, _BACK, _STRAY, _FOREIGN)),
+        *(pa.field(name, pa.bool_()) for name in (_AGAIN, _BACK, _STRAY, FOREIGN)),
         # A bit for each spacing.
         pa.field(_KEPT, pa.int64()),
     ]
@@ -107,7 +112,7 @@ def relocate(
     """
     zones = relocation.noise.zones
     reports = read_reports(
-        rows.numbered(_ROW),
+        rows.numbered(ROW),
         plan,
         destination=relocation.destination,
         centre=zones.grid.middle if zones.grid else zones.centre,
@@ -129,13 +134,13 @@ def relocate(
     if named.vehicle is not None:
         own += (named.vehicle,)
     places = (LATITUDE, LONGITUDE, *own)
-    columns = [named.trip, named.time, *published, SECONDS, _ROW, _WORD, *places]
-    by, offers = [SECONDS, _ROW], len(relocation.spacings)
+    columns = [named.trip, named.time, *published, SECONDS, ROW, _WORD, *places]
+    by, offers = [SECONDS, ROW], len(relocation.spacings)
     seen, trips = ids.select(list(dict.fromkeys(columns))).map_groups(
         _Examiner(relocation, named), named.trip, by, _FLAGS, of_trips(offers)
     )
     _require_one_destination(seen, named)
-    _require_one_vehicle(seen, named)
+    require_one_vehicle(seen, named)
     notices = [*_told_of_order(seen, named), *_told_of_twins(seen, relocation)]
     notices += _told_of_the_map(reports.rows, zones)
     accounts, kept, twins = _kept(seen, trips, relocation, charge)
@@ -195,8 +200,8 @@ class _Examiner:
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
         """Flags of the reports, and what is known of trips before anything is drawn."""
-        time, row = numbers_of(batch[SECONDS]), numbers_of(batch[_ROW])
-        new = _begins(batch[self._named.trip])
+        time, row = numbers_of(batch[SECONDS]), numbers_of(batch[ROW])
+        new = begins(batch[self._named.trip])
         again = ~new & (np.diff(time, prepend=np.nan) == 0)
         single = ~again if self._relocation.one_at_a_time else np.ones(len(time), dtype=np.bool_)
         bits, costs = np.zeros(len(time), dtype=np.int64), []
@@ -266,7 +271,7 @@ class _Mover:
 
     def __call__(self, batch: pa.RecordBatch) -> tuple[list[Any], list[Any]]:
         """What is shown of each report, and what the trips cost."""
-        start = _starts(_begins(batch[self._named.trip]))
+        start = _starts(begins(batch[self._named.trip]))
         trips = Trips(
             latitude=np.ascontiguousarray(numbers_of(batch[LATITUDE])),
             longitude=np.ascontiguousarray(numbers_of(batch[LONGITUDE])),
@@ -329,16 +334,6 @@ def _starts(new: NDArray[np.bool_]) -> NDArray[np.int64]:
     return np.append(np.flatnonzero(new), len(new))
 
 
-def _begins(trip: pa.Array) -> NDArray[np.bool_]:
-    """Which reports are the first of their trip; those of a trip stand together."""
-    if isinstance(trip, pa.DictionaryArray):
-        trip = trip.indices
-    ids = series_of(trip)
-    begins = ids.ne_missing(ids.shift(1)).to_numpy(writable=True)
-    begins[:1] = True
-    return begins
-
-
 def _back_in_time(
     new: NDArray[np.bool_], row: NDArray[np.int64], time: Floats
 ) -> NDArray[np.bool_]:
@@ -385,22 +380,10 @@ def _require_one_destination(moved: Rows, named: TrajectoryColumns) -> None:
         return
     stray = moved.filter(Column(_STRAY))
     if stray.height:
-        row = stray.select([_ROW]).ordered([_ROW]).to_arrow()[_ROW][0].as_py()
         msg = (
-            f"columns {named.destination[0]!r} and {named.destination[1]!r}: row {row} names "
-            "another destination than the first report of its trip; a trip has one"
-        )
-        raise TableError(msg)
-
-
-def _require_one_vehicle(moved: Rows, named: TrajectoryColumns) -> None:
-    foreign = moved.filter(Column(_FOREIGN))
-    if foreign.height:
-        row = foreign.select([_ROW]).ordered([_ROW]).to_arrow()[_ROW][0].as_py()
-        msg = (
-            f"columns {named.trip!r} and {named.vehicle!r}: row {row} has a trip that another "
-            "vehicle has, too; a trip is of one vehicle: give trips ids of their own, such as "
-            "those of vehicle and trip joined"
+            f"columns {named.destination[0]!r} and {named.destination[1]!r}: row "
+            f"{first_row(stray)} names another destination than the first report of its trip; a "
+            "trip has one"
         )
         raise TableError(msg)
 

@@ -22,12 +22,13 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from voile.errors import PlanError, TableError
 from voile.geodesy import separation
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.arrays import array_of, kind_of_arrow, numbers_of, polars_type
+from voile.table.arrays import array_of, kind_of_arrow, numbers_of, polars_type, series_of
 from voile.table.binding import flagged, mapped
 from voile.table.numeric import require_finite
 from voile.table.protocol import Rows
@@ -35,14 +36,24 @@ from voile.table.value_types import Kind, forms_of
 from voile.values.expressions import Call, Column, Expression, Literal, both, is_missing, negated
 
 __all__ = [
+    "FOREIGN",
     "LATITUDE",
     "LONGITUDE",
+    "ROW",
     "SECONDS",
     "TO_LATITUDE",
     "TO_LONGITUDE",
     "Reports",
+    "begins",
+    "first_row",
     "read_reports",
+    "require_one_vehicle",
 ]
+
+ROW = "\1row"
+"""The column with the number of each report in its source, from 1."""
+FOREIGN = "\1foreign"
+"""The column that says which reports name another vehicle than the first of their trip."""
 
 SECONDS = "\1seconds"
 """The column with times in seconds since 1970."""
@@ -292,3 +303,30 @@ def _first_offending(rows: Rows, name: str, wanted: Kind) -> int | None:
         return flagged(rows, name, lambda values: values.is_not_null()).first
     found = [flagged(rows, name, form.misses).first for form in forms_of(wanted)]
     return None if None in found else max(row for row in found if row is not None)
+
+
+def begins(trip: pa.Array) -> NDArray[np.bool_]:
+    """Which reports are the first of their trip; those of a trip stand together."""
+    if isinstance(trip, pa.DictionaryArray):
+        trip = trip.indices
+    ids = series_of(trip)
+    new = ids.ne_missing(ids.shift(1)).to_numpy(writable=True)
+    new[:1] = True
+    return new
+
+
+def first_row(some: Rows) -> int:
+    """The number of the first of some reports in their source."""
+    return int(some.select([ROW]).ordered([ROW]).to_arrow()[ROW][0].as_py())
+
+
+def require_one_vehicle(rows: Rows, named: TrajectoryColumns) -> None:
+    """Raise ``TableError`` where the reports of a trip name several vehicles."""
+    foreign = rows.filter(Column(FOREIGN))
+    if foreign.height:
+        msg = (
+            f"columns {named.trip!r} and {named.vehicle!r}: row {first_row(foreign)} has a trip "
+            "that another vehicle has, too; a trip is of one vehicle: give trips ids of their own, "
+            "such as those of vehicle and trip joined"
+        )
+        raise TableError(msg)
