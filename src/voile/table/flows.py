@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.errors import PlanError
-from voile.randomness import Randomness
+from voile.randomness import Key, Randomness
 from voile.schema.plan import Plan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.arrays import array_of, numbers_of, series_of
@@ -84,7 +84,8 @@ def count_flows(
     require_one_vehicle(seen, named)
     pay()
     counted = trips.filter(Call(">=", (Column(_HOUR), Literal(0))))
-    kept = _some(counted, named.trip, [_VEHICLE], bounds.trips, randomness)
+    key = randomness.key("bounded", named.trip)
+    kept = _some(counted, [named.trip], _VEHICLE, bounds.trips, key)
     cells = (len(bounds.hours), len(bounds.zoning.names), len(bounds.zoning.names))
     between = _dense(kept.count([_HOUR, _FROM, _TO]), cells)
     on_roads = None
@@ -130,12 +131,9 @@ def _texts(array: pa.Array) -> pl.Series:
     return series_of(array).cast(pl.String)
 
 
-def _some(
-    rows: Rows, drawn_by: str, within: Sequence[str], most: int, randomness: Randomness
-) -> Rows:
-    """Some rows of each group, drawn by a keyed function of a column."""
-    words = with_words(rows, [drawn_by], randomness.key("bounded", drawn_by), _WORD)
-    ranked = words.rank(_RANK, within, [_WORD])
+def _some(rows: Rows, drawn_by: Sequence[str], within: str, most: int, key: Key) -> Rows:
+    """Some rows of each group, drawn by a keyed function of some columns."""
+    ranked = with_words(rows, drawn_by, key, _WORD).rank(_RANK, [within], [_WORD])
     return ranked.filter(Call("<", (Column(_RANK), Literal(most)))).select(rows.schema.names)
 
 
@@ -163,9 +161,7 @@ def _passages(
     counted = both(*(Call(">=", (Column(name), Literal(0))) for name in (_ROAD, _HOUR)))
     passages = of_kept.filter(counted).distinct([named.trip, _ROAD, _HOUR], _TIMES)
     key = randomness.key("bounded", "passages")
-    words = with_words(passages, [named.trip, _ROAD, _HOUR], key, _WORD)
-    some = words.rank(_RANK, [named.trip], [_WORD])
-    some = some.filter(Call("<", (Column(_RANK), Literal(bounds.passages))))
+    some = _some(passages, [named.trip, _ROAD, _HOUR], named.trip, bounds.passages, key)
     return _dense(some.count([_HOUR, _ROAD]), (len(bounds.hours), roads.stretches))
 
 
