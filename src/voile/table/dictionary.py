@@ -67,22 +67,12 @@ class DictionaryColumn:
         """Whether some row has no value."""
         return self.values.null_count() > 0
 
-    def rows_with(self, chosen: pl.Series) -> NDArray[np.bool_]:
-        """The rows whose value is chosen by a Boolean series over the distinct values."""
-        mask: NDArray[np.bool_] = chosen.to_numpy()[self.codes]
-        return mask
-
     def decode(self, codes: Codes) -> pl.Series:
         """The values of rows with these codes; few distinct texts stay in a dictionary (Enum)."""
         values = self.values
         if values.dtype == pl.String and len(values) < min(len(codes), _DICTIONARY_LIMIT):
             values = values.cast(pl.Enum(values.drop_nulls()))
         return gathered(values, codes)
-
-    def first_place(self, chosen: pl.Series) -> int:
-        """The place, from 0, of the first row with a chosen value; -1 if there is none."""
-        rows = self.rows_with(chosen)
-        return int(rows.argmax()) if rows.any() else -1
 
     def only(self, rows: NDArray[np.bool_]) -> DictionaryColumn:
         """The column of the chosen rows; values that none of them has are dropped."""
