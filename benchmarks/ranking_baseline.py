@@ -39,7 +39,7 @@ class Asked(NamedTuple):
         return total >= self.k and tops >= self.precision * total
 
 
-Worth = Callable[[Asked, tuple[int, int], tuple[int, int]], tuple[float, float]]
+Rating = Callable[[Asked, tuple[int, int], tuple[int, int]], tuple[float, float]]
 
 
 def insertion(asked: Asked) -> Chosen | None:
@@ -75,7 +75,7 @@ def theta_rapid(asked: Asked) -> Chosen | None:
 
 
 def _delete(
-    asked: Asked, steps: Callable[[Chosen, int], list[Chosen]], worth: Worth
+    asked: Asked, steps: Callable[[Chosen, int], list[Chosen]], rating: Rating
 ) -> Chosen | None:
     rows = np.flatnonzero(asked.is_top)
     while True:
@@ -92,8 +92,8 @@ def _delete(
                 there = asked.counts(rest)
                 if there[1] < asked.k or there[0] == here[0]:
                     continue
-                if worth(asked, here, there) > most:
-                    most, best = worth(asked, here, there), rest
+                if rating(asked, here, there) > most:
+                    most, best = rating(asked, here, there), rest
         if best is None:
             return None
         rows = np.flatnonzero(asked.inside(best) & asked.is_top)

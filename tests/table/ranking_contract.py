@@ -20,7 +20,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Nulls, Plan
 from voile.schema.roles import Roles
 from voile.table.private import PrivateTable, TopRows
-from voile.table.scores import Worth
+from voile.table.scores import ValueScores
 
 RANKED = ("math", "speed")
 Applicant = tuple[int, float, str | None]
@@ -45,9 +45,9 @@ class Sum:
     columns: Sequence[str] = RANKED
     signs: Sequence[int] = (1, 1)
 
-    def exact(self, column: str, values: ExactNumbers) -> Worth:
+    def exact(self, column: str, values: ExactNumbers) -> ValueScores:
         """Values, or the negatives of them."""
-        return Worth(self._sign(column) * values.units, 10**values.scale)
+        return ValueScores(self._sign(column) * values.units, 10**values.scale)
 
     def near(self, column: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same in double precision."""

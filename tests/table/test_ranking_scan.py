@@ -36,7 +36,7 @@ from voile.table.polars_engine import PolarsEngine
 from voile.table.polars_rows import PolarsRows
 from voile.table.private import PrivateTable, TableSource, TopRows
 from voile.table.published import PublishedTable
-from voile.table.scores import Worth
+from voile.table.scores import ValueScores
 
 
 class TestScannedTable(RankingContract):
@@ -69,11 +69,11 @@ class Weighted:
         """The columns that have a weight."""
         return tuple(self.weights)
 
-    def exact(self, column: str, values: ExactNumbers) -> Worth:
+    def exact(self, column: str, values: ExactNumbers) -> ValueScores:
         """Values times the weight."""
         weight = self.weights[column]
         units = values.units.astype(object) * weight.numerator
-        return Worth(units, weight.denominator * 10**values.scale)
+        return ValueScores(units, weight.denominator * 10**values.scale)
 
     def near(self, column: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """The same in double precision."""

@@ -124,8 +124,8 @@ def generate_columns(
             break
         found = profitable_patterns(types.sizes, types.copies, types.capacities, profits, _NODES)
         deadline.spend(found.nodes * len(types.capacities) * _WORK_OF_A_NODE)
-        worth = sum(int(p) * int(c) for p, c in zip(profits, types.copies, strict=True))
-        lower_bound = max(lower_bound, -(-worth // max(found.bound, 1)))
+        total = sum(int(p) * int(c) for p, c in zip(profits, types.copies, strict=True))
+        lower_bound = max(lower_bound, -(-total // max(found.bound, 1)))
         if found.profit <= _UNIT:
             break
         master.add(found.copies)

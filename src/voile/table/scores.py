@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
 
-__all__ = ["RowScore", "Worth", "in_one_unit"]
+__all__ = ["RowScore", "ValueScores", "in_one_unit"]
 
 _SAFE = 2**61
 
 
 @dataclass(frozen=True, eq=False)
-class Worth:
+class ValueScores:
     """What d values add to a score: the exact numbers ``units / denominator``."""
 
     units: NDArray[Any]
@@ -38,7 +38,7 @@ class RowScore(Protocol):
     def columns(self) -> Sequence[str]:
         """The m columns that are ranked by."""
 
-    def exact(self, column: str, values: ExactNumbers) -> Worth:
+    def exact(self, column: str, values: ExactNumbers) -> ValueScores:
         """What values of a column add; raises ``TableError`` where one cannot be scored."""
 
     def near(self, column: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -52,13 +52,13 @@ class RowScore(Protocol):
         """
 
 
-def in_one_unit(worths: Sequence[Worth]) -> tuple[list[NDArray[Any]], int]:
+def in_one_unit(scores: Sequence[ValueScores]) -> tuple[list[NDArray[Any]], int]:
     """The units of each column over one denominator, and that denominator.
 
     They are ``int64`` where every sum of one unit a column fits, and Python integers where not.
     """
-    common = lcm(*(worth.denominator for worth in worths))
-    units = [worth.units.astype(object) * (common // worth.denominator) for worth in worths]
+    common = lcm(*(score.denominator for score in scores))
+    units = [score.units.astype(object) * (common // score.denominator) for score in scores]
     if sum(max(abs(int(each.min())), abs(int(each.max()))) for each in units) < _SAFE:
         units = [each.astype(np.int64) for each in units]
     return units, common

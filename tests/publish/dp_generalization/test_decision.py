@@ -18,8 +18,8 @@ from tests.publish.dp_generalization.small import Row, problem_of
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization.budget import least_excess
 from voile.publish.dp_generalization.decision import Choice, ChoiceTerms, NodeChoice
+from voile.publish.dp_generalization.scores import UNITS, expected_score, sampled_score
 from voile.publish.dp_generalization.utilities import node_utilities
-from voile.publish.dp_generalization.worth import UNITS, expected_worth, sampled_worth
 from voile.randomness import Randomness
 
 ROWS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=1, max_size=14)
@@ -34,7 +34,7 @@ def law_of(rows: list[Row], choice: Choice, epsilon: float, k: int = K) -> NDArr
     if choice == "sampled":
         rate = epsilon / (2 * k)
     else:
-        rate = epsilon / (expected_worth(k, BETA).sensitivity / UNITS)
+        rate = epsilon / (expected_score(k, BETA).sensitivity / UNITS)
     weight = np.exp(rate * utility)
     return weight / weight.sum()
 
@@ -49,20 +49,20 @@ def by_definition(rows: list[Row], node: tuple[int, ...], choice: Choice, k: int
     """What a node publishes times what it leaves, from rows."""
     a, b = node
     p = float(BETA)
-    worth = sum(
+    score = sum(
         n * (n >= k)
         if choice == "sampled"
         else sum(j * math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k, n + 1))
         for n in Counter(shown_at(node, row) for row in rows).values()
     )
-    return worth * (1 - (a / 2 + b / 1) / 2)
+    return score * (1 - (a / 2 + b / 1) / 2)
 
 
 @given(ROWS, st.sampled_from(["expected", "sampled"]))
 def test_utilities_equal_their_definition(rows: list[Row], choice: Choice) -> None:
     """Every node's utility is what it publishes times the share of the levels it leaves."""
-    worth = sampled_worth(K) if choice == "sampled" else expected_worth(K, BETA)
-    nodes = node_utilities(problem_of(rows), worth)
+    score = sampled_score(K) if choice == "sampled" else expected_score(K, BETA)
+    nodes = node_utilities(problem_of(rows), score)
     for number, node in enumerate(product(range(3), range(2))):
         assert nodes.lattice.levels(number) == node
         expected = by_definition(rows, node, choice)

@@ -44,10 +44,10 @@ def values_of(table, scoring):
     """What each distinct value adds, ascending by value, by column."""
     scoring.require_kinds(table)
     counts = table.count_combinations(scoring.columns)
-    worths = CountedTop.of(counts, 1, scoring, table.plan).worths
+    scores = CountedTop.of(counts, 1, scoring, table.plan).added
     return {
-        name: [Fraction(int(units), worth.denominator) for units in worth.units]
-        for name, worth in zip(scoring.columns, worths, strict=True)
+        name: [Fraction(int(units), score.denominator) for units in score.units]
+        for name, score in zip(scoring.columns, scores, strict=True)
     }
 
 
@@ -179,11 +179,11 @@ def test_near_scores_lie_as_near_as_is_said(numbers, text, relative, step):
     scoring = Scoring.of_expression(parse(text), parse_plan({"roles": {"ranking": ["a"]}}))
     doubles = np.array([float(n * (1 + Decimal(relative) * step / 4)) for n in numbers])
     near = scoring.near("a", doubles)
-    worth = scoring.exact("a", ExactNumbers.of(numbers))
+    score = scoring.exact("a", ExactNumbers.of(numbers))
     told = relative * (1 + 1e-6) + 2.0**-52
     error = scoring.error("a", float(doubles.min()), float(doubles.max()), told)
-    for own, units in zip(near.tolist(), worth.units.tolist(), strict=True):
-        assert abs(Fraction(own) - Fraction(units, worth.denominator)) <= Fraction(error)
+    for own, units in zip(near.tolist(), score.units.tolist(), strict=True):
+        assert abs(Fraction(own) - Fraction(units, score.denominator)) <= Fraction(error)
 
 
 @pytest.mark.parametrize("text", EXPRESSIONS)

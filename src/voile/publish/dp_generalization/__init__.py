@@ -14,7 +14,7 @@ take part: one without a declared hierarchy that is no quasi-identifier is publi
 share its very values, for the proof fails as soon as anything about a row of a group shows.
 
 Algorithm: (1) the engine counts combinations of values; (2) every node of the lattice gets its
-utility, what it publishes times what it leaves of the values (``utilities``, ``worth``); (3) the
+utility, what it publishes times what it leaves of the values (``utilities``, ``scores``); (3) the
 exponential mechanism draws one of all nodes (``decision``); (4) each row is sampled with
 probability beta, generalized by that node, and published if its group has k rows.
 

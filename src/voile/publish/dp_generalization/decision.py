@@ -12,8 +12,8 @@ from typing import Literal, Self
 
 from voile.dp.exact import uniform_words
 from voile.dp.exponential import ExponentialMechanism
+from voile.publish.dp_generalization.scores import expected_score, sampled_score
 from voile.publish.dp_generalization.utilities import NodeUtilities, node_utilities
-from voile.publish.dp_generalization.worth import expected_worth, sampled_worth
 from voile.publish.generalization.evaluation import Evaluator
 from voile.publish.generalization.lattice import Levels
 from voile.publish.generalization.problem import Problem, Solution
@@ -92,8 +92,8 @@ class NodeChoice:
         helps.
         """
         sampled = terms.choice == "sampled"
-        worth = sampled_worth(terms.k) if sampled else expected_worth(terms.k, terms.beta)
-        nodes = node_utilities(problem, worth)
+        score = sampled_score(terms.k) if sampled else expected_score(terms.k, terms.beta)
+        nodes = node_utilities(problem, score)
         return cls(
             nodes, ExponentialMechanism(terms.epsilon, nodes.sensitivity, monotone=not sampled)
         )

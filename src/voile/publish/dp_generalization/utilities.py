@@ -1,6 +1,6 @@
 """The utility of every node of a lattice: what it publishes times what it leaves of the values.
 
-``sup * gen`` in the seed's eq. 19.  ``sup`` is the worth of a node's groups (``worth``), in whole
+``sup * gen`` in the seed's eq. 19.  ``sup`` is the score of a node's groups (``scores``), in whole
 units and not divided by the number of rows, which is private.  ``gen`` is the share of the levels
 that are left: 1 - mean of level / height over the columns that can be generalized, a public number
 for each node.  Utilities are whole numbers, so that the draw is exact.
@@ -17,7 +17,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.publish.dp_generalization.worth import UNITS, Worth
+from voile.publish.dp_generalization.scores import UNITS, GroupScore
 from voile.publish.generalization.grouping import GroupTable
 from voile.publish.generalization.lattice import Lattice, Levels
 from voile.publish.generalization.problem import Problem
@@ -39,25 +39,25 @@ class NodeUtilities:
     """In units of ``utilities``; one row more never lowers any of them."""
 
 
-def node_utilities(problem: Problem, worth: Worth) -> NodeUtilities:
+def node_utilities(problem: Problem, score: GroupScore) -> NodeUtilities:
     """The utility of every node; the lattice must be enumerable."""
     tables = Tables(problem)
     total = np.empty(tables.lattice.size, dtype=np.int64)
 
     def visit(levels: Levels, table: GroupTable) -> bool:
-        total[tables.lattice.number(levels)] = _worth_of(table.rows, worth)
+        total[tables.lattice.number(levels)] = _score_of(table.rows, score)
         return True
 
     tables.visit_all(visit)
     left, whole = _levels_left(tables.lattice)
-    sensitivity = Fraction(worth.sensitivity * whole)
+    sensitivity = Fraction(score.sensitivity * whole)
     return NodeUtilities(tables.lattice, total * left, UNITS * whole, sensitivity)
 
 
-def _worth_of(sizes: NDArray[np.int64], worth: Worth) -> int:
+def _score_of(sizes: NDArray[np.int64], score: GroupScore) -> int:
     """The sum over groups of these sizes."""
-    beyond = np.maximum(sizes - (len(worth.table) - 1), 0)
-    return int(worth.table[sizes - beyond].sum() + worth.slope * beyond.sum())
+    beyond = np.maximum(sizes - (len(score.table) - 1), 0)
+    return int(score.table[sizes - beyond].sum() + score.slope * beyond.sum())
 
 
 def _levels_left(lattice: Lattice) -> tuple[NDArray[np.int64], int]:

@@ -113,7 +113,7 @@ def guarantee(promise: Promise, costliest: Costliest, busiest: Busiest | None = 
         return Guarantee((unbounded,), statement, _assumes(promise))
     of_vehicle = "" if busiest is None else f". {_vehicle(promise, busiest)}"
     most = costliest if busiest is None else Costliest(busiest.reports, busiest.epsilon)
-    statement = f"{_report(promise)}. {_trip(promise, costliest)}{of_vehicle}{_worth(most)}"
+    statement = f"{_report(promise)}. {_trip(promise, costliest)}{of_vehicle}{_warning(most)}"
     claim = claims.GeoIndistinguishability(
         **parameters,
         trajectory=promise.mechanism != "angle-selection",
@@ -269,7 +269,7 @@ def _reports(promise: Promise, count: int) -> str:
     )
 
 
-def _worth(costliest: Costliest) -> str:
+def _warning(costliest: Costliest) -> str:
     """That a promise is none, where it is so."""
     if not costliest.protects_nothing:
         return ""

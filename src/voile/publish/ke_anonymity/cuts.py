@@ -45,7 +45,7 @@ __all__ = [
     "latest_valid_start",
 ]
 
-_WORTH_LOADING = 10_000
+_COMPILED_FROM = 10_000
 """Window ends from which loading Numba takes less time than doing without it."""
 
 
@@ -120,7 +120,7 @@ def best_cuts(
     No values, or no allowed way to cut: None.
     """
     units = as_units(values)
-    few = low.size < _WORTH_LOADING
+    few = low.size < _COMPILED_FROM
     kernel = uncompiled(_best_starts) if few or units.dtype == np.object_ else _best_starts
     windows = np.ascontiguousarray(low, np.int64), np.ascontiguousarray(high, np.int64)
     return boundaries_of(kernel(units, np.array(cut_allowed, np.bool_), *windows))

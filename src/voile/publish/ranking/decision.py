@@ -32,7 +32,7 @@ from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import places_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import RecodedColumn
-from voile.table.scores import Worth, in_one_unit
+from voile.table.scores import ValueScores, in_one_unit
 from voile.table.summaries import CombinationCounts
 
 __all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
@@ -43,7 +43,7 @@ class CountedTop:
     """What the engine counted: combinations, whose first m columns are those of the score."""
 
     counts: CombinationCounts
-    worths: Sequence[Worth]
+    added: Sequence[ValueScores]
     """For each of the m columns, what its distinct values add to a score."""
     tops: int
     """How many rows are among the best."""
@@ -51,11 +51,11 @@ class CountedTop:
     @classmethod
     def of(cls, counts: CombinationCounts, tops: int, scoring: Scoring, plan: Plan) -> CountedTop:
         """Score what was counted; raises ``TableError`` where a value cannot be scored."""
-        worths = [
+        added = [
             scoring.exact(name, _numbers(plan, name, values))
             for name, values in zip(scoring.columns, counts.values, strict=False)
         ]
-        return cls(counts, worths, tops)
+        return cls(counts, added, tops)
 
     @property
     def levels(self) -> tuple[Fraction, ...]:
@@ -83,8 +83,8 @@ class CountedTop:
         bits; then it is its rank.
         """
         columns = []
-        for column, worth in enumerate(self.worths):
-            position = worth.units
+        for column, added in enumerate(self.added):
+            position = added.units
             if position.dtype == object or len(np.unique(position)) < len(position):
                 position = _ranks(position)
             columns.append(position[self.counts.codes[:, column]])
@@ -92,7 +92,7 @@ class CountedTop:
 
     @cached_property
     def _scored(self) -> tuple[tuple[Fraction, ...], NDArray[np.int64]]:
-        units, common = in_one_unit(self.worths)
+        units, common = in_one_unit(self.added)
         total = sum(each[self.counts.codes[:, j]] for j, each in enumerate(units))
         levels, place = np.unique(total, return_inverse=True)
         return tuple(Fraction(int(level), common) for level in levels), place.astype(np.int64)

@@ -85,15 +85,15 @@ def _grasp(
             step += 1
         while _exchange(question, exchange, edge, rows):
             pass
-        worth = _worth(question, rows)
-        if worth > most:
-            most = worth
+        rating = _rating(question, rows)
+        if rating > most:
+            most = rating
             best[:] = rows
     return most[0] == 1
 
 
 @njit(cache=True, nogil=True)
-def _worth(question: Question, rows: Any) -> Any:
+def _rating(question: Question, rows: Any) -> Any:
     """How good a box is: (1, targets) if feasible; (0, - lack of top rows); (-1, 0) below k."""
     here = tally(question, rows)
     if here.members < question.k:
@@ -109,7 +109,7 @@ def _worth(question: Question, rows: Any) -> Any:
 def _exchange(question: Question, exchange: tuple[int, int], edge: Any, rows: Any) -> bool:
     """Take the first better box that an exchange leads to; False where there is none."""
     field = question.field
-    now = _worth(question, rows)
+    now = _rating(question, rows)
     chosen = np.empty_like(question.targets)
     barred = np.empty_like(question.targets)
     trial = np.empty_like(rows)
@@ -143,8 +143,8 @@ def _replenish(question: Question, most: int, now: Any, barred: Any, edge: Any, 
     """Take in up to ``most`` rows until the box is better than ``now``."""
     content(question.field, edge, rows)
     for _ in range(most):
-        if _worth(question, rows) > now:
+        if _rating(question, rows) > now:
             return True
         if not grow(question, barred, 0.0, np.uint64(0), edge, rows):
             return False
-    return bool(_worth(question, rows) > now)
+    return bool(_rating(question, rows) > now)

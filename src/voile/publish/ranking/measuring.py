@@ -103,7 +103,7 @@ class _Box:
     def of(cls, shown: PublishedTable, top: CountedTop, plan: Plan, groups: int) -> _Box:
         sides = []
         for name, values in zip(
-            top.counts.columns, top.counts.values[: len(top.worths)], strict=False
+            top.counts.columns, top.counts.values[: len(top.added)], strict=False
         ):
             order = plan.columns.get(name, ColumnPlan()).order
             if order is None:

@@ -107,7 +107,7 @@ def peel(question: Question, rule: int, theta: float, rows: Any) -> bool:
                 there = tally(question, inner)
                 if there.members < question.k:
                     break
-                first, second, stepping = _worth(question, rule, theta, here, there)
+                first, second, stepping = _rating(question, rule, theta, here, there)
                 if (first, second, worst) > most:
                     most = (first, second, worst)
                     best[:] = trial
@@ -133,7 +133,7 @@ def _take_off(field: Any, side: int, chosen: Any, edge: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _worth(question: Any, rule: int, theta: float, here: Any, there: Any) -> Any:
+def _rating(question: Any, rule: int, theta: float, here: Any, there: Any) -> Any:
     """What a rule compares steps by, and whether to peel this side further before comparing."""
     lost = float(here.targets - there.targets)
     if rule == _DELETION:

@@ -35,7 +35,7 @@ from voile.publish.ranking.expression import Expression, Measure
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.private import PrivateTable
-from voile.table.scores import Worth
+from voile.table.scores import ValueScores
 
 __all__ = ["DECIMALS", "Scoring"]
 
@@ -113,12 +113,12 @@ class Scoring:
                 )
                 raise TableError(msg)
 
-    def exact(self, column: str, values: ExactNumbers) -> Worth:
+    def exact(self, column: str, values: ExactNumbers) -> ValueScores:
         """What values of a column add; raises ``TableError`` where one cannot be scored."""
         terms = [_exact(values, measure, weight) for measure, weight in self._terms(column)]
         denominator = lcm(*(term.denominator for term in terms))
         units = [_times(t.units, denominator // t.denominator) for t in terms]
-        return Worth(_sum(units), denominator)
+        return ValueScores(_sum(units), denominator)
 
     def near(self, column: str, values: Floats) -> Floats:
         """What values of a column add, rounded; NaN or infinite where that is not possible."""
@@ -185,7 +185,7 @@ def _lower(plan: Plan, column: str) -> bool:
     return plan.columns.get(column, ColumnPlan()).better == "lower"
 
 
-def _exact(values: ExactNumbers, measure: Measure, weight: Fraction) -> Worth:
+def _exact(values: ExactNumbers, measure: Measure, weight: Fraction) -> ValueScores:
     """A term of each value."""
     least = int(values.units.min(initial=1))
     if measure.function:
@@ -207,7 +207,7 @@ def _exact(values: ExactNumbers, measure: Measure, weight: Fraction) -> Worth:
         scale = values.scale * measure.power
     else:
         units, scale = values.units, values.scale
-    return Worth(_times(units, weight.numerator), 10**scale * weight.denominator)
+    return ValueScores(_times(units, weight.numerator), 10**scale * weight.denominator)
 
 
 def _times(units: NDArray[Any], factor: int) -> NDArray[Any]:

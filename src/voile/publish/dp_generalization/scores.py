@@ -1,15 +1,15 @@
-"""What a group of rows is worth to the choice of a node: how many of them will be published.
+"""The score of a group in the choice of a node: how many of its rows will be published.
 
 ``"expected"`` (the default).  The node is chosen on all rows, before any is sampled.  A group of
-n rows is worth h(n) = E[J; J >= k] with J ~ Binomial(n, beta): the rows that sampling and
+n rows scores h(n) = E[J; J >= k] with J ~ Binomial(n, beta): the rows that sampling and
 suppression will leave of it, on average.  Adding a row to a group never lowers h, and raises it by
 at most max_n h(n + 1) - h(n), which is far below k: 3.6 for k = 40 and beta = 0.7.  So the same
 budget draws a node about ten times more sharply than with the seed's utility.
 
 ``"sampled"`` (the seed's eqs. 19 and 20).  The node is chosen on the sample that is published: a
-group of n rows is worth n if n >= k, else nothing, and one row can matter by k.
+group of n rows scores n if n >= k, else nothing, and one row can matter by k.
 
-Either way the worth of a group is a whole number of 2**-20 rows: a table for small groups that
+Either way the score of a group is a whole number of 2**-20 rows: a table for small groups that
 goes on as a straight line.  Its sensitivity is read off the very table that is used, so rounding
 cannot break the guarantee.
 
@@ -25,18 +25,18 @@ from decimal import Decimal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["UNITS", "Worth", "expected_worth", "sampled_worth"]
+__all__ = ["UNITS", "GroupScore", "expected_score", "sampled_score"]
 
 UNITS = 1 << 20
-"""Units of worth in one published row."""
+"""Units of a score in one published row."""
 
 _TAIL = 12.0
 """Standard deviations beyond which a large group is sure to be published."""
 
 
 @dataclass(frozen=True, eq=False)
-class Worth:
-    """Worth by size of a group: ``table[n]``, and ``slope`` for each row beyond the table."""
+class GroupScore:
+    """GroupScore by size of a group: ``table[n]``, and ``slope`` for each row beyond the table."""
 
     table: NDArray[np.int64]
     """For groups of 0, 1, ... rows, in units; never falls."""
@@ -44,25 +44,25 @@ class Worth:
 
     @property
     def sensitivity(self) -> int:
-        """By how much one row more or less in a group can change its worth."""
+        """By how much one row more or less in a group can change its score."""
         return max(int(np.diff(self.table).max()), self.slope)
 
 
-def expected_worth(k: int, beta: Decimal) -> Worth:
+def expected_score(k: int, beta: Decimal) -> GroupScore:
     """Rows that are left of a group by sampling and suppression, on average."""
     chance = float(beta)
     largest = math.ceil((k + _TAIL * (math.sqrt(k) + _TAIL)) / chance) + k
     sizes = np.arange(largest + 1)
     expected = sizes * chance * _chance_of_at_least(k - 1, largest, chance)
     table = np.rint(np.maximum.accumulate(expected) * UNITS).astype(np.int64)
-    return Worth(table, round(chance * UNITS))
+    return GroupScore(table, round(chance * UNITS))
 
 
-def sampled_worth(k: int) -> Worth:
+def sampled_score(k: int) -> GroupScore:
     """All rows of a group that is large enough, and none of a smaller one."""
     table = np.zeros(k + 1, dtype=np.int64)
     table[k] = k * UNITS
-    return Worth(table, UNITS)
+    return GroupScore(table, UNITS)
 
 
 def _chance_of_at_least(successes: int, largest: int, chance: float) -> NDArray[np.float64]:
