@@ -14,7 +14,7 @@ import pytest
 from voile.errors import LedgerError
 from voile.ledger import Ledger
 from voile.release import folder as release_folder
-from voile.study.books import Books
+from voile.study.transaction import ReleaseTransaction
 from voile.table.published import PublishedTable
 
 FIRST = [(f"p{i}", 20 + i, "York", 100 * i) for i in range(1, 9)]
@@ -54,7 +54,7 @@ class Pay:
         """A publisher that is killed after the commit and before its folder appears."""
         with monkeypatch.context() as patched:
             patched.setattr(PublishedTable, "write", _stop)
-            patched.setattr(Books, "take_back", lambda *_: [])
+            patched.setattr(ReleaseTransaction, "take_back", lambda *_: [])
             assert self.desk.run(*self.order(rows, out)).status == 130
         assert not (self.desk / out).exists()
 

@@ -1,4 +1,4 @@
-"""``voile.run_study``: one release, the evidence about it, and the books."""
+"""``voile.run_study``: one release, the evidence about it, and the ledger."""
 
 from __future__ import annotations
 

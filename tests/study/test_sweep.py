@@ -178,7 +178,7 @@ def test_digest_sees_hierarchies_in_files(tmp_path):
 
 
 def test_single_release_leaves_the_books_aside():
-    """A plan outside its books has no series, no budget and no pool, and is otherwise the same."""
+    """A plan outside its ledger has no series, no budget and no pool, and is otherwise the same."""
     method = Method(
         "ke-anonymity", {"k": 2, "e": 1, "series": "s", "record_key": "id", "suppressed": "carry"}
     )

@@ -27,7 +27,7 @@ from voile.release.check import check_release
 from voile.release.folder import check_new_folder, write_release
 from voile.release.release import Publication
 from voile.schema.plan import Plan
-from voile.study.books import Books
+from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_of
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.private import PrivateTable
@@ -90,7 +90,7 @@ class PendingRelease:
 
     publication: Publication
     source_format: Format
-    books: Books
+    transaction: ReleaseTransaction
 
     def appear(
         self,
@@ -102,12 +102,12 @@ class PendingRelease:
         Gives the publication with notices about its account.  Where ``write`` fails, rows that the
         release took up wait again, and its series forgets it.
         """
-        with self.books.attempt():
-            publication = self.books.told(self.publication)
-            self.books.commit(publication)
-        with self.books.writing(publication, out):
+        with self.transaction.attempt():
+            publication = self.transaction.told(self.publication)
+            self.transaction.commit(publication)
+        with self.transaction.writing(publication, out):
             write(publication)
-        return self.books.settle(publication)
+        return self.transaction.settle(publication)
 
 
 def prepare_release(  # noqa: PLR0913 - as ``make_release``
@@ -121,7 +121,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     engine: Engine | str = AUTO,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> PendingRelease:
-    """All that comes before the commit: read, bind roles, load the books, publish, check.
+    """All that comes before the commit: read, bind roles, open the transaction, publish, check.
 
     Nothing is written, and the ledger learns only what the release spends.  Raises as
     ``make_release`` does.
@@ -132,19 +132,19 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
         raise InputError(msg)
     if out is not None:
         check_new_folder(out)
-    books = Books(plan, publisher, ledger, progress)
-    books.refuse_place(out)
-    history = books.history(out if randomness.publishable else None)
+    transaction = ReleaseTransaction(plan, publisher, ledger, progress)
+    transaction.refuse_place(out)
+    history = transaction.history(out if randomness.publishable else None)
     progress("reading")
-    table = _read(source, plan, publisher, books.waiting_rows(), engine_of(engine))
+    table = _read(source, plan, publisher, transaction.waiting_rows(), engine_of(engine))
     progress("publishing")
-    with books.attempt():
-        publication = publisher.prepare(table, randomness, history, books.pay)
+    with transaction.attempt():
+        publication = publisher.prepare(table, randomness, history, transaction.pay)
         source_format = table.source_format
         del table
         progress("checking")
         check_release(publication.release)
-    return PendingRelease(_shown(publication, intervals), source_format, books)
+    return PendingRelease(_shown(publication, intervals), source_format, transaction)
 
 
 def _read(

@@ -1,7 +1,7 @@
 """One study: publish a table as its plan says, and put the release to the test before it appears.
 
-Read, bind roles, load the books, pay, publish, check, attack, measure, record, commit the ledger,
-write.
+Read, bind roles, open the transaction, pay, publish, check, attack, measure, record, commit the
+ledger, write.
 
 The evidence comes before the commit.  Attacks and measures may take long and may fail; whatever
 goes wrong with them, no series has grown, and nothing stands at its place.  What the release spends
@@ -104,8 +104,8 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
         source, stated.plan, out, ledger=ledger, randomness=randomness, progress=progress
     )
     seconds = {"publish": perf_counter() - started}
-    with pending.books.attempt():
-        publication = pending.books.told(pending.publication)
+    with pending.transaction.attempt():
+        publication = pending.transaction.told(pending.publication)
         staged = Staged(publication.release, stated.plan, read_original(source, stated.plan).frame)
         evidence = gather(staged, instruments, terms, randomness.within("study"), progress)
         record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)

@@ -37,10 +37,10 @@ from voile.release.release import Publication
 from voile.release.trip_sums import TripSums, sums_of
 from voile.schema.plan import Plan
 
-__all__ = ["Books"]
+__all__ = ["ReleaseTransaction"]
 
 
-class Books:
+class ReleaseTransaction:
     """What a plan asks of a ledger; raises ``PlanError`` where it asks for one and none is given.
 
     Without a series, a budget and a fleet, every method does nothing.
