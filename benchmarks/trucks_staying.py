@@ -177,7 +177,7 @@ def _shifted(adversary, roads, track, noise, key, days: int) -> Finding:
         law = replace(law, kept=np.zeros(len(track)))
         return adversary.follow(time, law)
     seen = replace(seen, epsilon=seen.epsilon * each**0.5)
-    law = replace(adversary.law(seen, noise), kept=np.zeros(len(track)))
+    law = replace(adversary.distribution(seen, noise), kept=np.zeros(len(track)))
     return adversary.follow(time, law)
 
 

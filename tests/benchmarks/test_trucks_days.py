@@ -22,7 +22,7 @@ from benchmarks.trucks_standing import DAYS, HOURS, in_a_table, through_a_link
 from tests.benchmarks.test_trucks import drive, town
 from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import RoadAdversary
-from voile.attack.trajectory.laws import Remembering, pair_factor
+from voile.attack.trajectory.distributions import Remembering, pair_factor
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
 from voile.sharing.platform.settings import Settings

@@ -124,7 +124,7 @@ def test_a_draw_is_a_function_of_the_row(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_certain_laws_need_no_randomness(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Laws with one outcome show it without asking the key; so does a row of one weight."""
+    """Those with one outcome show it without asking the key; so does a row of one weight."""
     monkeypatch.setattr(Key, "blocks", None)
     law = Categorical.certain(np.array([2, 0, 1]), 3)
     assert law.draw(np.array([0, 1, 2, 0]), rows_of(4), key_of(1)).tolist() == [2, 0, 1, 2]

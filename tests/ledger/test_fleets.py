@@ -19,7 +19,7 @@ from tests.ledger.fleets import TERMS, charge_trips
 from voile.cli.ledger import ledger as command
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import gaussian_epsilon
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.errors import LedgerError, RefusedError
 from voile.ledger import FleetCharge, FleetState, Ledger, TripSums
 
@@ -202,7 +202,7 @@ def test_fleets_are_shown(ledger):
     assert "1 fleets with 3 trips, 0 data sets" in verified.stderr
 
 
-LAW = LossLaw("planar-laplace", 0.5)
+LAW = LossDistribution("planar-laplace", 0.5)
 WEEK = replace(TERMS, name="days", budget=9.0, days=2)
 
 

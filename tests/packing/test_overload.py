@@ -14,20 +14,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from voile.errors import InputError
-from voile.packing.laws import Laws
+from voile.packing.distributions import Distributions
 from voile.packing.overload import overload_bound, overload_bounds
-from voile.packing.posterior import Noise, NoisyCluster, NoisyValues, laws_given
+from voile.packing.posterior import Noise, NoisyCluster, NoisyValues, distributions_given
 
 SAMPLE = 200_000
 
 
-def noisy(values, scale, most=1000.0) -> Laws:
+def noisy(values, scale, most=1000.0) -> Distributions:
     values = np.asarray(values, float)
     full = np.full(len(values), most)
-    return Laws(values, np.full(len(values), 1 / scale), np.zeros(len(values)), full)
+    return Distributions(values, np.full(len(values), 1 / scale), np.zeros(len(values)), full)
 
 
-def draw(laws: Laws, count: int, generator: np.random.Generator) -> np.ndarray:
+def draw(laws: Distributions, count: int, generator: np.random.Generator) -> np.ndarray:
     """``count`` independent draws of all n numbers, (count, n), by inversion."""
     drawn = np.empty((count, len(laws)))
     for j in range(len(laws)):
@@ -54,9 +54,9 @@ CASES = {
     "one noisy": noisy([30.0], 20.0, 200.0),
     "noisy near zero": noisy([0.0, 3.0, 8.0, 200.0], 25.0),
     "many noisy": noisy(np.linspace(10, 400, 40), 60.0),
-    "two intervals": Laws.uniform(np.array([0.0, 5.0]), np.array([10.0, 9.0])),
-    "intervals": Laws.uniform(np.arange(12.0), np.arange(12.0) + 7),
-    "mixtures": Laws(
+    "two intervals": Distributions.uniform(np.array([0.0, 5.0]), np.array([10.0, 9.0])),
+    "intervals": Distributions.uniform(np.arange(12.0), np.arange(12.0) + 7),
+    "mixtures": Distributions(
         centre=np.array([[5.0, 50.0, 80.0], [0.0, 0.0, 100.0], [0.0, 7.0, 0.0]]),
         rate=np.array([[0.3, 0.1, 0.05], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]),
         least=np.array([[0.0, 0.0, 0.0], [20.0, 90.0, 100.0], [0.0, 7.0, 0.0]]),
@@ -89,7 +89,7 @@ def test_a_wrong_scale_would_be_seen():
 @pytest.mark.parametrize("count", [2, 3, 7, 20])
 def test_uniform_sums_are_exact(count):
     """Sums of uniform numbers follow the law of Irwin and Hall."""
-    laws = Laws.uniform(np.zeros(count), np.ones(count))
+    laws = Distributions.uniform(np.zeros(count), np.ones(count))
     for capacity in np.linspace(0.3, 0.8, 6) * count:
         below = sum(
             (-1) ** k * comb(count, k) * (capacity - k) ** count for k in range(floor(capacity) + 1)
@@ -101,10 +101,10 @@ def test_uniform_sums_are_exact(count):
 
 def test_certain_cases():
     """Numbers known exactly, limits out of reach, and no numbers at all."""
-    exact = Laws.exact(np.array([3.0, 4.0]))
+    exact = Distributions.exact(np.array([3.0, 4.0]))
     assert (overload_bound(exact, 7.0), overload_bound(exact, 6.5)) == (0.0, 1.0)
-    assert overload_bound(Laws.uniform(np.zeros(3), np.ones(3)), 3.0) == 0.0
-    assert overload_bound(Laws.uniform(np.ones(3), np.ones(3) + 1), 2.5) == 1.0
+    assert overload_bound(Distributions.uniform(np.zeros(3), np.ones(3)), 3.0) == 0.0
+    assert overload_bound(Distributions.uniform(np.ones(3), np.ones(3) + 1), 2.5) == 1.0
     assert overload_bound(exact[np.array([], np.int64)], 1.0) == 0.0
     assert list(overload_bounds(exact, np.array([0, 1]), 3.5)) == [0.0, 1.0]
 
@@ -118,7 +118,7 @@ def test_noise_on_a_grid_is_covered():
         chance, (SAMPLE, count)
     )
     sums = 500.0 * count + step * noise.sum(axis=1)
-    laws = Laws(
+    laws = Distributions(
         np.full(count, 500.0),
         np.full(count, 1 / scale),
         np.zeros(count),
@@ -140,7 +140,7 @@ def test_noise_on_a_grid_is_covered():
 @settings(max_examples=30)
 def test_laws_agree_with_numerical_integrals(centre, rate, least, width, share):
     """Means, tails, quantiles and both transforms agree with sums over a fine grid."""
-    laws = Laws(*(np.array([x]) for x in (centre, rate, least, least + width)))
+    laws = Distributions(*(np.array([x]) for x in (centre, rate, least, least + width)))
     grid = least + width * (np.arange(200_000) + 0.5) / 200_000
     density = np.exp(-rate * (np.abs(grid - centre) - np.abs(grid - centre).min()))
     density /= density.sum()
@@ -163,8 +163,8 @@ def test_bad_laws_are_refused():
     """Limits in the wrong order, negative rates and infinite numbers are errors."""
     one = np.ones(1)
     for parts in [(one, one, 2 * one, one), (one, -one, one, one), (one, one, one, np.inf * one)]:
-        with pytest.raises(InputError, match="laws need"):
-            Laws(*parts)
+        with pytest.raises(InputError, match="distributions need"):
+            Distributions(*parts)
 
 
 CLUSTERS = Noise(
@@ -200,7 +200,7 @@ def test_posterior_laws_are_calibrated():
     """
     count = 10_000
     true, shown = publish(count, np.random.default_rng(3))
-    laws = laws_given(shown, CLUSTERS, 1000.0)
+    laws = distributions_given(shown, CLUSTERS, 1000.0)
     for share in (0.05, 0.3, 0.5, 0.8, 0.97):
         below = float((true <= laws.quantile(share)).mean())
         assert below == pytest.approx(share, abs=spread_of(share, count))
@@ -211,6 +211,6 @@ def test_posterior_of_an_impossible_value():
     """Values whose true ones cannot fit into a bin are refused, by number."""
     shown = NoisyValues(np.array([150.0]), np.array([42.0]), np.array([200.0]))
     only = Noise((NoisyCluster(90.0, 108.0, 1.0, 1.0, 0.0, (90.0, 200.0)),), 0.0)
-    assert laws_given(shown, only, 100.0).limits[1][0] == 100.0
+    assert distributions_given(shown, only, 100.0).limits[1][0] == 100.0
     with pytest.raises(InputError, match="1 published values come from true ones beyond"):
-        laws_given(shown, only, 80.0)
+        distributions_given(shown, only, 80.0)

@@ -9,7 +9,7 @@ import pytest
 
 from voile.errors import InputError
 from voile.packing.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
-from voile.packing.parcels import Limit, Measure, Use, laws_of, plan
+from voile.packing.parcels import Limit, Measure, Use, distributions_of, plan
 from voile.schema.numbers import ExactNumbers
 
 
@@ -68,7 +68,7 @@ def test_unknown_noise_is_refused():
     """A noisy value without its law has no probability of overload."""
     measure = Measure("w", numbers(5), numbers(1), numbers(9))
     with pytest.raises(InputError, match="give the release folder"):
-        laws_of(measure, Limit(Decimal(50)))
+        distributions_of(measure, Limit(Decimal(50)))
 
 
 @pytest.mark.parametrize("text", ["median", "quantile:", "quantile:1.5", "quantile:0", "0.9"])

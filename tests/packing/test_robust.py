@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from voile.errors import InputError
-from voile.packing.laws import Laws
+from voile.packing.distributions import Distributions
 from voile.packing.overload import overload_bound, overload_bounds
 from voile.packing.parcels import Limit, Measure, Use, plan
 from voile.packing.robust import solve_robust
@@ -16,10 +16,10 @@ from voile.packing.stop import Stop
 from voile.schema.numbers import ExactNumbers
 
 
-def noisy(values, scale, most=1000.0) -> Laws:
+def noisy(values, scale, most=1000.0) -> Distributions:
     values = np.asarray(values, float)
     full = np.full(len(values), most)
-    return Laws(values, np.full(len(values), 1 / scale), np.zeros(len(values)), full)
+    return Distributions(values, np.full(len(values), 1 / scale), np.zeros(len(values)), full)
 
 
 def spread_of(share: float, count: int) -> float:
@@ -83,7 +83,7 @@ def test_robust_with_weight_and_volume():
     """Two measures share the probability; the check adds both."""
     generator = np.random.default_rng(6)
     weights = noisy(generator.uniform(0, 60, 50), 5.0, 100.0)
-    volumes = Laws.uniform(np.zeros(50), generator.uniform(1, 20, 50))
+    volumes = Distributions.uniform(np.zeros(50), generator.uniform(1, 20, 50))
     outcome = solve_robust([weights, volumes], [200.0, 80.0], 0.05, Stop.by_work(0.1))
     both = overload_bounds(weights, outcome.packing.bin_of, 200.0) + overload_bounds(
         volumes, outcome.packing.bin_of, 80.0
@@ -107,7 +107,7 @@ def test_robust_lower_bound_is_below_every_packing_that_keeps_the_promise():
 
     for _ in range(5):
         low = generator.uniform(5, 40, 6)
-        laws = Laws.uniform(low, low + generator.uniform(1, 30, 6))
+        laws = Distributions.uniform(low, low + generator.uniform(1, 30, 6))
         outcome = solve_robust([laws], [90.0], 0.1, Stop.by_work(0.1))
         keeping = [
             len(groups)
@@ -119,7 +119,7 @@ def test_robust_lower_bound_is_below_every_packing_that_keeps_the_promise():
 
 def test_robust_refusals():
     """A parcel too uncertain for a bin of its own, and probabilities that are none."""
-    wide = Laws.uniform(np.array([0.0, 0.0]), np.array([1.0, 100.0]))
+    wide = Distributions.uniform(np.array([0.0, 0.0]), np.array([1.0, 100.0]))
     with pytest.raises(InputError, match=r"1 parcels would overload .* item 2"):
         solve_robust([wide], [50.0], 0.1)
     for probability in (0.0, 1.0, float("nan")):

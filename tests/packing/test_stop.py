@@ -9,8 +9,8 @@ import pytest
 
 from voile.errors import InputError
 from voile.packing import Instance, Stop, solve
+from voile.packing.distributions import Distributions
 from voile.packing.geometry import BoxInstance, solve_boxes
-from voile.packing.laws import Laws
 from voile.packing.robust import solve_robust
 from voile.packing.stop import OPERATIONS
 from voile.packing.vector import VectorInstance, solve_vectors
@@ -100,7 +100,7 @@ def _boxes(stop):
 
 def _robust(stop):
     low = _numbers(80)
-    return solve_robust([Laws.uniform(low, low + 30.0)], [1000.0], 0.05, stop)
+    return solve_robust([Distributions.uniform(low, low + 30.0)], [1000.0], 0.05, stop)
 
 
 SOLVERS = {

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from voile.dp.planar.composition import composed_epsilon
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.errors import RefusedError
 from voile.release.fitting import fitting
 from voile.release.trip_sums import TripSums, busiest_vehicle, sums_of
 from voile.release.trips import FleetTerms, TripCosts
 
-LAW = LossLaw("planar-laplace", 0.5)
+LAW = LossDistribution("planar-laplace", 0.5)
 KEY = bytes(32)
 
 

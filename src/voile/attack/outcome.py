@@ -19,7 +19,7 @@ __all__ = ["AttackOutcome", "Estimate", "Target"]
 _CONFIDENCE_BELOW = 0.975
 """How sure an upper bound is: intervals hold with a confidence of 95 %."""
 _NORMAL_QUANTILE = 1.959963984540054
-"""Of the standard normal law at that."""
+"""Of the standard normal distribution at that."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,8 @@ class Estimate:
     def of_units(cls, values: Sequence[float], most: float = math.inf) -> Self:
         """The mean over units, such as trips, whose own means lie between 0 and ``most``.
 
-        By Student's law over units, for what is measured within one unit is not independent.  One
-        unit alone tells nothing of the others: between 0 and ``most``.
+        By Student's distribution over units, for what is measured within one unit is not
+        independent.  One unit alone tells nothing of the others: between 0 and ``most``.
         """
         mean = math.fsum(values) / len(values)
         if len(values) == 1:

@@ -4,10 +4,10 @@ What it does: for some published rows, names the person of the original whose ro
 
 Truth: a ``link``, a column that stands in the release and in the original, tells it.  Elsewhere all
 columns are compared that both have, and of several people who fit alike one is drawn.  Where rows
-were generalized into groups that do not overlap, or permuted, that is the law of the true owner
-given all that is published and all that is private, so that rates are those that a link would show
-on average.  Groups within which columns are permuted are decided by some columns: where these are
-known, a permuted column that is none of them says nothing more of whose a row is, and where the
+were generalized into groups that do not overlap, or permuted, that is the distribution of the true
+owner given all that is published and all that is private, so that rates are those that a link would
+show on average.  Groups within which columns are permuted are decided by some columns: where these
+are known, a permuted column that is none of them says nothing more of whose a row is, and where the
 permuted column is one of them, a person is in each group that holds the value with the share of it
 that the group holds, which is what ``posterior.owner_posteriors`` says.  With noise it is a
 belief like the adversary's own, and so where columns are left aside that cannot be weighed one by
@@ -66,7 +66,7 @@ class Owners:
     person: Places
     """The place of each row's owner among the people; -1 where nobody fits."""
     told: bool
-    """Whether it is the truth, or at least drawn with its law, and not a belief."""
+    """Whether it is the truth, or at least drawn with its distribution, and not a belief."""
 
     @classmethod
     def linked(cls, published: PublishedRows, people: People, rows: Places, link: str) -> Owners:

@@ -204,7 +204,7 @@ class _Rows:
         rows, chance = _counts(*self.fingerprint), np.minimum(self.explained(), 1.0)
         times = _occurrence(self.whole[1])
         enough = rows >= times
-        # At least ``times`` of ``rows`` draws succeed: the tail of the binomial law.
+        # At least ``times`` of ``rows`` draws succeed: the tail of the binomial distribution.
         tail = betainc(times, np.where(enough, rows - times + 1, 1), chance)
         return np.where(enough, tail, 0.0)
 

@@ -3,7 +3,7 @@
 The noise of a report has an epsilon per metre: the level of its zone over the radius of its zone,
 times a factor by which it was lowered for the grid of degrees on which positions are shown.  Zones
 are those of ``voile.dp.planar.zones``; where radii follow from the roads of a map, the map is named
-by its digest.  An adversary who follows trips reads the law from here
+by its digest.  An adversary who follows trips reads the distribution from here
 (``voile.attack.trajectory``); one coordinate by itself is compared as it reads.
 """
 
@@ -20,8 +20,8 @@ from voile.values.value import Value
 
 __all__ = [
     "CorrelatedGaussian",
+    "Distribution",
     "GaussianField",
-    "Law",
     "Moved",
     "PlanarLaplace",
     "PlanarZones",
@@ -120,18 +120,18 @@ class GaussianField(Value):
     it was before; and to who knows the true place of one report, the field there for the period."""
 
 
-Law = Annotated[
+Distribution = Annotated[
     PlanarLaplace | TurningLaplace | CorrelatedGaussian | GaussianField, Field(discriminator="kind")
 ]
-"""The law of planar noise."""
+"""The distribution of planar noise."""
 
 
 class Moved(AsItReads):
-    """A coordinate of a position with planar noise; both state the same law."""
+    """A coordinate of a position with planar noise; both state the same distribution."""
 
     kind: Literal["moved"] = "moved"
     coordinate: Literal["latitude", "longitude"]
-    law: Law
+    law: Distribution
     zones: PlanarZones
     decimals: Annotated[int, Field(ge=0)]
     """Of the grid of degrees on which positions are shown."""

@@ -8,15 +8,15 @@ probability of row j is proportional to (1 / 2b) exp(-|y - x| / b), with y its p
 the scale of the noise in its cluster.  The factor 1 / 2b stays: clusters have different scales.
 
 Claim: this is Bayes' rule.  A row of x and n - 1 rows of others were published; if the others are
-independent of x, the posterior of row j is proportional to f(y | x) / m(y), where f is the law of
-the noise, and m(y) is the mean of f(y | x') over the values x' that a row may have beforehand.
-For values that are equally likely on the whole line m is 1, and that is eq. 30.
+independent of x, the posterior of row j is proportional to f(y | x) / m(y), where f is the
+distribution of the noise, and m(y) is the mean of f(y | x') over the values x' that a row may have
+beforehand.  For values that are equally likely on the whole line m is 1, and that is eq. 30.
 
 What a published row tells besides, and how it is used:
 
 - Clusters are recognised by the width of the interval around y.  Ends may be clamped to public
   bounds, so one side that is not clamped is enough; where both are, every cluster that is wide
-  enough is possible, and their laws are added.
+  enough is possible, and their distributions are added.
 - Clamped values.  A bound shows with the probability of a whole tail, another value only with
   a density, and the two cannot be compared; f / m can.  For values uniform between the bounds
   [L, H], f / m at a bound is the limit of f / m inside, (1 / 2b) exp(-|y - x| / b) over
@@ -48,7 +48,7 @@ from voile.disclosure.noise_loops import weigh
 from voile.disclosure.noisy import Noisy
 from voile.errors import TableError
 
-__all__ = ["NoiseLaws", "NoisyEvidence", "Readings"]
+__all__ = ["NoiseDistributions", "NoisyEvidence", "Readings"]
 
 Floats = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ _LEAST_SCALE = 1 / 64
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseLaws:
+class NoiseDistributions:
     """The c clusters of a column, as a release describes them."""
 
     step: float
@@ -93,24 +93,26 @@ class Readings:
     rows: NDArray[np.int64]
     """How many rows show it."""
 
-    def clusters(self, laws: NoiseLaws) -> NDArray[np.bool_]:
+    def clusters(self, distributions: NoiseDistributions) -> NDArray[np.bool_]:
         """Shape (n, c): whether a row may have been published in a cluster, by its interval."""
-        room = laws.step / 2
-        fits = np.ones((len(self.value), len(laws)), dtype=np.bool_)
+        room = distributions.step / 2
+        fits = np.ones((len(self.value), len(distributions)), dtype=np.bool_)
         for reach, at_end in (
             (self.value - self.low, self.low <= self.low.min()),
             (self.high - self.value, self.high >= self.high.max()),
         ):
-            short = reach[:, np.newaxis] - laws.half_width
+            short = reach[:, np.newaxis] - distributions.half_width
             fits &= (np.abs(short) <= room) | (at_end[:, np.newaxis] & (short < 0))
         return fits
 
-    def bounds(self, laws: NoiseLaws, fits: NDArray[np.bool_]) -> tuple[float, float]:
+    def bounds(
+        self, distributions: NoiseDistributions, fits: NDArray[np.bool_]
+    ) -> tuple[float, float]:
         """The bounds to which values were clamped, as far as intervals that are cut short show."""
-        room = laws.step / 2
+        room = distributions.step / 2
 
         def cut(reach: Floats) -> bool:
-            whole = fits & (np.abs(reach[:, np.newaxis] - laws.half_width) <= room)
+            whole = fits & (np.abs(reach[:, np.newaxis] - distributions.half_width) <= room)
             return bool((~whole.any(axis=1)).any())
 
         low = float(self.low.min()) if cut(self.value - self.low) else -np.inf
@@ -136,23 +138,25 @@ class _Population:
     """Into which values are moved, shape (c,) each; infinite where they stay."""
 
     @classmethod
-    def of(cls, laws: NoiseLaws, bounds: tuple[float, float], published: Floats) -> _Population:
+    def of(
+        cls, distributions: NoiseDistributions, bounds: tuple[float, float], published: Floats
+    ) -> _Population:
         """With borders, what the clusters show; without, anything between the bounds.
 
         ``published`` (c,) counts the rows that were published in each cluster.
         """
-        count = len(laws)
-        if laws.borders is None:
+        count = len(distributions)
+        if distributions.borders is None:
             low, high = (np.array([bound]) for bound in bounds)
             everywhere = np.full(count, -np.inf), np.full(count, np.inf)
             return cls((low, high), np.ones(1), np.ones((1, count)), everywhere)
-        assert laws.own is not None
-        own = laws.own if count > 1 else np.ones(1)
+        assert distributions.own is not None
+        own = distributions.own if count > 1 else np.ones(1)
         chance = np.repeat((1 - own)[:, np.newaxis] / max(count - 1, 1), count, axis=1)
         np.fill_diagonal(chance, own)
-        low, high = laws.borders
-        density = _shares(chance, published) / np.maximum(high - low, laws.step)
-        return cls(laws.borders, density, chance, laws.borders)
+        low, high = distributions.borders
+        density = _shares(chance, published) / np.maximum(high - low, distributions.step)
+        return cls(distributions.borders, density, chance, distributions.borders)
 
     def log_draws(self, known: Floats) -> tuple[Floats, Floats]:
         """For t values: log probability of each cluster, and where noise is added; (t, c) each."""
@@ -201,27 +205,29 @@ class NoisyEvidence:
         column: str,
         known: Floats,
         readings: Readings,
-        laws: NoiseLaws,
+        distributions: NoiseDistributions,
         declared: tuple[float, float] | None = None,
     ) -> Self:
         """Evidence in a column whose public bounds are declared, or else read from intervals.
 
         Raises ``TableError`` where the intervals are not those of the stated clusters.
         """
-        fits = readings.clusters(laws)
+        fits = readings.clusters(distributions)
         if not fits.any(axis=1).all():
             msg = f"column {column!r}: its intervals are not those that the release describes"
             raise TableError(msg)
-        low, high = _on_grid(np.array(declared or readings.bounds(laws, fits)), laws.step)
+        low, high = _on_grid(
+            np.array(declared or readings.bounds(distributions, fits)), distributions.step
+        )
         bounds = float(low), float(high)
         return cls(
-            known=np.clip(_on_grid(known, laws.step), *bounds),
+            known=np.clip(_on_grid(known, distributions.step), *bounds),
             value=readings.value,
-            scale=laws.scale,
+            scale=distributions.scale,
             bounds=bounds,
             fits=fits,
-            widths=laws.half_width,
-            _population=_Population.of(laws, bounds, _published_in(fits, readings.rows)),
+            widths=distributions.half_width,
+            _population=_Population.of(distributions, bounds, _published_in(fits, readings.rows)),
         )
 
     @property
@@ -282,7 +288,7 @@ class NoisyEvidence:
         return logarithm
 
     def _height(self, rows: NDArray[np.intp], cluster: int) -> Floats:
-        """The law at y = x: a density, or half of all mass at a bound, where a whole tail lies."""
+        """The density at y = x, or half of all mass at a bound, where a whole tail lies."""
         at_bound = np.isin(self.value[rows], self.bounds)
         return np.where(at_bound, 0.5, 0.5 / self.scale[cluster])
 

@@ -48,7 +48,7 @@ class Noisy(ShownColumn):
 
     kind: Literal["noisy"] = "noisy"
     family: Literal["laplace"] = "laplace"
-    """The law of the noise, on the grid."""
+    """The distribution of the noise, on the grid."""
     step: Annotated[float, Field(gt=0)]
     """Published values are multiples of it."""
     clusters: Annotated[tuple[Cluster, ...], Field(min_length=1)]
@@ -70,13 +70,15 @@ class Noisy(ShownColumn):
 
     def evidence(self, known: Known, cells: Cells) -> NoisyEvidence:
         """How well each noisy value fits each known one."""
-        from voile.disclosure.noise import NoiseLaws, NoisyEvidence, Readings  # noqa: PLC0415
+        from voile.disclosure.noise import NoiseDistributions, NoisyEvidence, Readings  # noqa: PLC0415
 
         readings = Readings(cells.numbers(cells.name), *self._around(cells), cells.rows)
         declared = self.clamp
         if known.bounds is not None:
             declared = float(known.bounds[0]), float(known.bounds[1])
-        return NoisyEvidence.of(cells.name, known.numbers, readings, NoiseLaws.of(self), declared)
+        return NoisyEvidence.of(
+            cells.name, known.numbers, readings, NoiseDistributions.of(self), declared
+        )
 
     def covered(self, domain: Domain, cells: Cells) -> Covered:
         """Each value stands for the nearest one, and is as wide as its interval."""

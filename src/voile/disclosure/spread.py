@@ -1,4 +1,4 @@
-"""How entries that stand for several values are spread over these values: a law for each entry.
+"""How entries that stand for several values are spread over them: a distribution for each.
 
 What it does: holds, for e entries and d values, a row-stochastic matrix (e, d) in O(e + d) numbers,
 and multiplies with it without building it.
@@ -29,7 +29,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Spread:
-    """The laws of e entries over d values."""
+    """The distributions of e entries over d values."""
 
     order: Places
     """Shape (d,): the values in the order of the runs."""
@@ -50,7 +50,7 @@ class Spread:
 
     @cached_property
     def matrix(self) -> Any:
-        """The laws as a sparse matrix, shape (e, d); each row adds up to 1."""
+        """The distributions as a sparse matrix, shape (e, d); each row adds up to 1."""
         from scipy.sparse import csr_array  # noqa: PLC0415 - few ask for it
 
         ends = np.cumsum(self.covered)

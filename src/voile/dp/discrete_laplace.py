@@ -1,21 +1,21 @@
-"""Discrete Laplace noise for many rows at once, with exactly the stated law.
+"""Discrete Laplace noise for many rows at once, with exactly the stated distribution.
 
 What it does: draws integers Z with P(Z = z) proportional to exp(-|z| / t), the scale t being any
 rational number.  An integer counts steps of a grid, so Z is noise on a power-of-two grid.
 
-Source: the law is the two-sided geometric mechanism of Ghosh, Roughgarden, Sundararajan,
+Source: the distribution is the two-sided geometric mechanism of Ghosh, Roughgarden, Sundararajan,
 "Universally utility-maximizing privacy mechanisms" (STOC 2009).  That the binary digits of a
 geometric variable are independent is folklore; the proof is below.
 
 Guarantee: values that differ by at most s steps, s a whole number, are told apart with privacy
-loss at most s / t.  The law is exact, given that the words of the key are uniform.  A Laplace
-draw in floating point does not have this: which doubles it can return depends on the value it
-is added to, so that its low bits give the value away (Mironov, CCS 2012).
+loss at most s / t.  The distribution is exact, given that the words of the key are uniform.  A
+Laplace draw in floating point does not have this: which doubles it can return depends on the value
+it is added to, so that its low bits give the value away (Mironov, CCS 2012).
 
 Algorithm.  Let q = e^(-1/t).
 1. Z = 0 with probability (1 - q)/(1 + q).  Otherwise |Z| = 1 + G, with a uniform sign, where
    P(G = g) = (1 - q) q^g.  Proof: P(Z = z) = (2q/(1 + q)) (1/2) (1 - q) q^(|z| - 1)
-   = ((1 - q)/(1 + q)) q^|z|, which is the law.
+   = ((1 - q)/(1 + q)) q^|z|, which is the distribution.
 2. The binary digits of G are independent.  Proof: g = sum of g_i 2^i, so that q^g is the product
    of q^(g_i 2^i), one factor for each digit.  Hence digit i is 1 with probability
    q^(2^i) / (1 + q^(2^i)) = 1 / (1 + e^(2^i / t)).
@@ -31,10 +31,11 @@ Algorithm.  Let q = e^(-1/t).
 The draw of a row is a function of the key and of the row's word alone.  Results are clamped to 64
 bits, which is post-processing and happens with probability below 2^-500.
 
-Cost: some 50 ns a value on one core, of which 4 or 5 blocks of AES take 15; 1 ms to prepare a law.
+Cost: some 50 ns a value on one core, of which 4 or 5 blocks of AES take 15; 1 ms to prepare a
+distribution.
 
-Departure from the source: none in the law.  Known samplers draw one value at a time, with a
-number of coins that depends on it.
+Departure from the source: none in the distribution.  Known samplers draw one value at a time, with
+a number of coins that depends on it.
 """
 
 from __future__ import annotations
@@ -68,13 +69,13 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True)
 class DiscreteLaplace:
-    """c discrete Laplace laws: P(z) proportional to exp(-abs(z) / scale) on the integers.
+    """c discrete Laplace distributions: P(z) proportional to exp(-abs(z) / scale) on the integers.
 
     Raises ``PlanError`` for a scale below 0, or of 2**54 steps and more.
     """
 
     scales: tuple[Fraction, ...]
-    """Scale of each law in steps of the grid; 0 stands for no noise."""
+    """Scale of each distribution in steps of the grid; 0 stands for no noise."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scales", tuple(Fraction(scale) for scale in self.scales))
@@ -83,20 +84,20 @@ class DiscreteLaplace:
             raise PlanError(msg)
 
     def draw(
-        self, law: NDArray[np.integer], words: NDArray[np.uint64], key: Key
+        self, distribution: NDArray[np.integer], words: NDArray[np.uint64], key: Key
     ) -> NDArray[np.int64]:
-        """Noise in steps of the grid for n rows, shape (n,), by each row's law, 0 to c - 1.
+        """Noise in steps of the grid for n rows, shape (n,), by each row's distribution, below c.
 
         ``words`` are the identities of the rows, shape (n,): rows with one word draw alike.  A key
         serves one column of one release; ``Categorical.draw`` may share it.
         """
         noise = np.empty(len(words), dtype=np.int64)
         for part in parts(len(words)):
-            noise[part] = self._draw_part(law[part].astype(np.intp), words[part], key)
+            noise[part] = self._draw_part(distribution[part].astype(np.intp), words[part], key)
         return noise
 
     def radius(self, confidence: Decimal, *, sides: Sides = 2) -> tuple[int, ...]:
-        """For each law, the smallest r >= 0 such that P(abs(Z) <= r) >= confidence, exactly.
+        """By distribution, the smallest r >= 0 such that P(abs(Z) <= r) >= confidence, exactly.
 
         With one side the promise is P(Z <= r) >= confidence.  Raises ``ValueError`` unless
         0 <= confidence < 1.
@@ -122,9 +123,9 @@ class DiscreteLaplace:
         return np.array([_digit_words(t, turn, 1)[0] for t in self.scales], dtype=np.uint64)
 
     def _draw_part(
-        self, law: NDArray[np.intp], words: NDArray[np.uint64], key: Key
+        self, distribution: NDArray[np.intp], words: NDArray[np.uint64], key: Key
     ) -> NDArray[np.int64]:
-        lanes = self._toss(law, words, key)
+        lanes = self._toss(distribution, words, key)
         noise = (lanes & _MAGNITUDE).astype(np.int64)
         noise += 1
         noise *= _lane(lanes, _NONZERO)
@@ -133,16 +134,16 @@ class DiscreteLaplace:
         for row in np.flatnonzero(lanes >> np.uint64(_REST)):
             if noise[row] != 0:
                 stream = _slow_words(key, words[row : row + 1])
-                noise[row] = _with_rest(int(noise[row]), self.scales[law[row]], stream)
+                noise[row] = _with_rest(int(noise[row]), self.scales[distribution[row]], stream)
         return noise
 
     def _toss(
-        self, law: NDArray[np.intp], words: NDArray[np.uint64], key: Key
+        self, distribution: NDArray[np.intp], words: NDArray[np.uint64], key: Key
     ) -> NDArray[np.uint64]:
         """All coins of n rows, shape (n,): a word of 64 lanes for each row."""
         shown = np.zeros(len(words), dtype=np.uint64)
         rows: NDArray[np.intp] | slice = slice(None)
-        undecided = self._lanes.take(law)
+        undecided = self._lanes.take(distribution)
         turn = 0
         while True:
             heads = np.zeros(len(words), dtype=np.uint64)
@@ -151,7 +152,7 @@ class DiscreteLaplace:
                 if turn == 0:
                     heads |= blocks[:, 0] & np.uint64(1 << _SIGN)
                 for half in (0, 1):
-                    expected = self._digits_of(turn).take(law)
+                    expected = self._digits_of(turn).take(distribution)
                     # u and p part at the first digit where they differ; u < p if it is p's.
                     parted = blocks[:, half] ^ expected
                     parted &= undecided
@@ -164,7 +165,7 @@ class DiscreteLaplace:
             if len(left) == 0:
                 return shown
             rows = left if isinstance(rows, slice) else rows[left]
-            law, words, undecided = law[left], words[left], undecided[left]
+            distribution, words, undecided = distribution[left], words[left], undecided[left]
 
 
 def _lane(lanes: NDArray[np.uint64], lane: int) -> NDArray[np.int64]:

@@ -21,11 +21,12 @@ Algorithm: rejection from a whole-number envelope.
 3. Accept i with probability s a_i / W_i, exactly (``voile.dp.exact``); else go to 2.
 Proof: a round accepts i with probability (W_i / sum W) (s a_i / W_i), proportional to a_i, whatever
 the W_i are.  The floating-point numbers decide how often a round fails (about n 2^-59), never the
-law.  Assumption: ``numpy.exp`` errs by less than 64 units in the last place; its tests allow 4.
+distribution.  Assumption: ``numpy.exp`` errs by less than 64 units in the last place; its tests
+allow 4.
 
 Cost: 60 ns a candidate, and 0.2 ms for each round.
 
-Departure from the source: none in the law.
+Departure from the source: none in the distribution.
 """
 
 from __future__ import annotations

@@ -52,11 +52,11 @@ def delta_of(k: int, beta: Decimal, excess: Decimal | None = None) -> Decimal:
     ``excess`` is epsilon - epsilon_1, at least -ln(1 - beta), which it is where it is None.
     Raises ``PlanError`` where it is less, and unless 0 < beta < 1 and k >= 1.
     """
-    law = _law(beta, excess)
+    distribution = _distribution(beta, excess)
     _require_k(k)
     best, j = Decimal(0), k
-    while not law.negligible(law.group_size(j), best):
-        best = max(best, law.tail(law.group_size(j), j))
+    while not distribution.negligible(distribution.group_size(j), best):
+        best = max(best, distribution.tail(distribution.group_size(j), j))
         j += 1
     return best
 
@@ -70,11 +70,11 @@ def one_group_delta(k: int, beta: Decimal, excess: Decimal | None = None) -> Dec
     e^excess P[Bin(n - 1, beta) = i] by, over i >= k.  Where P is larger i is above gamma n.
     Raises ``PlanError`` as ``delta_of`` does.
     """
-    law = _law(beta, excess)
+    distribution = _distribution(beta, excess)
     _require_k(k)
     best, n = Decimal(0), k
-    while n < law.group_size(k) or not law.negligible(n, best):
-        best = max(best, law.tail(n, max(k, law.first_above(n)), weighted=True))
+    while n < distribution.group_size(k) or not distribution.negligible(n, best):
+        best = max(best, distribution.tail(n, max(k, distribution.first_above(n)), weighted=True))
         n += 1
     return best
 
@@ -91,17 +91,21 @@ def smallest_k(
     allows.  Raises ``PlanError`` as ``delta_of`` does, and unless 0 < delta < 1.
     """
     excess = _DOWN.subtract(epsilon, choice_budget)
-    law = _largest_sample(excess) if beta is None else _law(beta, excess)
+    distribution = _largest_sample(excess) if beta is None else _distribution(beta, excess)
     _require_delta(delta)
     j = 1
-    while not law.negligible(law.group_size(j), delta):
+    while not distribution.negligible(distribution.group_size(j), delta):
         j *= 2
     # From j on no tail exceeds delta; the last that does comes before.
     low = j // 2
     while j - low > 1:
         middle = (low + j) // 2
-        low, j = (low, middle) if law.negligible(law.group_size(middle), delta) else (middle, j)
-    while j > 1 and law.tail(law.group_size(j - 1), j - 1) <= delta:
+        low, j = (
+            (low, middle)
+            if distribution.negligible(distribution.group_size(middle), delta)
+            else (middle, j)
+        )
+    while j > 1 and distribution.tail(distribution.group_size(j - 1), j - 1) <= delta:
         j -= 1
     return j
 
@@ -118,7 +122,7 @@ def largest_choice_budget(epsilon: Decimal, beta: Decimal, delta: Decimal, k: in
     while high - low > 1:
         middle = (low + high) // 2
         excess = _DOWN.subtract(epsilon, middle * _BUDGET_STEP)
-        fits = _allowed(beta, excess) and _keeps(_law(beta, excess), k, delta)
+        fits = _allowed(beta, excess) and _keeps(_distribution(beta, excess), k, delta)
         low, high = (middle, high) if fits else (low, middle)
     if low == 0:
         msg = (
@@ -130,7 +134,7 @@ def largest_choice_budget(epsilon: Decimal, beta: Decimal, delta: Decimal, k: in
 
 
 @dataclass(frozen=True)
-class _Law:
+class _Distribution:
     """Sampling with probability beta, known through bounds that can be drawn closer."""
 
     beta: Decimal | None
@@ -228,7 +232,7 @@ class _Law:
         return _NEAR.multiply(_NEAR.add(shown, hidden), _SAFETY)
 
 
-def _law(beta: Decimal, excess: Decimal | None) -> _Law:
+def _distribution(beta: Decimal, excess: Decimal | None) -> _Distribution:
     _require_beta(beta)
     if excess is not None and not _allowed(beta, excess):
         least = -(1 - beta).ln()
@@ -237,13 +241,13 @@ def _law(beta: Decimal, excess: Decimal | None) -> _Law:
             f"-ln(1 - beta) = {least:.6f}, not {excess}; raise epsilon, or lower beta"
         )
         raise PlanError(msg)
-    return _Law(beta, excess)
+    return _Distribution(beta, excess)
 
 
-def _largest_sample(excess: Decimal) -> _Law:
+def _largest_sample(excess: Decimal) -> _Distribution:
     if not excess > 0:
         raise PlanError("epsilon must exceed the budget of the choice, and be above 0")
-    return _Law(None, excess)
+    return _Distribution(None, excess)
 
 
 def _allowed(beta: Decimal, excess: Decimal) -> bool:
@@ -260,11 +264,11 @@ def _allowed(beta: Decimal, excess: Decimal) -> bool:
         digits *= 2
 
 
-def _keeps(law: _Law, k: int, delta: Decimal) -> bool:
+def _keeps(distribution: _Distribution, k: int, delta: Decimal) -> bool:
     """Whether no tail from k on exceeds delta."""
     j = k
-    while not law.negligible(law.group_size(j), delta):
-        if law.tail(law.group_size(j), j) > delta:
+    while not distribution.negligible(distribution.group_size(j), delta):
+        if distribution.tail(distribution.group_size(j), j) > delta:
             return False
         j += 1
     return True

@@ -1,8 +1,9 @@
 """Accounts of fleets as records of the ledger, sealed like series.
 
 An entry holds what a release costs each of its trips, or each vehicle on each day, little-endian,
-in chunks (module ``chunks``): mark, day, epsilon, squared mu, and the number of reports of each law
-that the entry names.  Entries of formats before 5 hold mark, epsilon and squared mu alone.
+in chunks (module ``chunks``): mark, day, epsilon, squared mu, and the number of reports of each
+distribution that the entry names.  Entries of formats before 5 hold mark, epsilon and squared mu
+alone.
 
 Seals (SHA-256).  The seal of an entry covers its number, release, date, bytes, its kind where that
 is not a release, and the seal of the entry before it; that of the first entry continues the seal of
@@ -24,10 +25,10 @@ from dataclasses import asdict
 
 import numpy as np
 
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.ledger.budget import End
 from voile.ledger.chunks import TRIP_CHUNKS, framed
-from voile.ledger.formats import KNOWS_FLEETS, KNOWS_LAWS, KNOWS_OUTCOMES, format_of
+from voile.ledger.formats import KNOWS_DISTRIBUTIONS, KNOWS_FLEETS, KNOWS_OUTCOMES, format_of
 from voile.ledger.trips import FleetCharge, FleetEntry, FleetKind, FleetState
 from voile.release.trip_sums import TripSums
 from voile.release.trips import FleetTerms
@@ -45,11 +46,11 @@ __all__ = [
 _EARLIER = np.dtype([("mark", "<u8"), ("epsilon", "<f8"), ("squared_mu", "<f8")])
 
 
-def _record(laws: Sequence[LossLaw] | None) -> np.dtype[np.void]:
-    """How a trip is stored, with a number for each law."""
-    if laws is None:
+def _record(distributions: Sequence[LossDistribution] | None) -> np.dtype[np.void]:
+    """How a trip is stored, with a number for each distribution."""
+    if distributions is None:
         return _EARLIER
-    counts = [(f"alike {place}", "<i8") for place in range(len(laws))]
+    counts = [(f"alike {place}", "<i8") for place in range(len(distributions))]
     costs = [("epsilon", "<f8"), ("squared_mu", "<f8")]
     return np.dtype([("mark", "<u8"), ("day", "<i8"), *costs, *counts])
 
@@ -103,15 +104,15 @@ def read_fleet(
     spent = TripSums.none()
     query = f"""
         SELECT id, number, release_id, created, trips, seal, {_kind(connection)},
-        {_laws(connection)} FROM trip_entry
+        {_distributions(connection)} FROM trip_entry
         WHERE fleet = ? ORDER BY number"""  # noqa: S608 - each one of two words
     for row in connection.execute(query, (id_,)):
-        entry, number, release_id, created, trips, stored, kind, laws = row
+        entry, number, release_id, created, trips, stored, kind, distributions = row
         data = b"".join(TRIP_CHUNKS.read(connection, entry))
-        seal = _seal_of_entry(seal, (number, release_id, created), data, kind, laws)
+        seal = _seal_of_entry(seal, (number, release_id, created), data, kind, distributions)
         if seal != stored:
             broken(f"entry {number}: its seal does not match it and the entries before it")
-        named = _laws_of(number, laws)
+        named = _distributions_of(number, distributions)
         if len(data) != trips * _record(named).itemsize:
             msg = f"entry {number}: what its trips cost is incomplete"
             raise ValueError(msg)
@@ -160,12 +161,15 @@ def _append(
     records["squared_mu"], records["day"] = costs.squared_mu, costs.days
     for place, counts in enumerate(costs.alike.values()):
         records[f"alike {place}"] = counts
-    data, laws = records.tobytes(), json.dumps([asdict(law) for law in costs.alike])
-    seal = _seal_of_entry(head, (number + 1, release_id, created), data, kind, laws)
+    data, distributions = (
+        records.tobytes(),
+        json.dumps([asdict(distribution) for distribution in costs.alike]),
+    )
+    seal = _seal_of_entry(head, (number + 1, release_id, created), data, kind, distributions)
     cursor = connection.execute(
         "INSERT INTO trip_entry (fleet, number, release_id, created, trips, seal, kind, laws) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (id_, number + 1, release_id, created, len(records), seal, kind, laws),
+        (id_, number + 1, release_id, created, len(records), seal, kind, distributions),
     )
     TRIP_CHUNKS.write(connection, cursor.lastrowid, memoryview(data))
     connection.execute("UPDATE fleet SET head = ? WHERE id = ?", (seal, id_))
@@ -180,23 +184,29 @@ def _kind(connection: sqlite3.Connection) -> str:
     return "kind" if format_of(connection) >= KNOWS_OUTCOMES else "'release'"
 
 
-def _laws(connection: sqlite3.Connection) -> str:
-    """The column with the laws of an entry's reports."""
-    return "laws" if format_of(connection) >= KNOWS_LAWS else "NULL"
+def _distributions(connection: sqlite3.Connection) -> str:
+    """The column with the distributions of an entry's reports."""
+    return "laws" if format_of(connection) >= KNOWS_DISTRIBUTIONS else "NULL"
 
 
-def _laws_of(number: int, text: str | None) -> tuple[LossLaw, ...] | None:
-    """The laws that an entry names; None for one of an older format."""
+def _distributions_of(number: int, text: str | None) -> tuple[LossDistribution, ...] | None:
+    """The distributions that an entry names; None for one of an older format."""
     try:
-        return None if text is None else tuple(LossLaw(**law) for law in json.loads(text))
+        return (
+            None
+            if text is None
+            else tuple(LossDistribution(**distribution) for distribution in json.loads(text))
+        )
     except (TypeError, ValueError) as error:
-        msg = f"entry {number}: its laws cannot be read"
+        msg = f"entry {number}: its distributions cannot be read"
         raise ValueError(msg) from error
 
 
-def _sums(records: np.ndarray, laws: Sequence[LossLaw]) -> TripSums:
+def _sums(records: np.ndarray, distributions: Sequence[LossDistribution]) -> TripSums:
     days = records["day"] if "day" in (records.dtype.names or ()) else np.empty(0, np.int64)
-    alike = {law: records[f"alike {place}"] for place, law in enumerate(laws)}
+    alike = {
+        distribution: records[f"alike {place}"] for place, distribution in enumerate(distributions)
+    }
     return TripSums(records["mark"], records["epsilon"], records["squared_mu"], days, alike)
 
 
@@ -217,10 +227,10 @@ def _seal_of_origin(name: str, terms: str, key: bytes) -> bytes:
 
 
 def _seal_of_entry(
-    previous: bytes, named: tuple[int, str, str], data: bytes, kind: str, laws: str | None
+    previous: bytes, named: tuple[int, str, str], data: bytes, kind: str, distributions: str | None
 ) -> bytes:
     """``named`` are number, release and date."""
     outcome = () if kind == "release" else (kind,)
-    more = () if laws is None else ({"laws": laws},)
+    more = () if distributions is None else ({"laws": distributions},)
     fields = framed("trips", *named, len(data), *outcome, *more)
     return hashlib.sha256(fields + previous + data).digest()

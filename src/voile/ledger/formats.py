@@ -2,7 +2,7 @@
 
 1 knew series.  2 brought data sets and their pools, 3 fleets and their trips.  4 knows what became
 of what was charged, which releases of a series are known to stand, and which never appeared.  5
-counts reports of trips by the law of their loss, and keeps accounts of vehicles by day.
+counts reports of trips by the distribution of their loss, and keeps accounts of vehicles by day.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import sqlite3
 __all__ = [
     "APPLICATION_ID",
     "KNOWS_DATA_SETS",
+    "KNOWS_DISTRIBUTIONS",
     "KNOWS_FLEETS",
-    "KNOWS_LAWS",
     "KNOWS_OUTCOMES",
     "MIGRATIONS",
     "format_of",
@@ -22,7 +22,7 @@ __all__ = [
 
 APPLICATION_ID = 0x566F696C  # "Voil", at byte 68 of the file
 
-KNOWS_DATA_SETS, KNOWS_FLEETS, KNOWS_OUTCOMES, KNOWS_LAWS = 2, 3, 4, 5
+KNOWS_DATA_SETS, KNOWS_FLEETS, KNOWS_OUTCOMES, KNOWS_DISTRIBUTIONS = 2, 3, 4, 5
 """The first formats that know them; older ledgers are read as they are."""
 
 _SCHEMA_1 = (
@@ -171,7 +171,7 @@ _SCHEMA_4 = (
 )
 
 _SCHEMA_5 = (
-    # Null for entries of older formats, whose records have neither days nor laws.
+    # Null for entries of older formats, whose records have neither days nor distributions.
     "ALTER TABLE trip_entry ADD COLUMN laws TEXT CHECK (typeof(laws) IN ('text', 'null'))",
 )
 

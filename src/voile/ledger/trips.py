@@ -4,15 +4,16 @@ Plain values and the decisions on them; where they are stored is the business of
 
 Accounting.  A trip is known by a mark, 64 bits of a pseudorandom function of its id under the
 fleet's secret key: the ledger holds no id.  What its reports cost adds up over all releases, also
-over those that were charged and never appeared: numbers of reports by the law of their loss, the
-square of mu for Gaussian noise, and epsilon for what is neither (``voile.dp.planar.pricing``).
-Two trips of one mark, which is improbable, share a budget.  Where a vehicle has the budget, the
-mark is that of its id, and what it costs is kept by the day (UTC) on which a trip begins: no days
-on end, as many as the budget is for, may cost more (``sums``).
+over those that were charged and never appeared: numbers of reports by the distribution of their
+loss, the square of mu for Gaussian noise, and epsilon for what is neither
+(``voile.dp.planar.pricing``).  Two trips of one mark, which is improbable, share a budget.  Where a
+vehicle has the budget, the mark is that of its id, and what it costs is kept by the day (UTC) on
+which a trip begins: no days on end, as many as the budget is for, may cost more (``sums``).
 
 Later releases may be chosen in the light of earlier ones.  Sums of epsilon and of mu squared hold
-for that; that reports of one law are priced together assumes that how many there are, and when,
-does not follow from what was published of positions, which is what all releases assume of times.
+for that; that reports of one distribution are priced together assumes that how many there are, and
+when, does not follow from what was published of positions, which is what all releases assume of
+times.
 
 Where zones decide on the noise of a report, what it costs follows from what was published before
 it.  Then the most that reports can cost is charged before anything is drawn, so that no draw is

@@ -8,10 +8,11 @@ adds to it, which depends on nothing of the first column but the value's own row
 Source: Vinh, Epps and Bailey, "Information theoretic measures for clusterings comparison" (JMLR 11,
 2010), Theorem 1 (eq. 24).
 
-Algorithm: values with equally many rows share a law, so there are at most sqrt(2n) laws for each
-column.  Each is summed outwards from its mode by the ratio of neighbouring probabilities, until
-these are below 1e-18 of that of the mode, and divided by their sum: no factorial is needed, and no
-tail is walked.  Cost: O(s t w) for s and t distinct numbers of rows and laws of width w.
+Algorithm: values with equally many rows share a distribution, so there are at most sqrt(2n)
+distributions for each column.  Each is summed outwards from its mode by the ratio of neighbouring
+probabilities, until these are below 1e-18 of that of the mode, and divided by their sum: no
+factorial is needed, and no tail is walked.  Cost: O(s t w) for s and t distinct numbers of rows and
+distributions of width w.
 """
 
 from __future__ import annotations

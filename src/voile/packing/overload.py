@@ -1,15 +1,15 @@
 """How likely a bin is overloaded whose parcels are known through intervals or noise only.
 
-What it gives: for independent numbers with known laws (``laws``), an upper bound on the
-probability that their sum exceeds a capacity.
+What it gives: for independent numbers with known distributions (``distributions``), an upper bound
+on the probability that their sum exceeds a capacity.
 
 Sources: Chernoff (1952); the inversion of a characteristic function by the midpoint rule with a
 bounded error is Davies (1973, 1980), "The distribution of a linear combination of chi-squared
 random variables" (Applied Statistics AS 155).
 
-The guarantee: the number returned is at least the probability, given the laws; it is above it by
-at most a few times ``tolerance`` unless the sum has very few uncertain terms, and then by what is
-known of the error.
+The guarantee: the number returned is at least the probability, given the distributions; it is above
+it by at most a few times ``tolerance`` unless the sum has very few uncertain terms, and then by
+what is known of the error.
 
 The algorithm.  Let S be the sum less its mean, x the space left.
 
@@ -34,8 +34,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.packing.distributions import Distributions, Floats
 from voile.packing.instance import Packing
-from voile.packing.laws import Floats, Laws
 
 __all__ = ["overload_bound", "overload_bounds"]
 
@@ -45,56 +45,62 @@ _MOST_ARGUMENTS = 4096
 _BLOCK = 64
 
 
-def overload_bounds(laws: Laws, bin_of: NDArray[np.int64], capacity: float) -> NDArray[np.float64]:
+def overload_bounds(
+    distributions: Distributions, bin_of: NDArray[np.int64], capacity: float
+) -> NDArray[np.float64]:
     """For each bin of a packing, ``overload_bound`` of what it holds; (bins,).
 
     ``bin_of`` (n,) numbers the bins from 0.
     """
     groups = Packing(bin_of).items()
-    return np.array([overload_bound(laws[group], capacity) for group in groups])
+    return np.array([overload_bound(distributions[group], capacity) for group in groups])
 
 
-def overload_bound(laws: Laws, capacity: float, tolerance: float = _TOLERANCE) -> float:
+def overload_bound(
+    distributions: Distributions, capacity: float, tolerance: float = _TOLERANCE
+) -> float:
     """An upper bound on the probability that the numbers sum up to more than ``capacity``."""
-    laws, space = _uncertain(laws, capacity)
-    least, most = laws.limits
+    distributions, space = _uncertain(distributions, capacity)
+    least, most = distributions.limits
     if space >= float(most.sum()):
         return 0.0
     if space < float(least.sum()):
         return 1.0
-    if len(laws) == 1:
-        return float(laws.above(space)[0])
-    origin = laws.mean
+    if len(distributions) == 1:
+        return float(distributions.above(space)[0])
+    origin = distributions.mean
     space -= float(origin.sum())
-    tails = _Tails(laws, origin)
+    tails = _Tails(distributions, origin)
     chernoff = tails.above(space)
     low, high = tails.reach(tolerance)
     if space >= high or space <= low:
         return min(chernoff, 1.0)
     distance = 2 * np.pi / max(space - low, high - space)
-    inverted = _inverted(laws, origin, space, distance, tolerance)
+    inverted = _inverted(distributions, origin, space, distance, tolerance)
     return float(np.clip(min(chernoff, inverted + tolerance), 0.0, 1.0))
 
 
-def _uncertain(laws: Laws, capacity: float) -> tuple[Laws, float]:
+def _uncertain(distributions: Distributions, capacity: float) -> tuple[Distributions, float]:
     """The numbers that are not known exactly, and the space that the others leave them."""
-    least, most = laws.limits
+    least, most = distributions.limits
     known = most <= least
-    laws = laws[np.flatnonzero(~known)]
+    distributions = distributions[np.flatnonzero(~known)]
     # a sum of noise on a grid is that close to a sum of continuous noise
-    return laws, capacity - float(least[known].sum()) - laws.step * len(laws)
+    return distributions, capacity - float(least[known].sum()) - distributions.step * len(
+        distributions
+    )
 
 
 class _Tails:
     """Chernoff's bounds on both tails of the sum of some numbers less their means."""
 
-    def __init__(self, laws: Laws, origin: Floats) -> None:
-        least, most = laws.limits
-        peak = laws.peak
+    def __init__(self, distributions: Distributions, origin: Floats) -> None:
+        least, most = distributions.limits
+        peak = distributions.peak
         spread = np.where(np.isfinite(peak), np.minimum(most - least, 1 / peak), most - least)
         self._tilts = _TILTS / np.sqrt((spread**2).sum())
-        self._up = laws.log_moments(self._tilts, origin).sum(axis=1)
-        self._down = laws.log_moments(-self._tilts, origin).sum(axis=1)
+        self._up = distributions.log_moments(self._tilts, origin).sum(axis=1)
+        self._down = distributions.log_moments(-self._tilts, origin).sum(axis=1)
 
     def above(self, space: float) -> float:
         """A bound on P(S > space)."""
@@ -107,14 +113,16 @@ class _Tails:
         return float(low), float(high)
 
 
-def _inverted(laws: Laws, origin: Floats, space: float, distance: float, tolerance: float) -> float:
+def _inverted(
+    distributions: Distributions, origin: Floats, space: float, distance: float, tolerance: float
+) -> float:
     """P(S > space) by the midpoint rule at this distance, plus a bound on what is cut off."""
-    count, cut = _arguments_needed(laws.peak, distance, tolerance)
+    count, cut = _arguments_needed(distributions.peak, distance, tolerance)
     total = 0.0
     for first in range(0, count, _BLOCK):
         places = np.arange(first, min(first + _BLOCK, count)) + 0.5
         arguments = (places * distance).astype(np.float64)
-        transform = laws.transforms(arguments, origin).prod(axis=1)
+        transform = distributions.transforms(arguments, origin).prod(axis=1)
         total += float(((transform * np.exp(-1j * arguments * space)).imag / places).sum())
     return 0.5 + total / np.pi + cut
 

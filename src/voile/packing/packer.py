@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from voile.errors import InputError
 from voile.packing.geometry import BoxInstance, Turns, solve_boxes
 from voile.packing.instance import Outcome, Progress, ignore
-from voile.packing.parcels import Limit, Measure, Planned, Use, laws_of, plan, plan_sides
+from voile.packing.parcels import Limit, Measure, Planned, Use, distributions_of, plan, plan_sides
 from voile.packing.robust import RobustOutcome, require_probability, solve_robust
 from voile.packing.solve import Solver
 from voile.packing.stop import Stop
@@ -91,11 +91,13 @@ def pack(
     planned = tuple(plan(measure, limit, task.use) for measure, limit in pairs)
     notices = tuple(notice for one in planned for notice in one.notices)
     if task.robust is not None and not all(measure.exact for measure in task.measures):
-        laws = [laws_of(measure, limit) for measure, limit in pairs]
+        distributions = [distributions_of(measure, limit) for measure, limit in pairs]
         usable = [float(limit.usable) for limit in task.limits]
-        outcome: Outcome = solve_robust(laws, usable, task.robust, stop, progress)
-        expected = zip(planned, laws, strict=True)
-        return Packed(outcome, tuple(one.expecting(law.mean) for one, law in expected))
+        outcome: Outcome = solve_robust(distributions, usable, task.robust, stop, progress)
+        expected = zip(planned, distributions, strict=True)
+        return Packed(
+            outcome, tuple(one.expecting(distribution.mean) for one, distribution in expected)
+        )
     instance = VectorInstance(
         np.column_stack([one.units for one in planned]),
         np.array([one.capacity for one in planned]),

@@ -1,7 +1,7 @@
 """From published or private numbers of parcels to what is packed.
 
 What it gives: whole numbers to plan with, from a value, an interval, or a value with noise; and
-the law of the true number, for the robust mode.
+the distribution of the true number, for the robust mode.
 
 Source: the seed's optimizer module, "Privacy-Preserving Bin-Packing With Differential Privacy"
 (IEEE OJ-CS 2022): the mean or the upper end of each interval, and a safety margin.  Departure:
@@ -30,12 +30,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InputError
+from voile.packing.distributions import Distributions
 from voile.packing.geometry import Turns, fitting_turns
-from voile.packing.laws import Laws
-from voile.packing.posterior import Noise, NoisyValues, laws_given
+from voile.packing.posterior import Noise, NoisyValues, distributions_given
 from voile.schema.numbers import ExactNumbers, decimals_of, unscaled
 
-__all__ = ["Limit", "Measure", "Planned", "Use", "laws_of", "plan", "plan_sides"]
+__all__ = ["Limit", "Measure", "Planned", "Use", "distributions_of", "plan", "plan_sides"]
 
 _EXACT_TOTAL = 2**60
 _FINEST_DECIMALS = 30
@@ -209,8 +209,8 @@ def plan_sides(
     return sizes, whole, scale
 
 
-def laws_of(measure: Measure, limit: Limit) -> Laws:
-    """The laws of the true numbers given what is known, in units of the column.
+def distributions_of(measure: Measure, limit: Limit) -> Distributions:
+    """The distributions of the true numbers given what is known, in units of the column.
 
     A true number is at least 0 and fits into a bin.  Raises ``InputError`` where the noise of a
     published value is not known.
@@ -218,17 +218,17 @@ def laws_of(measure: Measure, limit: Limit) -> Laws:
     capacity = float(limit.capacity)
     if measure.low is None or measure.high is None:
         assert measure.value is not None
-        return Laws.exact(_floats(measure.value))
+        return Distributions.exact(_floats(measure.value))
     low, high = _floats(measure.low), _floats(measure.high)
     if measure.value is None:
-        return Laws.uniform(np.clip(low, 0, capacity), np.clip(high, 0, capacity))
+        return Distributions.uniform(np.clip(low, 0, capacity), np.clip(high, 0, capacity))
     if measure.noise is None:
         raise InputError(
             f"{measure.name}: these values have noise, and how much is not known; give the release "
             "folder, whose release.json tells it"
         )
     values = NoisyValues(_floats(measure.value), low, high)
-    return laws_given(values, measure.noise, capacity)
+    return distributions_given(values, measure.noise, capacity)
 
 
 def _unit(measure: Measure, limit: Limit) -> Fraction:
@@ -266,11 +266,11 @@ def _chosen(measure: Measure, limit: Limit, use: Use) -> ExactNumbers:
         return high
     if use.quantile is not None:
         if value is None:
-            spread = Laws.uniform(_floats(low), _floats(high))
+            spread = Distributions.uniform(_floats(low), _floats(high))
             return _rounded(spread.quantile(float(use.quantile)))
-        return _rounded(laws_of(measure, limit).quantile(float(use.quantile)))
+        return _rounded(distributions_of(measure, limit).quantile(float(use.quantile)))
     if value is not None:
-        return value if measure.noise is None else _rounded(laws_of(measure, limit).mean)
+        return value if measure.noise is None else _rounded(distributions_of(measure, limit).mean)
     scale = max(low.scale, high.scale)
     return ExactNumbers(_sum(low.rescaled(scale), high.rescaled(scale)) * 5, scale + 1)
 

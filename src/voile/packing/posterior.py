@@ -1,7 +1,7 @@
-"""The laws of true numbers given what a release shows of them.
+"""The distributions of true numbers given what a release shows of them.
 
-What it gives: for values that were published with noise in clusters, the law of the true value of
-each row, from the value, its interval, and what the release says of its clusters.
+What it gives: for values that were published with noise in clusters, the distribution of the true
+value of each row, from the value, its interval, and what the release says of its clusters.
 
 A value of cluster c is moved into a drawn cluster j, its own with a certain probability and each
 other with another, by going to the nearest border of j; noise of the scale of j is added, and the
@@ -11,7 +11,7 @@ cluster c has the density
 
     prior(c) / length(c) * sum_j chance(c, j) * exp(-|y - start(j, x)| / b(j)) / 2 b(j)
 
-with start(j, x) = x for c = j and the border of j next to c otherwise: pieces of ``laws``.
+with start(j, x) = x for c = j and the border of j next to c otherwise: pieces of ``distributions``.
 
 What is assumed: true values are independent; each lies in cluster c with the probability that
 the shares of the release say, and evenly within it.  Where the release states no borders, true
@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 from voile.disclosure.noisy import Cluster, Noisy
 from voile.errors import InputError
-from voile.packing.laws import Floats, Laws
+from voile.packing.distributions import Distributions, Floats
 
-__all__ = ["Noise", "NoisyCluster", "NoisyValues", "laws_given"]
+__all__ = ["Noise", "NoisyCluster", "NoisyValues", "distributions_given"]
 
 
 @dataclass(frozen=True)
@@ -102,8 +102,8 @@ class NoisyValues:
         return np.asarray(np.where(cut | ~near.any(axis=0), near | wider, near))
 
 
-def laws_given(values: NoisyValues, noise: Noise, capacity: float) -> Laws:
-    """The laws of the true values, which are within 0 and ``capacity``.
+def distributions_given(values: NoisyValues, noise: Noise, capacity: float) -> Distributions:
+    """The distributions of the true values, which are within 0 and ``capacity``.
 
     Raises ``InputError``, with counts only, where a true value cannot be.
     """
@@ -127,7 +127,7 @@ def laws_given(values: NoisyValues, noise: Noise, capacity: float) -> Laws:
         """The pieces of each value that count: few of all that some value has."""
         return np.take_along_axis(np.stack(arrays), order, axis=0)
 
-    return Laws(
+    return Distributions(
         centre=heaviest([piece.centre for piece in pieces]),
         rate=heaviest([piece.rate for piece in pieces]),
         least=heaviest([piece.least for piece in pieces]),
@@ -139,7 +139,7 @@ def laws_given(values: NoisyValues, noise: Noise, capacity: float) -> Laws:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """One piece of the laws of n values, and the logarithm of its weight; arrays (n,)."""
+    """One piece of the distributions of n values, and the logarithm of its weight; arrays (n,)."""
 
     centre: Floats
     rate: Floats

@@ -1,8 +1,8 @@
 """Packing so that each bin is overloaded with a bounded probability.
 
-What it gives: a packing of numbers known through their laws (``laws``), in which the probability
-that a bin exceeds a capacity is at most q for every bin, and a lower bound on the bins of all such
-packings.
+What it gives: a packing of numbers known through their distributions (``distributions``), in which
+the probability that a bin exceeds a capacity is at most q for every bin, and a lower bound on the
+bins of all such packings.
 
 Source: the effective bandwidths of Hui (1988) and Kelly (1991), which turn a chance constraint on
 a sum of independent numbers into a linear one: by Chernoff, for every tilt s > 0,
@@ -17,9 +17,9 @@ be at least 1 - q in every bin of every packing that keeps it, so
 
 is necessary, and bounds for packing these weights are bounds for all.
 
-The guarantee: given the laws, and for several measures by the union of events with q divided
-equally among them, each bin's probability of overload is at most q.  It is a promise for each bin
-of a packing that was chosen with regard to what was published only.
+The guarantee: given the distributions, and for several measures by the union of events with q
+divided equally among them, each bin's probability of overload is at most q.  It is a promise for
+each bin of a packing that was chosen with regard to what was published only.
 
 The algorithm: the tilt with the least total load; then the share of the reserve log(1/q)/s that
 is needed is found by halving, because Chernoff makes it larger than need be: every bin is checked
@@ -44,8 +44,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InputError
+from voile.packing.distributions import Distributions
 from voile.packing.instance import Outcome, Packing, Progress, Report, ignore
-from voile.packing.laws import Laws
 from voile.packing.overload import overload_bound, overload_bounds
 from voile.packing.stop import OPERATIONS, Deadline, Stop
 from voile.packing.vector import VectorInstance, coarse_bound, pack_quickly, solve_vectors
@@ -71,7 +71,7 @@ class RobustOutcome(Outcome):
 
 
 def solve_robust(
-    laws: Sequence[Laws],
+    distributions: Sequence[Distributions],
     capacities: Sequence[float],
     probability: float,
     stop: Stop | None = None,
@@ -79,13 +79,13 @@ def solve_robust(
 ) -> RobustOutcome:
     """Pack n items so that each bin is overloaded with at most this probability.
 
-    ``laws`` has one entry of n numbers for each measure, such as weight and volume, and
+    ``distributions`` has one entry of n numbers for each measure, such as weight and volume, and
     ``capacities`` one number.  Raises ``InputError`` unless 0 < probability < 1, and where an item
     would overload a bin of its own with a larger probability.
     """
     require_probability(probability)
     deadline = (stop or Stop()).start()
-    problem = _Problem(tuple(laws), tuple(map(float, capacities)), probability)
+    problem = _Problem(tuple(distributions), tuple(map(float, capacities)), probability)
     problem.require_possible()
     lower_bound = problem.lower_bound()
     best = problem.planned(1.0)
@@ -130,20 +130,23 @@ def _bins(bin_of: NDArray[np.int64]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class _Problem:
-    """Laws and capacities of d measures, and the probability that is allowed in all together."""
+    """Distributions and capacities of d measures, and the probability allowed in all together."""
 
-    laws: tuple[Laws, ...]
+    distributions: tuple[Distributions, ...]
     capacities: tuple[float, ...]
     probability: float
 
     @property
     def each(self) -> float:
         """The probability allowed in one measure."""
-        return self.probability / len(self.laws)
+        return self.probability / len(self.distributions)
 
     def require_possible(self) -> None:
         """Raise ``InputError`` where an item may not even have a bin of its own."""
-        alone = sum(law.above(c) for law, c in zip(self.laws, self.capacities, strict=True))
+        alone = sum(
+            distribution.above(c)
+            for distribution, c in zip(self.distributions, self.capacities, strict=True)
+        )
         places = np.flatnonzero(np.asarray(alone) > self.probability)
         if len(places):
             raise InputError(
@@ -154,21 +157,29 @@ class _Problem:
 
     def overload(self, bin_of: NDArray[np.int64]) -> Floats:
         """A bound on the probability that each bin is overloaded in any measure, (bins,)."""
-        pairs = zip(self.laws, self.capacities, strict=True)
-        return np.minimum(sum(overload_bounds(law, bin_of, c) for law, c in pairs), 1.0)
+        pairs = zip(self.distributions, self.capacities, strict=True)
+        return np.minimum(
+            sum(overload_bounds(distribution, bin_of, c) for distribution, c in pairs), 1.0
+        )
 
     def holds(self, items: NDArray[np.int64]) -> bool:
         """Whether a bin with these items keeps the promise."""
-        pairs = zip(self.laws, self.capacities, strict=True)
-        return sum(overload_bound(law[items], c) for law, c in pairs) <= self.probability
+        pairs = zip(self.distributions, self.capacities, strict=True)
+        return (
+            sum(overload_bound(distribution[items], c) for distribution, c in pairs)
+            <= self.probability
+        )
 
     def lower_bound(self) -> int:
         """Bins that every packing needs that keeps the promise."""
         bounds = [0]
-        for law, capacity in zip(self.laws, self.capacities, strict=True):
+        for distribution, capacity in zip(self.distributions, self.capacities, strict=True):
             tilts = _TILTS / capacity
             allowed = capacity - np.log1p(-self.probability) / tilts
-            weights = law.mean - law.log_moments(-tilts, law.mean) / tilts[:, None]
+            weights = (
+                distribution.mean
+                - distribution.log_moments(-tilts, distribution.mean) / tilts[:, None]
+            )
             best = int(np.argmax(weights.sum(axis=1) / allowed))
             unit = allowed[best] / _UNITS
             whole = np.floor(weights[best] / unit).astype(np.int64)
@@ -182,10 +193,10 @@ class _Problem:
 
         By first heuristics, or by all that can be done until the ``deadline``.
         """
-        sizes = np.column_stack([self._effective(k, share) for k in range(len(self.laws))])
+        sizes = np.column_stack([self._effective(k, share) for k in range(len(self.distributions))])
         alone = (sizes > _UNITS).any(axis=1)
         shared = np.flatnonzero(~alone)
-        instance = VectorInstance(sizes[shared], np.full(len(self.laws), _UNITS))
+        instance = VectorInstance(sizes[shared], np.full(len(self.distributions), _UNITS))
         if deadline is not None:
             outcome = solve_vectors(instance, deadline.rest(), progress)
             deadline.spend(outcome.work * OPERATIONS)
@@ -202,11 +213,11 @@ class _Problem:
 
     def _effective(self, k: int, share: float) -> NDArray[np.int64]:
         """Planning weights of one measure, (n,), where a bin holds ``_UNITS`` of them."""
-        law, capacity = self.laws[k], self.capacities[k]
+        distribution, capacity = self.distributions[k], self.capacities[k]
         tilts = _TILTS / capacity
         allowed = capacity + share * np.log(self.each) / tilts
         usable = allowed > 0
-        weights = law.mean + self._moments[k][usable] / tilts[usable, None]
+        weights = distribution.mean + self._moments[k][usable] / tilts[usable, None]
         best = int(np.argmin(weights.sum(axis=1) / allowed[usable]))
         unit = allowed[usable][best] / _UNITS
         return np.asarray(np.ceil(np.maximum(weights[best], 0.0) / unit)).astype(np.int64)
@@ -214,8 +225,11 @@ class _Problem:
     @cached_property
     def _moments(self) -> list[Floats]:
         """Of each measure the logarithms of E exp(tilt (x - mean)), (tilts, n)."""
-        pairs = zip(self.laws, self.capacities, strict=True)
-        return [law.log_moments(_TILTS / capacity, law.mean) for law, capacity in pairs]
+        pairs = zip(self.distributions, self.capacities, strict=True)
+        return [
+            distribution.log_moments(_TILTS / capacity, distribution.mean)
+            for distribution, capacity in pairs
+        ]
 
     def mended(self, bin_of: NDArray[np.int64]) -> NDArray[np.int64]:
         """The packing with items of failing bins moved to bins with the whole reserve."""
@@ -224,14 +238,19 @@ class _Problem:
             if self.holds(items):
                 continue
             bulk = sum(
-                law.mean[items] / c for law, c in zip(self.laws, self.capacities, strict=True)
+                distribution.mean[items] / c
+                for distribution, c in zip(self.distributions, self.capacities, strict=True)
             )
             ascending = items[np.argsort(bulk, kind="stable")]
             moved.append(ascending[: self._too_many(ascending)])
         if not moved:
             return bin_of
         out = np.concatenate(moved)
-        rest = _Problem(tuple(law[out] for law in self.laws), self.capacities, self.probability)
+        rest = _Problem(
+            tuple(distribution[out] for distribution in self.distributions),
+            self.capacities,
+            self.probability,
+        )
         mended = bin_of.copy()
         mended[out] = _bins(bin_of) + rest.planned(1.0)
         return np.unique(mended, return_inverse=True)[1].reshape(-1)

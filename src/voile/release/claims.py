@@ -259,7 +259,7 @@ class PlanarClaim(Claim):
     """Places near each other are hard to tell apart."""
 
     mechanism: str
-    """In words; the law stands in the disclosure of the positions."""
+    """In words; the distribution stands in the disclosure of the positions."""
     per: Literal["metre"]
     epsilon: Annotated[float, Field(gt=0)]
     """The largest of all zones."""

@@ -10,7 +10,7 @@ to be seen in the data.  This module is the one place that knows where, and turn
     decision.columns, if none is       these columns have noise
     decision.levels                    columns are generalized to these levels, others to 0
     guarantee "k-anonymity"/"ranking"  quasi-identifiers and ranking columns differ by group
-    method "geo-indistinguishability"  the parameters say the law of the noise
+    method "geo-indistinguishability"  the parameters say the distribution of the noise
     guarantee.beta                     rows were sampled
 
 Format 1 states neither the bounds to which noisy values are clamped nor orders of texts for those
@@ -188,14 +188,14 @@ class _Described:
         if role in _POSITION:
             return Moved(
                 coordinate="latitude" if role == "latitude" else "longitude",
-                law=self._law(),
+                law=self._distribution(),
                 zones=self._zones(),
                 decimals=int(self._decision["decimals"]),
                 destination=place,
             )
         return None
 
-    def _law(self) -> Any:
+    def _distribution(self) -> Any:
         method = self._method
         match method["mechanism"]:
             case "correlated-gaussian":

@@ -6,7 +6,7 @@
 - its trips have as many reports as the costliest one that it states, or there is none such.
 
 Positions themselves are checked by their kind of disclosure (``voile.disclosure.moved``).  That
-noise was drawn, and from which law, cannot be seen in an output.
+noise was drawn, and from which distribution, cannot be seen in an output.
 
 Cost: a count of the trips.
 """

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.dp.planar.pricing import largest_epsilon, total_epsilons
 from voile.release.trips import FleetTerms, TripCosts
 from voile.table.decisions import TripAccounts
@@ -34,8 +34,8 @@ class TripSums:
     epsilon: Floats
     squared_mu: Floats
     days: Counts = field(default_factory=lambda: np.empty(0, np.int64))
-    alike: Mapping[LossLaw, Counts] = field(default_factory=dict)
-    """How many reports of each law."""
+    alike: Mapping[LossDistribution, Counts] = field(default_factory=dict)
+    """How many reports of each distribution."""
 
     def __post_init__(self) -> None:
         if len(self.days) != len(self.marks):
@@ -61,8 +61,10 @@ class TripSums:
 
         nothing = np.zeros(len(self), np.int64), np.zeros(len(other), np.int64)
         alike = {
-            law: summed(self.alike.get(law, nothing[0]), other.alike.get(law, nothing[1]))
-            for law in sorted({*self.alike, *other.alike})
+            distribution: summed(
+                self.alike.get(distribution, nothing[0]), other.alike.get(distribution, nothing[1])
+            )
+            for distribution in sorted({*self.alike, *other.alike})
         }
         return TripSums(
             different["mark"],
@@ -90,8 +92,9 @@ class TripSums:
             raise ValueError(msg)
         nothing = np.zeros(len(self), np.int64)
         alike = {
-            law: self.alike.get(law, nothing) - other.alike.get(law, nothing)
-            for law in sorted({*self.alike, *other.alike})
+            distribution: self.alike.get(distribution, nothing)
+            - other.alike.get(distribution, nothing)
+            for distribution in sorted({*self.alike, *other.alike})
         }
         return TripSums(
             self.marks,
@@ -150,7 +153,7 @@ class TripSums:
             self.epsilon[rows],
             self.squared_mu[rows],
             self.days[rows],
-            {law: counts[rows] for law, counts in self.alike.items()},
+            {distribution: counts[rows] for distribution, counts in self.alike.items()},
         )
 
     def _map(self, function: Callable[[NDArray[Any]], NDArray[Any]]) -> TripSums:
@@ -160,7 +163,7 @@ class TripSums:
             function(self.epsilon),
             function(self.squared_mu),
             self.days,
-            {law: function(counts) for law, counts in self.alike.items()},
+            {distribution: function(counts) for distribution, counts in self.alike.items()},
         )
 
     @property
@@ -186,7 +189,7 @@ def sums_of(
 
     of_vehicles = costs.fleet is not None and costs.fleet.days is not None
     days = costs.accounts.days if of_vehicles else np.zeros(len(place), np.int64)
-    alike = {costs.law: chosen("alike")} if costs.law else {}
+    alike = {costs.distribution: chosen("alike")} if costs.distribution else {}
     sums = TripSums(costs.marks(key), chosen("epsilon"), chosen("squared_mu"), days, alike)
     return sums.plus(TripSums.none()), sums.least(costs.accounts.first_row)
 
@@ -202,19 +205,19 @@ class Busiest(NamedTuple):
 
 
 def busiest_vehicle(
-    trips: TripAccounts, law: LossLaw | None, delta: float, days: int | None
+    trips: TripAccounts, distribution: LossDistribution | None, delta: float, days: int | None
 ) -> Busiest:
     """What the vehicle of the largest epsilon spends, in so many days on end or in all."""
     at = trips.days if days is not None else np.zeros(len(trips.days), np.int64)
     marks = trips.vehicle_marks(bytes(32))
-    # Published reports ride along as a law of no loss.
-    alike = {law: trips.alike} if law else {}
+    # Published reports ride along as a distribution of no loss.
+    alike = {distribution: trips.alike} if distribution else {}
     rows = TripSums(marks, trips.epsilon, trips.squared_mu, at, {**alike, _SHOWN: trips.reports})
     windows = rows.windows(days)
     shown = windows.alike[_SHOWN]
-    priced = {law: windows.alike[law] for law in alike}
+    priced = {distribution: windows.alike[distribution] for distribution in alike}
     most, epsilon = largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
     return Busiest(int(shown[most]), epsilon, days)
 
 
-_SHOWN = LossLaw("planar-laplace", 0.0)
+_SHOWN = LossDistribution("planar-laplace", 0.0)

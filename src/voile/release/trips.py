@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.dp.planar.costs import Differences
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.table.decisions import TripAccounts
 
 __all__ = ["FleetTerms", "TripCosts"]
@@ -57,7 +57,7 @@ class TripCosts:
     fleet: FleetTerms | None
     offers: Sequence[TripAccounts]
     """What they cost for each way to thin them; one, where there is nothing to choose."""
-    law: LossLaw | None = None
+    distribution: LossDistribution | None = None
     """Of the reports that are alike."""
     exact: bool = True
     """Whether reports cost just that, or at most that: in which zones they fall is drawn."""

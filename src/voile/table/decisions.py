@@ -88,11 +88,11 @@ class Perturbation:
     values: ExactNumbers
     """The d distinct values that ``count_values`` gave."""
     membership: Categorical
-    """The law by which each of the d values draws one of c clusters."""
+    """The distribution by which each of the d values draws one of c clusters."""
     start: NDArray[np.int64]
     """Shape (d, c): where the noise is added, in units of the grid."""
     noise: DiscreteLaplace
-    """c discrete Laplace laws, one for each cluster."""
+    """c discrete Laplace distributions, one for each cluster."""
     exponent: int
     """The grid: multiples of 2**exponent."""
     half_width: NDArray[np.int64]
@@ -185,7 +185,7 @@ class TripAccounts(Protocol):
 
     @property
     def alike(self) -> NDArray[np.int64]:
-        """How many reports are priced together, by the law of the price."""
+        """How many reports are priced together, by the distribution of the price."""
 
     @property
     def reports(self) -> NDArray[np.int64]:

@@ -162,7 +162,7 @@ class _Table:
     """Rows that answer queries: what each shows of the columns, and how many it stands for."""
 
     columns: Mapping[str, tuple[Spread | None, NDArray[Any]]]
-    """The laws of the entries, None where they are the values, and the entry of each row."""
+    """The entries' distributions, None where they are the values, and the entry of each row."""
     numbers: Floats | None
     """Shape (n, 2): the probability that a row has the number to add, and its expectation."""
     weight: float
@@ -249,7 +249,7 @@ def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[Any]) -> Floa
 
 
 def _anything(spread: Spread) -> Spread:
-    """The law of one entry that may stand for every value."""
+    """The distribution of one entry that may stand for every value."""
     first, last = np.zeros(1, dtype=np.int64), np.array([len(spread.order)])
     return Spread(spread.order, first, last, spread.weight)
 

@@ -98,12 +98,12 @@ class Covering:
 
     @property
     def spread(self) -> Spread:
-        """The law of each entry over the values."""
+        """The distribution of each entry over the values."""
         return self._entries.spread
 
     @property
     def shares(self) -> Any:
-        """The laws as a sparse matrix, shape (e, d); as large as entries are wide."""
+        """The distributions as a sparse matrix, shape (e, d); as large as entries are wide."""
         return self.spread.matrix
 
     @property

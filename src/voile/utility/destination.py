@@ -3,13 +3,13 @@
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 8.1, Table 2: mean displacement, and mean absolute error of the distance to a destination.
 
-The law: planar Laplace noise at epsilon, seen from a destination at distance D, has a mean absolute
-error that depends on a = epsilon D alone: c(a) / epsilon, with c = 2 at the destination, 1.2015 at
-a = 2, and 4 / pi far away.  The published distance is too long by about 3 / (2 epsilon^2 D), since
-noise across the way lengthens it.
+The distribution: planar Laplace noise at epsilon, seen from a destination at distance D, has a mean
+absolute error that depends on a = epsilon D alone: c(a) / epsilon, with c = 2 at the destination,
+1.2015 at a = 2, and 4 / pi far away.  The published distance is too long by about 3 / (2 epsilon^2
+D), since noise across the way lengthens it.
 
-Departure: the seed's distances are 1.604 times those of the law at every epsilon, which fits metres
-read as miles; the cause is not proven.
+Departure: the seed's distances are 1.604 times those of the distribution at every epsilon, which
+fits metres read as miles; the cause is not proven.
 
 Cost: O(n).
 """

@@ -201,9 +201,9 @@ class _Marginal:
         before = np.bincount(cell, minlength=sides[0] * sides[1]).astype(np.float64)
         entries = coo_array(
             (np.ones(len(one.entry)), (one.entry, other.entry)),
-            shape=(len(one.laws), len(other.laws)),
+            shape=(len(one.distributions), len(other.distributions)),
         ).tocsr()
-        after: Floats = one.laws.T @ (entries @ other.laws)
+        after: Floats = one.distributions.T @ (entries @ other.distributions)
         total = len(one.own)
         unknown = np.outer(one.unknown, other.unknown) * total
         independent = np.outer(one.marginal, other.marginal) / total
@@ -219,7 +219,7 @@ class _Binned:
     """The bin of each original row."""
     entry: NDArray[np.int64]
     """The entry of each published row."""
-    laws: Floats
+    distributions: Floats
     """Shape (e, b): shares of each entry."""
     unknown: Floats
     """Shape (b,), adds up to 1."""
@@ -234,7 +234,7 @@ class _Binned:
             bins=bins,
             own=bins.of_value[covering.own],
             entry=covering.entry,
-            laws=expectations(covering.spread, bins.indicators),
+            distributions=expectations(covering.spread, bins.indicators),
             unknown=bins.counts(domain.weight / domain.weight.sum()),
             marginal=bins.counts(domain.rows),
         )

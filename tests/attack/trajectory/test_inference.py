@@ -15,9 +15,7 @@ from scipy import stats
 import voile.attack.trajectory.states
 from tests.roads.grids import network_of, random_network, split
 from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
-from voile.attack.trajectory.filters import median_filter, smoother
-from voile.attack.trajectory.inference import Movement, infer
-from voile.attack.trajectory.laws import (
+from voile.attack.trajectory.distributions import (
     Distances,
     LaplaceNoise,
     ReceiverError,
@@ -25,6 +23,8 @@ from voile.attack.trajectory.laws import (
     Staying,
     Turning,
 )
+from voile.attack.trajectory.filters import median_filter, smoother
+from voile.attack.trajectory.inference import Movement, infer
 from voile.attack.trajectory.states import U_TURN, Reach, RoadStates
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.noise import AngleSelection, PlanarLaplace, perturb

@@ -16,9 +16,9 @@ from scipy import integrate
 
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import gaussian_epsilon
-from voile.dp.planar.losses import LARGEST_REACH, LossLaw, log_moment, masses
+from voile.dp.planar.losses import LARGEST_REACH, LossDistribution, log_moment, masses
 
-PLANAR, LINE = LossLaw("planar-laplace", 0.5), LossLaw("laplace", 0.5)
+PLANAR, LINE = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.5)
 DELTA = 1e-5
 LESS = 1 / 0.7
 """Epsilon of a mechanism with 30 % less noise, over that which it claims."""
@@ -50,14 +50,16 @@ def plane_delta(reach: float, epsilon: float) -> float:
     return share(epsilon) - math.exp(epsilon) * (1 - share(-epsilon))
 
 
-def grid_delta(law: LossLaw, step: float, epsilon: float) -> float:
+def grid_delta(law: LossDistribution, step: float, epsilon: float) -> float:
     """The same of the law on a grid."""
     first, mass = masses(law, step)
     losses = (first + np.arange(len(mass))) * step
     return float(mass @ np.maximum(1 - np.exp(epsilon - losses), 0.0))
 
 
-def drawn_delta(law: LossLaw, reports: int, epsilon: float, mu: float = 0.0) -> tuple[float, float]:
+def drawn_delta(
+    law: LossDistribution, reports: int, epsilon: float, mu: float = 0.0
+) -> tuple[float, float]:
     """The true delta with one standard error: 40,000 sums of losses, drawn with weights.
 
     A loss is drawn from its law times e^(t loss), by rejection from positions in the plane.
@@ -96,7 +98,7 @@ def test_what_the_issue_asks_for():
 @pytest.mark.parametrize("reach", [0.05, 0.5, 3.0])
 def test_the_law_of_one_report_is_that_of_the_plane(reach: float):
     """On a fine grid delta is that of an integral over the plane, and never below it."""
-    law = LossLaw("planar-laplace", reach)
+    law = LossDistribution("planar-laplace", reach)
     for share in (0.0, 0.3, 0.9):
         exact = plane_delta(reach, share * reach)
         fine = grid_delta(law, reach / 2_000, share * reach)
@@ -109,7 +111,7 @@ def test_the_law_of_one_report_is_that_of_the_plane(reach: float):
 @pytest.mark.parametrize("noise", ["planar-laplace", "laplace"])
 def test_a_law_and_its_moments_agree(noise: str, reach: float):
     """Masses sum to one under either neighbour, and have the moments of the closed form."""
-    law = LossLaw(noise, reach)
+    law = LossDistribution(noise, reach)
     orders = np.array([-3.0, -1.0, -0.5, 0.0, 0.5, 4.0])
     assert log_moment(law, np.array([0.0, -1.0])) == pytest.approx([0, 0], abs=1e-12)
     first, mass = masses(law, reach / 500)
@@ -123,7 +125,9 @@ def test_a_law_and_its_moments_agree(noise: str, reach: float):
     ("law", "reports", "mu"),
     [(PLANAR, 3, 0.0), (PLANAR, 40, 0.0), (PLANAR, 960, 0.0), (LINE, 40, 0.0), (PLANAR, 10, 1.0)],
 )
-def test_the_true_delta_is_below_the_claim_and_near_it(law: LossLaw, reports: int, mu: float):
+def test_the_true_delta_is_below_the_claim_and_near_it(
+    law: LossDistribution, reports: int, mu: float
+):
     """Drawn losses exceed the claimed epsilon with at most the delta; 1 % less, more."""
     claim = composed_epsilon(((law, reports),), mu**2, DELTA)
     delta, error = drawn_delta(law, reports, claim, mu)
@@ -136,7 +140,7 @@ def test_the_true_delta_is_below_the_claim_and_near_it(law: LossLaw, reports: in
 def test_less_noise_is_caught(reports: int):
     """With 30 % less noise the same draws find a delta far above the claim."""
     claim = composed_epsilon(((PLANAR, reports),), 0.0, DELTA)
-    delta, error = drawn_delta(LossLaw("planar-laplace", 0.5 * LESS), reports, claim)
+    delta, error = drawn_delta(LossDistribution("planar-laplace", 0.5 * LESS), reports, claim)
     assert delta - 4 * error > 2 * DELTA
 
 
@@ -146,14 +150,14 @@ def test_less_noise_is_caught(reports: int):
     reports=st.integers(1, 300),
     squared_mu=st.sampled_from([0.0, 0.3, 9.0]),
     delta=st.sampled_from([1e-9, 1e-5, 1e-2]),
-    other=st.sampled_from([(), ((LossLaw("laplace", 0.2), 7),)]),
+    other=st.sampled_from([(), ((LossDistribution("laplace", 0.2), 7),)]),
 )
 def test_more_never_costs_less(reach, reports, squared_mu, delta, other):
     """More reports, a longer way, more Gaussian noise, a smaller delta: none is cheaper."""
 
     def cost(reach=reach, reports=reports, squared_mu=squared_mu, delta=delta, other=other):
         return composed_epsilon(
-            (*other, (LossLaw("planar-laplace", reach), reports)), squared_mu, delta
+            (*other, (LossDistribution("planar-laplace", reach), reports)), squared_mu, delta
         )
 
     least = cost() * (1 - 1e-6)
@@ -161,7 +165,7 @@ def test_more_never_costs_less(reach, reports, squared_mu, delta, other):
     assert cost(reach=reach * 1.01) >= least
     assert cost(squared_mu=squared_mu + 0.1) >= least
     assert cost(delta=delta / 2) >= least
-    assert cost(other=(*other, (LossLaw("laplace", 0.3), 1))) >= least
+    assert cost(other=(*other, (LossDistribution("laplace", 0.3), 1))) >= least
     assert cost() <= reports * reach + sum(law.reach * n for law, n in other) + (
         gaussian_epsilon(math.sqrt(squared_mu), delta) if squared_mu else 0.0
     )
@@ -174,14 +178,14 @@ def test_ends():
     assert composed_epsilon((), math.inf, DELTA) == math.inf
     assert composed_epsilon(((PLANAR, 40),), 0.0, 0.0) == 20
     assert composed_epsilon(((PLANAR, 40),), 1.0, 0.0) == math.inf
-    assert composed_epsilon(((LossLaw("planar-laplace", 1e-7), 3),), 0.0, DELTA) == 0
-    far = LossLaw("planar-laplace", 2 * LARGEST_REACH)
+    assert composed_epsilon(((LossDistribution("planar-laplace", 1e-7), 3),), 0.0, DELTA) == 0
+    far = LossDistribution("planar-laplace", 2 * LARGEST_REACH)
     assert composed_epsilon(((far, 2),), 0.0, DELTA) == 4 * LARGEST_REACH
 
 
 def test_many_reports_come_near_the_central_limit():
     """A million reports cost what Gaussian noise with their variance costs, within 2 %."""
-    law = LossLaw("planar-laplace", 0.01)
+    law = LossDistribution("planar-laplace", 0.01)
     expected = gaussian_epsilon(math.sqrt(1e6 * 0.01**2 / 2), DELTA)
     assert composed_epsilon(((law, 1_000_000),), 0.0, DELTA) == pytest.approx(expected, rel=0.02)
 

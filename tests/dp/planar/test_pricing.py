@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from voile.dp.planar.angles import turn_constant
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.dp.planar.pricing import TripCost, TripPrice, total_epsilons
 
 EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
@@ -21,7 +21,7 @@ EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
 def test_each_mechanism_has_its_price():
     """Independent reports add up, turns add kappa, correlated noise has a mu."""
     assert TripPrice(100).cost(EPSILONS, TIME) == pytest.approx((2.0, 0.0, 0))
-    law = LossLaw("planar-laplace", 0.5)
+    law = LossDistribution("planar-laplace", 0.5)
     assert TripPrice(100, law=law).cost(EPSILONS, TIME) == (0.0, 0.0, 3)
     turned = angle_selection_cost(EPSILONS, 100, 0.97)[-1]
     assert TripPrice(100, deviation=0.97).cost(EPSILONS, TIME) == pytest.approx((turned, 0.0, 0))
@@ -49,7 +49,7 @@ def test_totals_are_those_of_the_scalar_law(trips, delta):
 
 def test_reports_alike_are_composed():
     """Reports of one law cost less together than their sum, beside what else is spent."""
-    law, other = LossLaw("planar-laplace", 0.5), LossLaw("laplace", 0.2)
+    law, other = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.2)
     alike = {law: np.array([0, 40, 40]), other: np.array([0, 0, 3])}
     epsilon, mu_squared = np.array([1.0, 2.0, 0.0]), np.array([0.25, 0.0, 0.25])
     found = total_epsilons(epsilon, mu_squared, 1e-5, alike)

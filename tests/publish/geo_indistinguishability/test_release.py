@@ -21,7 +21,7 @@ from voile.attack.trajectory.on_release import noise_of
 from voile.dp.planar.angles import turn_constant, turn_deviation
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.dp.planar.pricing import TripPrice, total_epsilons
 from voile.dp.planar.radius import corrected_epsilon
 from voile.errors import PlanError, TableError
@@ -86,7 +86,7 @@ def test_what_a_trip_costs_is_stated():
         ("remaining-distance", "laplace"),
     ):
         for distance in (100, 10):
-            law = LossLaw(noise, 0.005 * distance)
+            law = LossDistribution(noise, 0.005 * distance)
             epsilon = composed_epsilon(((law, 5),), 0.0, 1e-5)
             assert epsilon < 0.025 * distance
             found = stated(mechanism, distance=distance)
@@ -153,7 +153,7 @@ def test_radii_pay_for_the_grid():
         corrected_epsilon(0.0002, GRID, 1.2 * 52 / 0.0002) / 0.0002, rel=1e-12
     )
     assert 0.9 < factor < 1
-    law = LossLaw("planar-laplace", 0.02)
+    law = LossDistribution("planar-laplace", 0.02)
     expected = composed_epsilon(((law, 4),), 0.0, 1e-5)
     found = made.release.guarantee.parameters["costliest_trip"]["epsilon"]
     assert found == pytest.approx(expected, rel=1e-5)
@@ -229,7 +229,7 @@ def test_charges_need_a_fleet():
     assert any("names no fleet" in notice for notice in made.private.notices)
     made = published(fleet="vans", budget=3)
     assert made.trip_costs.fleet.name == "vans"
-    assert made.trip_costs.law == LossLaw("planar-laplace", 0.5)
+    assert made.trip_costs.distribution == LossDistribution("planar-laplace", 0.5)
     assert made.trip_costs.accounts.alike.tolist() == [4, 4, 4]
     assert made.trip_costs.accounts.epsilon.tolist() == [0, 0, 0]
     assert not any("names no fleet" in notice for notice in made.private.notices)

@@ -9,7 +9,7 @@ import pytest
 from tests.publish.geo_indistinguishability.trucks import table_of, trucks
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import gaussian_epsilon, squared_mu
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.errors import PlanError
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.randomness import Randomness
@@ -20,7 +20,7 @@ from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 
 PLAN = Plan(Roles(), trajectory=TrajectoryColumns(vehicle="truck"))
-LAW = LossLaw("planar-laplace", 0.5)
+LAW = LossDistribution("planar-laplace", 0.5)
 
 
 def fleet(reports: int = 20) -> pl.DataFrame:

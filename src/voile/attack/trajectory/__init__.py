@@ -2,6 +2,6 @@
 
 median, smoother       filters that know nothing of roads
 map-matching           a hidden Markov model on roads, for noise that is drawn afresh
-informed               the same with the mechanism's own law, from report to report
+informed               the same with the mechanism's own distribution, from report to report
 colluding recipients   the same for noisy distances to several places
 """

@@ -23,18 +23,18 @@ from types import MappingProxyType
 
 import numpy as np
 
-from voile.attack.trajectory.filters import median_filter, smoother
-from voile.attack.trajectory.inference import Movement, Posterior, infer
-from voile.attack.trajectory.laws import (
+from voile.attack.trajectory.distributions import (
     AndKnown,
     Distances,
     LaplaceNoise,
-    NoiseLaw,
+    NoiseDistribution,
     ReceiverError,
     Remembering,
     Staying,
     Turning,
 )
+from voile.attack.trajectory.filters import median_filter, smoother
+from voile.attack.trajectory.inference import Movement, Posterior, infer
 from voile.attack.trajectory.states import Reach, RoadStates
 from voile.dp.planar.noise import (
     AngleSelection,
@@ -209,18 +209,18 @@ class RoadAdversary:
 
     def matching(self, sighted: Sighted) -> Finding:
         """Matches to the map, taking the noise for planar Laplace drawn afresh."""
-        law = LaplaceNoise(self.states.middle, sighted.shown, sighted.epsilon)
-        return self.follow(sighted.time, law)
+        distribution = LaplaceNoise(self.states.middle, sighted.shown, sighted.epsilon)
+        return self.follow(sighted.time, distribution)
 
     def informed(
         self, sighted: Sighted, noise: LocationNoise, known: Known = MappingProxyType({})
     ) -> Finding:
-        """Matches to the map with the mechanism's own law, and with what he knows of reports."""
+        """Matches to the map with the true distribution of noise, and what he knows of reports."""
         if isinstance(noise, GaussianField):
             moves = Moving.of(sighted)
-            law = self.staying(moves.sighted, noise)
-            return moves.all_of(self.follow(moves.sighted.time, law, moves.known(known)))
-        return self.follow(sighted.time, self.law(sighted, noise), known)
+            distribution = self.staying(moves.sighted, noise)
+            return moves.all_of(self.follow(moves.sighted.time, distribution, moves.known(known)))
+        return self.follow(sighted.time, self.distribution(sighted, noise), known)
 
     def colluding(
         self, time: Floats, places: Floats, distances: Floats, epsilon: Floats
@@ -237,12 +237,16 @@ class RoadAdversary:
         """The roads of an exact track (n, 2), as ``match`` finds them."""
         return self.match(time, track).road
 
-    def follow(self, time: Floats, law: NoiseLaw, known: Known = MappingProxyType({})) -> Finding:
-        """The inference with any law of noise, and with what he knows of reports."""
+    def follow(
+        self, time: Floats, distribution: NoiseDistribution, known: Known = MappingProxyType({})
+    ) -> Finding:
+        """The inference with any distribution of noise, and with what he knows of reports."""
         if known:
-            law = AndKnown(law, {report: self._near(*place) for report, place in known.items()})
+            distribution = AndKnown(
+                distribution, {report: self._near(*place) for report, place in known.items()}
+            )
         started, looked = clock.process_time(), self.looking
-        posterior = infer(time, law, self.reach, self.movement, self._traffic)
+        posterior = infer(time, distribution, self.reach, self.movement, self._traffic)
         position = self._positions(posterior)
         road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
         seconds = clock.process_time() - started - (self.looking - looked)
@@ -295,7 +299,7 @@ class RoadAdversary:
     def staying(
         self, sighted: Sighted, noise: GaussianField, known: FieldKnown | None = None
     ) -> Staying:
-        """The law of noise that stays with places, of which something may be known.
+        """The distribution of noise that stays with places, of which something may be known.
 
         The reports are those at which the truck moved (``Moving``).
         """
@@ -324,8 +328,8 @@ class RoadAdversary:
         likely[pieces] = np.exp(-0.5 * (away**2 - away.min() ** 2) / unsure**2)
         return likely
 
-    def law(self, sighted: Sighted, noise: LocationNoise) -> NoiseLaw:
-        """The mechanism's own law."""
+    def distribution(self, sighted: Sighted, noise: LocationNoise) -> NoiseDistribution:
+        """The mechanism's own distribution."""
         middle, shown, epsilon = self.states.middle, sighted.shown, sighted.epsilon
         blur = self.blur
         if isinstance(noise, AngleSelection):

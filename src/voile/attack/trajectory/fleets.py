@@ -6,9 +6,9 @@ what the other trips of the period tell, ``ROUNDS`` times.  Two things tell:
 - **The field.**  Where noise stays with places, what a trip's reports say of the noise at their
   places is a Gaussian site for each report, its posterior over the prior that it was found with
   (expectation propagation).  The field given the sites of all other trips is a Gaussian process
-  posterior; its mean and its deviation at each piece of road enter the law of the trip
-  (``laws.Staying``).  True places that he knows are sites, too, with a receiver's error, and the
-  trip's own ones count for it as well.
+  posterior; its mean and its deviation at each piece of road enter the distribution of the trip
+  (``distributions.Staying``).  True places that he knows are sites, too, with a receiver's error,
+  and the trip's own ones count for it as well.
 - **Habits.**  Roads on which the vehicle is believed to have been on other days are likelier for
   it: their traffic counts ``HABIT`` times more for each trip that is believed to be there.
 
@@ -139,12 +139,12 @@ def _together(
             if habit and len(days) > 1:
                 he = adversary.more_on(1 + habit * (held - _share(found[i])))
             known = learner.known(i, sites) if learner else None
-            law = he.law(day.sighted, noise) if known is None else None
+            distribution = he.distribution(day.sighted, noise) if known is None else None
             if known is not None:
                 assert isinstance(noise, GaussianField)
-                law = he.staying(day.sighted, noise, known)
-            assert law is not None
-            again = he.follow(day.sighted.time, law, day.known)
+                distribution = he.staying(day.sighted, noise, known)
+            assert distribution is not None
+            again = he.follow(day.sighted.time, distribution, day.known)
             held += _share(again) - _share(found[i])
             found[i] = replace(again, seconds=found[i].seconds + again.seconds)
             if learner is not None:

@@ -3,19 +3,19 @@
 What it does: the posterior over pieces of roads at each report, by the forward-backward algorithm
 of a hidden Markov model.
 
-Model: a truck moves from piece to piece by a law of distances along the roads (``Movement``), which
-depends on how fast it was before: a state is a piece with a band of speeds.  Its reports follow the
-mechanism's own law (``laws``).  Where noise is drawn afresh, a report depends on the piece alone.
-Where noise remembers, or stays with places, its density given the report before depends on both
-pieces, because either noise follows from the piece and the published position; such factors are
-taken for every pair of pieces in consecutive reports.
+Model: a truck moves from piece to piece by a distribution of distances along the roads
+(``Movement``), which depends on how fast it was before: a state is a piece with a band of speeds.
+Its reports follow the mechanism's own distribution (``distributions``).  Where noise is drawn
+afresh, a report depends on the piece alone.  Where noise remembers, or stays with places, its
+density given the report before depends on both pieces, because either noise follows from the piece
+and the published position; such factors are taken for every pair of pieces in consecutive reports.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 5, argues with an adversary who averages; this one knows the mechanism.
 
-Claim: exact for the model (noise that stays with places has a longer memory than its law here, see
-``laws.Staying``), but for pieces whose probability given the reports so far is below
-``IGNORED`` of the most likely one's: these are dropped.  Where no piece explains a report the
+Claim: exact for the model (noise that stays with places has a longer memory than its distribution
+here, see ``distributions.Staying``), but for pieces whose probability given the reports so far is
+below ``IGNORED`` of the most likely one's: these are dropped.  Where no piece explains a report the
 inference begins anew there, and says so.
 
 Cost: for a active pieces in each of n reports and b pieces in reach of each before the next one,
@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.trajectory.laws import Factors, NoiseLaw, pair_factor
+from voile.attack.trajectory.distributions import Factors, NoiseDistribution, pair_factor
 from voile.attack.trajectory.states import Reach
 from voile.compiled import njit
 from voile.geodesy import Floats
@@ -42,8 +42,8 @@ from voile.roads.network import Places, RoadNetwork
 __all__ = ["IGNORED", "Movement", "Moves", "Posterior", "infer"]
 
 IGNORED = 1e-6
-_LAWS = 8
-"""For how many different times between reports the law of moves is kept."""
+_DISTRIBUTIONS = 8
+"""For how many different times between reports the distribution of moves is kept."""
 _BIN = 10.0
 """Metres: distances along roads are told apart to this."""
 _BANDS = np.array([0.0, 3.0, 6.0, 9.0, 12.0, 16.0, 22.0, 29.0, 36.0])
@@ -113,7 +113,7 @@ class Movement:
         return np.concatenate(([self.standing], (1 - self.standing) * bell / bell.sum()))
 
     def moves(self, elapsed: float, reach: Reach) -> Moves:
-        """The law of moves within some seconds, for the distances that a reach tells."""
+        """The distribution of moves within some seconds, for the distances that a reach tells."""
         elapsed = max(elapsed, 1e-3)
         speed = (np.arange(int(reach.limit / _BIN) + 2) + 0.5) * _BIN / elapsed
         own, blur = self.deviation**2, (reach.coarseness / elapsed) ** 2
@@ -165,7 +165,7 @@ class Posterior:
 
 def infer(
     time: Floats,
-    law: NoiseLaw,
+    distribution: NoiseDistribution,
     reach: Callable[[float], Reach],
     movement: Movement,
     traffic: Floats | None = None,
@@ -177,7 +177,7 @@ def infer(
     ``traffic`` (s,) is how much is driven on each piece, in any unit, the same on all if it is not
     given.
     """
-    factors = [law.factors(i) for i in range(len(time))]
+    factors = [distribution.factors(i) for i in range(len(time))]
     if traffic is None:
         traffic = np.ones(len(factors[0].density))
     steps = _Steps(reach, movement, traffic)
@@ -236,15 +236,23 @@ class _Steps:
     reach: Callable[[float], Reach]
     movement: Movement
     traffic: Floats
-    _laws: dict[float, tuple[Moves, Floats]] = field(default_factory=dict)
+    _distributions: dict[float, tuple[Moves, Floats]] = field(default_factory=dict)
 
     def forward(self, belief: _Belief, elapsed: float, factors: Sequence[Factors]) -> _Belief:
         """The belief after a report."""
         before, now = factors
         near = _Near.of(now, self.traffic)
         carried = np.zeros((len(near.piece), belief.chance.shape[1]))
-        graph, law = self._known(elapsed, belief.piece)
-        _forward(belief.piece, belief.chance, graph, law, near.arrays, _pair(before, now), carried)
+        graph, distribution = self._known(elapsed, belief.piece)
+        _forward(
+            belief.piece,
+            belief.chance,
+            graph,
+            distribution,
+            near.arrays,
+            _pair(before, now),
+            carried,
+        )
         return _believed(near.piece, carried)
 
     def backward(
@@ -254,22 +262,26 @@ class _Steps:
         before, now = factors
         near = _Near.of(now, self.traffic)
         carried = np.zeros(belief.chance.shape)
-        graph, law = self._known(elapsed, belief.piece)
+        graph, distribution = self._known(elapsed, belief.piece)
         after = np.zeros((len(near.piece), later.chance.shape[1]))
         after[near.slot[later.piece]] = later.chance
-        _backward(belief.piece, after, graph, law, near.arrays, _pair(before, now), carried)
+        _backward(
+            belief.piece, after, graph, distribution, near.arrays, _pair(before, now), carried
+        )
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
     def _known(self, elapsed: float, piece: Places) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """What some pieces reach; moves, and for each piece the sum of weights over that."""
         reach = self.reach(elapsed)
-        if elapsed not in self._laws:
-            if len(self._laws) == _LAWS:  # times may be irregular, and each takes memory
-                del self._laws[next(iter(self._laws))]
+        if elapsed not in self._distributions:
+            if (
+                len(self._distributions) == _DISTRIBUTIONS
+            ):  # times may be irregular, and each takes memory
+                del self._distributions[next(iter(self._distributions))]
             moves = self.movement.moves(elapsed, reach)
-            self._laws[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
-        moves, totals = self._laws[elapsed]
+            self._distributions[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
+        moves, totals = self._distributions[elapsed]
         begin, end = reach.rows(piece)
         end = _ends(begin, end, reach.distance, moves.most)
         graph = begin, end, reach.piece, reach.distance
@@ -334,9 +346,9 @@ def _total(active, graph, weights, traffic, totals):  # type: ignore[no-untyped-
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _forward(active, belief, graph, law, near, pair, carried):  # type: ignore[no-untyped-def]
+def _forward(active, belief, graph, distribution, near, pair, carried):  # type: ignore[no-untyped-def]
     begin, end, piece, distance = graph
-    weights, standing, band, totals = law
+    weights, standing, band, totals = distribution
     slot, arriving, staying = near
     chance = np.empty(weights.shape[1])
     for a, i in enumerate(active):
@@ -361,9 +373,9 @@ def _forward(active, belief, graph, law, near, pair, carried):  # type: ignore[n
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _backward(active, after, graph, law, near, pair, carried):  # type: ignore[no-untyped-def]
+def _backward(active, after, graph, distribution, near, pair, carried):  # type: ignore[no-untyped-def]
     begin, end, piece, distance = graph
-    weights, standing, band, totals = law
+    weights, standing, band, totals = distribution
     slot, arriving, staying = near
     later = np.empty(weights.shape[1])
     for a, i in enumerate(active):

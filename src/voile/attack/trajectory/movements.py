@@ -1,4 +1,4 @@
-"""How trucks move, as a file says it: the adversary's law of movement for other vehicles or roads.
+"""How trucks move, as a file says it: the adversary's model of movement for other vehicles.
 
 # movement.toml; every key may be left out
 usual     = 10.0     # m/s, of a truck that moves

@@ -3,13 +3,15 @@
 What it does: lets every adversary of ``adversaries`` follow the trips of a release on a road map,
 and judges them by the true positions.
 
-Adversary: has the published trips, the map, the method with its parameters, and a law of movement.
-The informed one uses the mechanism's own law; where zones depend on a receiver he knows that place.
+Adversary: has the published trips, the map, the method with its parameters, and a distribution of
+movement.  The informed one uses the mechanism's own distribution; where zones depend on a receiver
+he knows that place.
 
 Claim: rates are counted.  The true road at a report is the one that map matching of the exact track
 finds, with a receiver's error of 15 m; a road goes from crossing to crossing (``roads.stretches``).
-Means are over trips, with intervals of confidence 95 % by Student's law over trips, because the
-reports of one trip are not independent.  What is left out is counted in notes (``selection``).
+Means are over trips, with intervals of confidence 95 % by Student's distribution over trips,
+because the reports of one trip are not independent.  What is left out is counted in notes
+(``selection``).
 
 Where an adversary on the map loses a truck, or supposes that trucks are slower than they are, a
 better one finds more: his figures are marked as a lower bound of what is found.  What more the
@@ -206,8 +208,14 @@ def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
     match moved.law:
         case stating.CorrelatedGaussian(tau=tau):
             return CorrelatedGaussian(zones, tau)
-        case stating.GaussianField() as law:
-            return GaussianField(zones, law.share, law.length, law.period_days, law.tau)
+        case stating.GaussianField() as distribution:
+            return GaussianField(
+                zones,
+                distribution.share,
+                distribution.length,
+                distribution.period_days,
+                distribution.tau,
+            )
         case stating.TurningLaplace(deviation=deviation, start=start):
             return AngleSelection(zones, deviation, start)
         case stating.PlanarLaplace():

@@ -1,4 +1,4 @@
-"""Noise for positions on the earth: mechanisms, their laws, and what reports cost.
+"""Noise for positions on the earth: mechanisms, their distributions, and what reports cost.
 
     planar-laplace      every report by itself, geo-indistinguishable
     angle-selection     the seed's: the direction of the noise hardly turns between reports

@@ -3,7 +3,7 @@
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 5: eqs. 7 and 13, Algorithms 1 and 2, Figure 10.
 
-The law: angle i = angle (i - 1) + sigma z, z standard normal, wrapped to a circle, with
+The distribution: angle i = angle (i - 1) + sigma z, z standard normal, wrapped to a circle, with
 sigma = spread sqrt(2 ln(1.25 / delta)) / epsilon (eq. 7, the Gaussian mechanism, which holds for
 epsilon below 1; ``spread`` is the seed's Delta_2, the largest distance of two angles).
 
@@ -15,7 +15,7 @@ of trajectories at any epsilon.  A single report is planar Laplace, because the 
 uniform.
 
 Departures: Algorithm 1 starts at the angle 0, and then the first report is not planar Laplace
-(``start = "zero"`` keeps it reachable).  Eq. 13 truncates the normal law at half a turn
+(``start = "zero"`` keeps it reachable).  Eq. 13 truncates the normal distribution at half a turn
 where Algorithm 2 wraps it; the two differ, and the mechanism wraps.
 """
 

@@ -1,21 +1,21 @@
 """What many reports cost together at a delta: an epsilon that is proved, and nearly the smallest.
 
-What it does: for any number of reports of several laws (``losses``), and Gaussian noise beside
-them, the smallest epsilon for which an upper bound of
+What it does: for any number of reports of several distributions (``losses``), and Gaussian noise
+beside them, the smallest epsilon for which an upper bound of
 
     delta(epsilon) = E (1 - e^(epsilon - S))+ ,   S the sum of all losses,
 
 is at most delta.  Gaussian noise, with the square of its mu, enters exactly: given the sum s of the
 other losses what is left is its own delta at epsilon - s (``costs.gaussian_delta``).
 
-Algorithm.  Each law is put on one grid of losses, in a way that only adds to delta.  Masses are
-tilted, w_i ~ p_i e^(t l_i), with the t at which the moment bound (Rényi) is best, so that the
-losses that matter are in the middle of the law of their sum and not in its tail.  The n-fold
-convolution is a power of the discrete Fourier transform on N points.  From its inverse w
+Algorithm.  Each distribution is put on one grid of losses, in a way that only adds to delta.
+Masses are tilted, w_i ~ p_i e^(t l_i), with the t at which the moment bound (Rényi) is best, so
+that the losses that matter are in the middle of the distribution of their sum and not in its tail.
+The n-fold convolution is a power of the discrete Fourier transform on N points.  From its inverse w
 
     delta(epsilon) <= M sum_k (w_k + e) e^(-t l_k) delta_mu(epsilon - l_k) + tails,
 
-with M the moment of all laws together.  Three errors, each bounded and added:
+with M the moment of all distributions together.  Three errors, each bounded and added:
 
 - What lies beyond the window of N points wraps into it, which only adds; what it should have
   counted for outside is bounded by moments of order t + u and t - u.
@@ -30,10 +30,10 @@ epsilon.  Where neither tells more than the sum of all reaches, the sum is the a
 
 Sources: Koskela, Jälkö and Honkela (2020) and Gopi, Lee and Wutschitz (2021) for convolution by
 transforms; tilting as in the method of steepest descent.  Libraries (``dp-accounting``) know
-neither this law nor tilting.
+neither this distribution nor tilting.
 
-Assumption: laws are fixed beforehand.  Epsilons that are chosen in the light of earlier reports
-may be entered at the most that they can be.
+Assumption: distributions are fixed beforehand.  Epsilons that are chosen in the light of earlier
+reports may be entered at the most that they can be.
 
 Cost: some milliseconds for 1,000 reports; N rises with the root of their number.
 """
@@ -48,7 +48,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from voile.dp.planar.costs import gaussian_deltas, gaussian_epsilon
-from voile.dp.planar.losses import LARGEST_REACH, LossLaw, log_moment, masses
+from voile.dp.planar.losses import LARGEST_REACH, LossDistribution, log_moment, masses
 from voile.geodesy import Floats
 from voile.ondemand import on_demand
 
@@ -56,8 +56,8 @@ __all__ = ["Counted", "composed_epsilon", "counted"]
 
 optimize: Any = on_demand("scipy.optimize")
 
-Counted = tuple[tuple[LossLaw, int], ...]
-"""Laws, ascending, and of how many reports each is; numbers above 0."""
+Counted = tuple[tuple[LossDistribution, int], ...]
+"""Distributions, ascending, and of how many reports each is; numbers above 0."""
 
 _PER_REACH = 30
 _MOST_POINTS = 2**20
@@ -74,18 +74,22 @@ def composed_epsilon(reports: Counted, squared_mu: float, delta: float) -> float
     """The epsilon of all reports together, and of Gaussian noise, at a delta of at least 0."""
     if math.isinf(squared_mu) or (squared_mu and not delta):
         return math.inf
-    pure = sum(law.reach * count for law, count in reports)
+    pure = sum(distribution.reach * count for distribution, count in reports)
     beside = gaussian_epsilon(math.sqrt(squared_mu), delta) if squared_mu else 0.0
     most = pure + beside
-    within = tuple((law, count) for law, count in reports if law.reach <= LARGEST_REACH)
+    within = tuple(
+        (distribution, count)
+        for distribution, count in reports
+        if distribution.reach <= LARGEST_REACH
+    )
     if not delta or not within:
         return most
-    beyond = pure - sum(law.reach * count for law, count in within)
+    beyond = pure - sum(distribution.reach * count for distribution, count in within)
     return min(most, beyond + _Composed(within, squared_mu).epsilon(delta))
 
 
 class _Part(NamedTuple):
-    """A law on the grid."""
+    """A distribution on the grid."""
 
     losses: Floats
     mass: Floats
@@ -99,14 +103,18 @@ class _Composed:
         self._reports = reports
         self._squared_mu = squared_mu
         count = sum(count for _, count in reports)
-        square = sum(n * law.reach**2 for law, n in reports)
+        square = sum(n * distribution.reach**2 for distribution, n in reports)
         # The sum of losses has about the variance ``square`` / 2.
-        span = 2 * _DEVIATIONS * math.sqrt(square / 2) + 4 * max(law.reach for law, _ in reports)
+        span = 2 * _DEVIATIONS * math.sqrt(square / 2) + 4 * max(
+            distribution.reach for distribution, _ in reports
+        )
         self._step = max(math.sqrt(square / count) / _PER_REACH, span / _MOST_POINTS)
         self._points = 1 << max(6, math.ceil(math.log2(span / self._step)))
         self._parts = [
             _Part((first + np.arange(len(mass), dtype=np.float64)) * self._step, mass, n)
-            for (first, mass), n in ((masses(law, self._step), n) for law, n in reports)
+            for (first, mass), n in (
+                (masses(distribution, self._step), n) for distribution, n in reports
+            )
         ]
 
     def epsilon(self, delta: float) -> float:
@@ -136,7 +144,9 @@ class _Composed:
         def proves(log_order: float) -> float:
             order = math.exp(log_order)
             at = np.asarray(order)
-            exact = sum(n * log_moment(law, at).item() for law, n in self._reports)
+            exact = sum(
+                n * log_moment(distribution, at).item() for distribution, n in self._reports
+            )
             return (exact + gaussian(order)) / order
 
         found = optimize.minimize_scalar(
@@ -225,7 +235,7 @@ def _log_sum(exponents: Floats, weights: Floats) -> float:
 
 
 def _wrapped(at: Floats, mass: Floats, tilt: float, step: float, points: int) -> Floats:
-    """A tilted law, of mass 1, on the circle of the transform."""
+    """A tilted distribution, of mass 1, on the circle of the transform."""
     weight = np.exp(tilt * (at - at.max())) * mass
     circle = np.zeros(points)
     np.add.at(circle, np.rint(at / step).astype(np.int64) % points, weight / weight.sum())
@@ -233,18 +243,26 @@ def _wrapped(at: Floats, mass: Floats, tilt: float, step: float, points: int) ->
 
 
 def _multiplied(
-    product: np.ndarray, slack: Floats, law: Floats, count: int
+    product: np.ndarray, slack: Floats, distribution: Floats, count: int
 ) -> tuple[np.ndarray, Floats]:
     """A transform times the power of another one, and by how much it may be off."""
-    points = len(law)
-    found = np.fft.rfft(law)
-    off = _ROUNDING * math.log2(points) * math.sqrt(points) * float(np.sqrt((law**2).sum()))
+    points = len(distribution)
+    found = np.fft.rfft(distribution)
+    off = (
+        _ROUNDING * math.log2(points) * math.sqrt(points) * float(np.sqrt((distribution**2).sum()))
+    )
     size = np.minimum(np.abs(found) + off, 1.0)
     power = found**count
     own = count * size ** (count - 1) * off + (count + 4) * _ROUNDING * size**count
     return product * power, slack * size**count + np.minimum(np.abs(product) + slack, 1.0) * own
 
 
-def counted(laws: Sequence[LossLaw], counts: Iterable[float]) -> Counted:
-    """Laws with their numbers of reports, as ``composed_epsilon`` takes them."""
-    return tuple(sorted((law, int(n)) for law, n in zip(laws, counts, strict=True) if n))
+def counted(distributions: Sequence[LossDistribution], counts: Iterable[float]) -> Counted:
+    """Distributions with their numbers of reports, as ``composed_epsilon`` takes them."""
+    return tuple(
+        sorted(
+            (distribution, int(n))
+            for distribution, n in zip(distributions, counts, strict=True)
+            if n
+        )
+    )

@@ -1,9 +1,9 @@
 """A Gaussian random field over the earth, drawn from a key: the same value at the same place.
 
-The law: two independent stationary Gaussian fields, noise to the east and to the north, with
-variance 1 and the covariance ``kernel`` of places r metres apart, which is e^(-r / length) but for
-an error that is known (``kernel``).  A value is a function of the key and the place alone: it can
-be asked for at any place, in any order, on any day and on any machine, and no history is kept.
+The distribution: two independent stationary Gaussian fields, noise to the east and to the north,
+with variance 1 and the covariance ``kernel`` of places r metres apart, which is e^(-r / length) but
+for an error that is known (``kernel``).  A value is a function of the key and the place alone: it
+can be asked for at any place, in any order, on any day and on any machine, and no history is kept.
 
 How it is sampled: turning bands (Matheron 1973; Mantoglou and Wilson 1982).  The field is the sum
 of ``BANDS`` independent processes on lines through the earth's centre, each read where the place
@@ -14,14 +14,14 @@ apart, taken for independent (their correlation is 4e-13), then the state in the
 both, down to nodes length / 256 apart, each from a block of bits that the key has for that node.
 Places are rounded to these nodes.
 
-Why so, and not otherwise.  Given the key's uniform bits the finite-dimensional law is Gaussian and
-known exactly, for the lines are fixed and public: an accountant and an adversary can compute with
-it.  Random Fourier features as expensive (4,096) miss the covariance by .03 to .06 in a way that
-depends on the key, and have finite rank: who knows noise at some thousands of places knows the
-frequencies, and then the noise everywhere.  Here the error is at most .005 within one length and
-.025 beyond, and the rank is that of the lattice.  Circulant embedding is exact, and needs a table
-of the whole region for each key.  Conditioning on all earlier draws is exact and needs a history of
-true places, which is the secret itself.
+Why so, and not otherwise.  Given the key's uniform bits the finite-dimensional distribution is
+Gaussian and known exactly, for the lines are fixed and public: an accountant and an adversary can
+compute with it.  Random Fourier features as expensive (4,096) miss the covariance by .03 to .06 in
+a way that depends on the key, and have finite rank: who knows noise at some thousands of places
+knows the frequencies, and then the noise everywhere.  Here the error is at most .005 within one
+length and .025 beyond, and the rank is that of the lattice.  Circulant embedding is exact, and
+needs a table of the whole region for each key.  Conditioning on all earlier draws is exact and
+needs a history of true places, which is the secret itself.
 
 What its repetition gives away, exactly: two reports with the same noise were at the same place, and
 who knows the true place of one knows that of all others there.  The kernel has a kink at 0, so that

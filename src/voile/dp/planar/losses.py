@@ -1,7 +1,7 @@
 """The privacy loss of one report: planar Laplace noise, and Laplace noise on a distance.
 
 A report of a place is compared with one of a place ``reach`` / epsilon metres away: P and Q are the
-laws of what is published, and the loss is L = ln(dP / dQ) where P holds.
+distributions of what is published, and the loss is L = ln(dP / dQ) where P holds.
 
 Planar Laplace noise.  In elliptic coordinates around the two places, L = reach sin(phi), and with
 z = reach / 2 and the Bessel functions I and K
@@ -45,7 +45,7 @@ import numpy as np
 from voile.geodesy import Floats
 from voile.ondemand import on_demand
 
-__all__ = ["LARGEST_REACH", "LossLaw", "Masses", "Noise", "log_moment", "masses"]
+__all__ = ["LARGEST_REACH", "LossDistribution", "Masses", "Noise", "log_moment", "masses"]
 
 special: Any = on_demand("scipy.special")
 
@@ -59,7 +59,7 @@ Noise = Literal["planar-laplace", "laplace"]
 
 
 @dataclass(frozen=True, order=True)
-class LossLaw:
+class LossDistribution:
     """What is known of the loss of one report."""
 
     noise: Noise
@@ -68,18 +68,18 @@ class LossLaw:
 
 
 class Masses(NamedTuple):
-    """A law on the points of a grid, (first + i) step for i = 0, 1, ..., under P."""
+    """A distribution on the points of a grid, (first + i) step for i = 0, 1, ..., under P."""
 
     first: int
     mass: Floats
 
 
-def log_moment(law: LossLaw, order: Floats) -> Floats:
+def log_moment(distribution: LossDistribution, order: Floats) -> Floats:
     """The logarithm of E_P e^(order L), of any shape; at order 0 and at -1 it is 0."""
     order = np.asarray(order, dtype=np.float64)
-    if law.noise == "laplace":
-        return np.asarray(_log_moment_on_a_line(law.reach, order))
-    z = law.reach / 2
+    if distribution.noise == "laplace":
+        return np.asarray(_log_moment_on_a_line(distribution.reach, order))
+    z = distribution.reach / 2
     y = np.abs(1 + 2 * order) * z
     # e^-y I_1(y) / y is 1/2 at 0.
     ratio = np.where(y > 0, special.ive(1, y) / np.where(y > 0, y, 1.0), 0.5)
@@ -96,12 +96,14 @@ def _log_moment_on_a_line(reach: float, order: Floats) -> Floats:
     return np.asarray(np.logaddexp(ends, between))
 
 
-def masses(law: LossLaw, step: float) -> Masses:
-    """The law on a grid of losses ``step`` apart, pessimistically: a pair that dominates it."""
-    first = math.floor(-law.reach / step)
-    last = max(math.ceil(law.reach / step), first + 1)
+def masses(distribution: LossDistribution, step: float) -> Masses:
+    """The distribution on a grid of losses ``step`` apart, pessimistically: what dominates it."""
+    first = math.floor(-distribution.reach / step)
+    last = max(math.ceil(distribution.reach / step), first + 1)
     grid = np.zeros(last - first + 1)
-    losses, weights = _line(law, step) if law.noise == "laplace" else _arcs(law, step)
+    losses, weights = (
+        _line(distribution, step) if distribution.noise == "laplace" else _arcs(distribution, step)
+    )
     cell = np.clip(np.floor(losses / step).astype(np.int64), first, last - 1)
     # What goes to the upper point, so that E_P[1] and E_P[e^-L] = E_Q[1] stay.
     upper = np.clip(np.expm1(-(losses - cell * step)) / math.expm1(-step), 0.0, 1.0)
@@ -110,9 +112,9 @@ def masses(law: LossLaw, step: float) -> Masses:
     return Masses(first, grid)
 
 
-def _arcs(law: LossLaw, step: float) -> tuple[Floats, Floats]:
+def _arcs(distribution: LossDistribution, step: float) -> tuple[Floats, Floats]:
     """Losses and their weights, whose sums are integrals over each cell of the grid."""
-    reach, z = law.reach, law.reach / 2
+    reach, z = distribution.reach, distribution.reach / 2
     inner = np.arange(math.ceil(-reach / step), math.floor(reach / step) + 1) * step
     ends = np.concatenate(([-math.pi / 2], np.arcsin(np.clip(inner / reach, -1, 1)), [math.pi / 2]))
     ends = np.unique(np.concatenate((ends, np.arange(-8, 9) * _ARC)))
@@ -125,9 +127,9 @@ def _arcs(law: LossLaw, step: float) -> tuple[Floats, Floats]:
     return (reach * sine).ravel(), weights.ravel()
 
 
-def _line(law: LossLaw, step: float) -> tuple[Floats, Floats]:
+def _line(distribution: LossDistribution, step: float) -> tuple[Floats, Floats]:
     """The same of Laplace noise on a line, with its two ends."""
-    reach = law.reach
+    reach = distribution.reach
     inner = np.arange(math.ceil(-reach / step), math.floor(reach / step) + 1) * step
     ends = np.unique(np.concatenate(([-reach], np.clip(inner, -reach, reach), [reach])))
     half, middle = np.diff(ends) / 2, (ends[1:] + ends[:-1]) / 2

@@ -13,9 +13,9 @@ Guarantees, for two trajectories that are nowhere more than d metres apart:
   that differ by D_i (``costs``).
 - ``GaussianField``: sqrt(w) F(place) + sqrt(1 - w) G(driving time), s as above (``staying``).
   Moving all trips of a vehicle and period as a whole is mu-Gaussian-DP, with a mu of at most that
-  of G alone over sqrt(1 - w), by driving time: F is stationary, so that it has the same law after
-  the move.  Trajectories that differ otherwise come back to places, or stand, elsewhere, which is
-  shown exactly: for these nothing is claimed.
+  of G alone over sqrt(1 - w), by driving time: F is stationary, so that it has the same
+  distribution after the move.  Trajectories that differ otherwise come back to places, or stand,
+  elsewhere, which is shown exactly: for these nothing is claimed.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 sections 2 and 5; the correlated noise is our own.
@@ -32,7 +32,7 @@ from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from voile.dp.planar.staying import FieldLaw, move_with_field
+from voile.dp.planar.staying import FieldDistribution, move_with_field
 from voile.dp.planar.steps import ANGLES, CORRELATED, FIELD, LAPLACE, Memory, move_trips, step
 from voile.dp.planar.trips import Positions, Trips
 from voile.dp.planar.zones import Position, Zones
@@ -82,8 +82,8 @@ def perturb(noise: LocationNoise, trips: Trips, key: Key, fields: Key | None = N
     zones = noise.zones
     if isinstance(noise, GaussianField):
         one = float(zones.epsilons()[0, 0])
-        law = FieldLaw(noise.share, noise.length, noise.period, noise.tau)
-        return move_with_field(trips, one, law, key, fields or key)
+        distribution = FieldDistribution(noise.share, noise.length, noise.period, noise.tau)
+        return move_with_field(trips, one, distribution, key, fields or key)
     unknown = trips.receiver is None or np.isnan(trips.receiver).any()
     if zones.needs_receiver and unknown:
         msg = "levels that differ need the place that each trip is bound for"

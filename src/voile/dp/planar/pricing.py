@@ -4,14 +4,14 @@ Two trajectories of a trip are neighbours where they are nowhere more than ``dis
 apart.  What tells them apart is
 
 - a number of reports that are all alike, planar Laplace noise or the remaining distance at one
-  epsilon, with the law of their loss (``losses``);
+  epsilon, with the distribution of their loss (``losses``);
 - the square of the mu of Gaussian differential privacy, of correlated noise (``costs``);
 - an epsilon, of angle selection, and of reports whose epsilons follow from what was published
   before them: their losses add up to it at delta 0, which holds for such choices too.
 
 Each adds up over the releases of a trip, also of several mechanisms, and
 
-    total = epsilon + composed_epsilon(reports of each law, mu squared, delta)
+    total = epsilon + composed_epsilon(reports of each distribution, mu squared, delta)
 
 bounds all of them together at that delta (``composition``; basic composition with the first part).
 
@@ -38,7 +38,7 @@ from voile.dp.planar.costs import (
     most_shifted_squared_mu,
     squared_mu,
 )
-from voile.dp.planar.losses import LossLaw
+from voile.dp.planar.losses import LossDistribution
 from voile.geodesy import Floats
 from voile.ondemand import on_demand
 
@@ -69,12 +69,12 @@ class TripCost(NamedTuple):
     epsilon: float
     squared_mu: float
     alike: int = 0
-    """Reports whose loss has the law of the price."""
+    """Reports whose loss has the distribution of the price."""
 
 
 @dataclass(frozen=True)
 class TripPrice:
-    """How the reports of a trip are priced; without tau, deviation and law their losses add up."""
+    """How the reports of a trip are priced; with tau, deviation, distribution None they add up."""
 
     distance: float
     """Metres between neighbours, above 0."""
@@ -86,14 +86,14 @@ class TripPrice:
     """Whether the first direction, too, is a turn, from a direction that is known."""
     differences: Differences = "any"
     """How neighbours may differ; only correlated noise tells the two apart."""
-    law: LossLaw | None = None
+    distribution: LossDistribution | None = None
     """Of each report, where all are alike."""
 
     def cost(self, epsilons: Floats, time: Floats) -> TripCost:
         """The cost of a trip's reports; ``epsilons`` per metre and ``time`` in seconds, (n,)."""
         if not len(epsilons):
             return TripCost(0.0, 0.0)
-        if self.law is not None:
+        if self.distribution is not None:
             return TripCost(0.0, 0.0, len(epsilons))
         if self.tau is not None:
             gaussian = squared_mu(epsilons, time, self.distance, self.tau, self.differences)
@@ -124,21 +124,21 @@ def total_epsilons(
     epsilon: Floats,
     mu_squared: Floats,
     delta: float,
-    alike: Mapping[LossLaw, NDArray[np.int64]] | None = None,
+    alike: Mapping[LossDistribution, NDArray[np.int64]] | None = None,
 ) -> Floats:
     """The epsilon of all reports of each of t trips together, shape (t,), rounded up.
 
-    ``alike`` says how many reports of each law a trip has, each of shape (t,).  Infinite where
-    noise was Gaussian and ``delta`` is 0, or no epsilon will do.
+    ``alike`` says how many reports of each distribution a trip has, each of shape (t,).  Infinite
+    where noise was Gaussian and ``delta`` is 0, or no epsilon will do.
     """
     total = np.array(epsilon, dtype=np.float64)
     mu_squared = np.asarray(mu_squared, dtype=np.float64)
-    laws = tuple(alike or ())
-    counts = np.zeros((len(total), len(laws)))
-    for column, law in enumerate(laws):
-        counts[:, column] = (alike or {})[law]
+    distributions = tuple(alike or ())
+    counts = np.zeros((len(total), len(distributions)))
+    for column, distribution in enumerate(distributions):
+        counts[:, column] = (alike or {})[distribution]
     together = counts.any(axis=1)
-    total[together] += _composed(laws, counts[together], mu_squared[together], delta)
+    total[together] += _composed(distributions, counts[together], mu_squared[together], delta)
     gaussian = ~together & (mu_squared > 0)
     if gaussian.any():
         mu = np.sqrt(mu_squared[gaussian])
@@ -150,7 +150,7 @@ def largest_epsilon(
     epsilon: Floats,
     mu_squared: Floats,
     delta: float,
-    alike: Mapping[LossLaw, NDArray[np.int64]] | None = None,
+    alike: Mapping[LossDistribution, NDArray[np.int64]] | None = None,
 ) -> tuple[int, float]:
     """Which of t trips, at least one, has the largest of ``total_epsilons``, and that.
 
@@ -164,17 +164,18 @@ def largest_epsilon(
         return most, float(totals[most])
     most = int(np.argmax(differing[0])) if differing else 0
     one = slice(most, most + 1)
-    only = {law: counts[one] for law, counts in (alike or {}).items()}
+    only = {distribution: counts[one] for distribution, counts in (alike or {}).items()}
     return most, float(total_epsilons(epsilon[one], mu_squared[one], delta, only)[0])
 
 
 def _composed(
-    laws: tuple[LossLaw, ...], counts: Floats, mu_squared: Floats, delta: float
+    distributions: tuple[LossDistribution, ...], counts: Floats, mu_squared: Floats, delta: float
 ) -> Floats:
     """What trips cost beside their epsilons; each different one is composed once."""
     different, place = np.unique(np.column_stack((mu_squared, counts)), axis=0, return_inverse=True)
     found = [
-        composed_epsilon(counted(laws, row[1:].tolist()), float(row[0]), delta) for row in different
+        composed_epsilon(counted(distributions, row[1:].tolist()), float(row[0]), delta)
+        for row in different
     ]
     return np.array(found, dtype=np.float64)[place.reshape(-1)]
 

@@ -1,4 +1,4 @@
-"""The quantile of the standard normal law, compiled: one normal variable from one uniform one.
+"""The quantile of the standard normal distribution, compiled: one draw from one uniform one.
 
 Source: M. J. Wichura, "Algorithm AS 241: The percentage points of the normal distribution", Applied
 Statistics 37 (1988), 477-484, whose coefficients these are: three quotients of polynomials, right

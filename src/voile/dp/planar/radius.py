@@ -1,17 +1,17 @@
-"""The radius of planar Laplace noise: its law, its quantiles, and what finite precision costs.
+"""The radius of planar Laplace noise: distribution, quantiles, and what finite precision costs.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 2 and eqs. 2 and 3, after Andrés, Bordenabe, Chatzikokolakis and Palamidessi,
 "Geo-indistinguishability" (CCS 2013), sections 4 and 5.
 
-The law: noise with density (epsilon^2 / 2 pi) e^(-epsilon r) in the plane has a uniform direction
-and a radius r with epsilon r ~ Gamma(2, 1): distribution 1 - (1 + x) e^(-x), mean 2, standard
-deviation sqrt(2), at x = epsilon r.
+The distribution: noise with density (epsilon^2 / 2 pi) e^(-epsilon r) in the plane has a uniform
+direction and a radius r with epsilon r ~ Gamma(2, 1): distribution 1 - (1 + x) e^(-x), mean 2,
+standard deviation sqrt(2), at x = epsilon r.
 
-Two ways to the same law: the sum of two exponential variables, -ln(u v) with u and v uniform,
-which the mechanisms draw; and the inverse of the distribution, -(W(-1, (p - 1) / e) + 1) by
-Lambert's W.  That loses all digits for small p, so ``radius_quantile`` inverts the incomplete gamma
-function instead.  The seed prints the "+ 1" inside W, which is a slip.
+Two ways to the same distribution: the sum of two exponential variables, -ln(u v) with u and v
+uniform, which the mechanisms draw; and the inverse of the distribution, -(W(-1, (p - 1) / e) + 1)
+by Lambert's W.  That loses all digits for small p, so ``radius_quantile`` inverts the incomplete
+gamma function instead.  The seed prints the "+ 1" inside W, which is a slip.
 
 Finite precision (eq. 3): where positions are rounded to a grid of step u and directions come in
 steps of delta_theta, a mechanism run at epsilon' is epsilon-geo-indistinguishable within r_max if

@@ -1,6 +1,6 @@
 """Noise that stays with the place: a field of the vehicle's key, and fresh noise while it drives.
 
-The law (``noise.GaussianField``): the noise of a report, in deviations, is
+The distribution (``noise.GaussianField``): the noise of a report, in deviations, is
 
     sqrt(share) F(place) + sqrt(1 - share) G(driving time)
 
@@ -14,8 +14,8 @@ tau seconds of driving.
   function of the places at which it moved on.
 - **The same place on another day** of the period has the same F.  Only G is new, so that the mean
   over days keeps share of the variance.
-- **Another vehicle, period, key or law** has another field: of a place that is shown with one field
-  in two sizes the position could be computed.  Periods begin at multiples of their length
+- **Another vehicle, period, key or distribution** has another field: of a place that is shown with
+  one field in two sizes the position could be computed.  Periods begin at multiples of their length
   since 1970 (UTC).
 
 What that gives away, exactly: when a truck stands (within ``STILL`` metres), and, but for the fresh
@@ -43,7 +43,15 @@ from voile.dp.planar.trips import Positions, Trips
 from voile.geodesy import Floats, displace, metres_between
 from voile.randomness import Blocks128, Key
 
-__all__ = ["DAY", "STILL", "FieldLaw", "driven", "field_key", "field_noise", "move_with_field"]
+__all__ = [
+    "DAY",
+    "STILL",
+    "FieldDistribution",
+    "driven",
+    "field_key",
+    "field_noise",
+    "move_with_field",
+]
 
 STILL = 50.0
 """Metres from where it last moved, within which a truck stands."""
@@ -58,8 +66,8 @@ def field_key(key: Key, vehicle: int, period: int) -> Key:
 
 
 @dataclass(frozen=True)
-class FieldLaw:
-    """The parameters of the law."""
+class FieldDistribution:
+    """The parameters of the distribution."""
 
     share: float
     """Of the variance, that stays with the place."""
@@ -72,19 +80,22 @@ class FieldLaw:
 
 
 def move_with_field(
-    trips: Trips, epsilon: float, law: FieldLaw, key: Key, fields: Key
+    trips: Trips, epsilon: float, distribution: FieldDistribution, key: Key, fields: Key
 ) -> Positions:
     """Move all reports of many trips: fresh noise by one key, and what stays by another.
 
     Raises ``ValueError`` where it is not said which vehicle each trip is of.
     """
     at, clock = driven(trips)
-    # Another law has other fields: of one field in two sizes the position could be computed.
-    own = fields.within("law", *(f"{number!r}" for number in (epsilon, *astuple(law))))
-    noise = math.sqrt(law.share) * field_noise(trips, at, law.length, law.period, own)
+    # Another distribution has other fields: of one field in two sizes the position could be
+    # computed.
+    own = fields.within("law", *(f"{number!r}" for number in (epsilon, *astuple(distribution))))
+    noise = math.sqrt(distribution.share) * field_noise(
+        trips, at, distribution.length, distribution.period, own
+    )
     fresh = np.empty_like(noise)
-    _remember(trips.start, clock, trips.draws(key), law.tau, fresh)
-    noise += math.sqrt(1 - law.share) * fresh
+    _remember(trips.start, clock, trips.draws(key), distribution.tau, fresh)
+    noise += math.sqrt(1 - distribution.share) * fresh
     east, north = gaussian_scale(epsilon) * noise.T
     # What is shown of a truck that stands is that of the report at which it last moved.
     moved = displace(trips.latitude, trips.longitude, east.copy(), north.copy())

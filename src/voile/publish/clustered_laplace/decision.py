@@ -142,11 +142,13 @@ def perturbation(
 
 
 def _membership(own: NDArray[np.int64], clusters: int, split: BudgetSplit) -> Categorical:
-    """The law by which each of d values draws a cluster; ``own`` is that in which it lies."""
+    """The distribution by which each of d values draws a cluster; ``own`` is where it lies."""
     if not split.membership:
         return Categorical.certain(own, clusters)
     favoured, other = split.weights(clusters)
     weights = np.full((clusters, clusters), other, dtype=object)
     np.fill_diagonal(weights, favoured)
-    laws = Categorical.of_weights(weights)
-    return replace(laws, only=laws.only[own])  # one law for each cluster serves all its values
+    distributions = Categorical.of_weights(weights)
+    return replace(
+        distributions, only=distributions.only[own]
+    )  # one distribution for each cluster serves all its values

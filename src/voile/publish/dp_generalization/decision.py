@@ -99,7 +99,7 @@ class NodeChoice:
         )
 
     def draw(self, key: Key) -> DrawnNode:
-        """One node, exactly by the mechanism's law."""
+        """One node, exactly by the mechanism's distribution."""
         lattice, utilities = self.nodes.lattice, self.nodes.utilities
         place = self.mechanism.draw(utilities, uniform_words(key))
         utility = Fraction(int(utilities[place]), self.nodes.unit)

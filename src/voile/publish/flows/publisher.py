@@ -188,7 +188,9 @@ class Flows(SingleRelease):
     @cached_property
     def _half_widths(self) -> Mapping[str, int]:
         confidence = Decimal(self.confidence)
-        return {kind: law.radius(confidence)[0] for kind, law in self._noise.items()}
+        return {
+            kind: distribution.radius(confidence)[0] for kind, distribution in self._noise.items()
+        }
 
     def _require_few(self, stretches: int) -> None:
         cells = len(self._hours) * (len(self._zoning.names) ** 2 + stretches)
@@ -230,8 +232,8 @@ class Flows(SingleRelease):
     ) -> NDArray[np.int64]:
         cells = counts.ravel()
         words = np.arange(len(cells), dtype=np.uint64)
-        law = np.zeros(len(cells), dtype=np.int64)
-        return cells + self._noise[kind].draw(law, words, randomness.key("flows", kind))
+        distribution = np.zeros(len(cells), dtype=np.int64)
+        return cells + self._noise[kind].draw(distribution, words, randomness.key("flows", kind))
 
     def _hour_names(self) -> list[str]:
         if self.begin is None:
@@ -242,7 +244,9 @@ class Flows(SingleRelease):
     @property
     def _disclosure(self) -> Disclosure:
         count = Aggregate(
-            scales={kind: float(law.scales[0]) for kind, law in self._noise.items()},
+            scales={
+                kind: float(distribution.scales[0]) for kind, distribution in self._noise.items()
+            },
             half_widths=dict(self._half_widths),
             confidence=float(self.confidence),
         )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from voile.disclosure.moved import RoadMap
-from voile.dp.planar.losses import LossLaw, Noise
+from voile.dp.planar.losses import LossDistribution, Noise
 from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, largest_epsilon
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
@@ -159,10 +159,10 @@ class GeoIndistinguishability(SingleRelease):
 
         moved = table.relocate(replace(self._relocation, fields=self._fields()), randomness, charge)
         spent = self._costs([moved.trips])
-        costliest = _costliest(moved.trips, self.delta, self._law)
+        costliest = _costliest(moved.trips, self.delta, self._distribution)
         busiest = None
         if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
-            busiest = busiest_vehicle(moved.trips, self._law, self.delta, self.budget_days)
+            busiest = busiest_vehicle(moved.trips, self._distribution, self.delta, self.budget_days)
         thinned = {"every": moved.thinned, "at_least": moved.near}
         shown = moved.table
         release = Release(
@@ -182,18 +182,18 @@ class GeoIndistinguishability(SingleRelease):
 
     def _costs(self, offers: Sequence[TripAccounts]) -> TripCosts:
         exact = self._zones.epsilons().size == 1
-        return TripCosts(self.trip_budget, tuple(offers), self._law, exact)
+        return TripCosts(self.trip_budget, tuple(offers), self._distribution, exact)
 
     _composes: ClassVar[Noise | None] = None
     """The noise of a report, where each has its own and its losses are composed."""
 
     @property
-    def _law(self) -> LossLaw | None:
+    def _distribution(self) -> LossDistribution | None:
         """Of the loss of a report, where all are alike and each has noise of its own."""
         epsilons = self._zones.epsilons()
         if self._composes is None or epsilons.size > 1:
             return None
-        return LossLaw(self._composes, float(epsilons[0, 0]) * self.distance)
+        return LossDistribution(self._composes, float(epsilons[0, 0]) * self.distance)
 
     def _require_vehicle(self, table: PrivateTable) -> None:
         named = table.plan.trajectory
@@ -231,7 +231,7 @@ class GeoIndistinguishability(SingleRelease):
             deviation=None,
             first_turn=False,
             differences="any",
-            law=self._law,
+            distribution=self._distribution,
         )
 
     def _fields(self) -> Randomness | None:
@@ -277,7 +277,7 @@ class GeoIndistinguishability(SingleRelease):
             deviation=0.0,
             differences="any",
             uniform_start=True,
-            composed=self._law is not None,
+            composed=self._distribution is not None,
             examined=self.at_least is not None,
         )
 
@@ -375,9 +375,11 @@ def _has(made: Any, parameter: str) -> bool:
     return any(field.name == parameter for field in fields(made))
 
 
-def _costliest(trips: TripAccounts, delta: float, law: LossLaw | None) -> Costliest:
+def _costliest(
+    trips: TripAccounts, delta: float, distribution: LossDistribution | None
+) -> Costliest:
     """The trip of the largest epsilon; private until the release appears, public afterwards."""
-    alike = {law: trips.alike} if law else {}
+    alike = {distribution: trips.alike} if distribution else {}
     most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
     return Costliest(int(trips.reports[most]), epsilon)
 

@@ -10,8 +10,8 @@ from voile.disclosure.disclosure import Disclosure, Shown
 from voile.disclosure.exact import Exact
 from voile.disclosure.moved import (
     CorrelatedGaussian,
+    Distribution,
     GaussianField,
-    Law,
     Moved,
     PlanarLaplace,
     PlanarZones,
@@ -69,7 +69,7 @@ class Showing:
     def _moved(self, coordinate: Coordinate) -> Moved:
         return Moved(
             coordinate=coordinate,
-            law=_law(self.drawn.noise),
+            law=_distribution(self.drawn.noise),
             zones=self._zones(),
             decimals=DECIMALS,
             destination=self.destination,
@@ -102,7 +102,7 @@ def road_map(name: str, mapped: MappedRadii, within: int, bounds: tuple[float, f
     )
 
 
-def _law(noise: planar.LocationNoise) -> Law:
+def _distribution(noise: planar.LocationNoise) -> Distribution:
     match noise:
         case planar.CorrelatedGaussian():
             return CorrelatedGaussian(tau=noise.tau)

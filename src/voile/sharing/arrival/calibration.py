@@ -2,8 +2,8 @@
 
 What it does: for a distance to the destination, as a party is shown it, gives the seconds between
 which the parcel arrives with a wanted coverage, or nothing where too few drives were like this one.
-No law of speed is assumed: what makes drives slow, the noise of the shown distance included, is in
-what was seen.
+No distribution of speed is assumed: what makes drives slow, the noise of the shown distance
+included, is in what was seen.
 
 Source: split conformal prediction (Vovk, Gammerman and Shafer, 2005; Lei et al., 2018), here local
 in the distance and with one unit of weight for each drive, since the positions of one drive are no
@@ -11,9 +11,10 @@ independent evidence of another (Dunn, Wasserman and Ramdas, 2022: hierarchical 
 
 Guarantee: where drives are exchangeable, the next one with those of the past, the interval for a
 position of the next drive, drawn at random among those with a distance in the window, holds its
-arrival with probability ``coverage`` at least, whatever the law of speeds and noise.  It is a
-promise over drives and not for each single one, and none where drivers, roads or seasons are others
-than those of the past.  Intervals get wider where drives differ and where there are few of them.
+arrival with probability ``coverage`` at least, whatever the distribution of speeds and noise.  It
+is a promise over drives and not for each single one, and none where drivers, roads or seasons are
+others than those of the past.  Intervals get wider where drives differ and where there are few of
+them.
 
 Privacy: only shown positions enter, at the time of forecasting and in the past, beside the times of
 arrival of the past.  So an interval tells of the present drive nothing but what was shown; of past

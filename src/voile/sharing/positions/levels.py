@@ -6,7 +6,7 @@ learns more from several levels than from the nearest of them, with whomever he 
 independent looks would let colluding parties average the noise away.
 
 Noise is correlated Gaussian (``dp.planar.noise``): sums of such streams with one time constant are
-such a stream again, so each level by itself has exactly the law that its epsilon says.
+such a stream again, so each level by itself has exactly the distribution that its epsilon says.
 """
 
 from __future__ import annotations

@@ -1,19 +1,19 @@
 """What is known about true numbers of which intervals or noisy values were published.
 
-What it gives: for n independent numbers, laws that are mixtures of a few pieces; means, quantiles,
-probabilities, and the transforms from which the law of a sum follows.
+What it gives: for n independent numbers, distributions that are mixtures of a few pieces; means,
+quantiles, probabilities, and the transforms from which the distribution of a sum follows.
 
 The density of a piece is proportional to exp(-rate |x - centre|) on [least, most]:
 
-- rate 0 is the uniform law on [least, most]: a generalized value;
-- rate 1/b is the law of x where x + Laplace(b) was published as ``centre`` and every x in
+- rate 0 is the uniform distribution on [least, most]: a generalized value;
+- rate 1/b is the distribution of x where x + Laplace(b) was published as ``centre`` and every x in
   [least, most] was equally likely before.  A centre outside of [least, most] says the same as the
   end next to it, because the exponential has no memory; so it is moved there;
 - least = most is a number known exactly.
 
 ``posterior`` says which pieces follow from a release, and what that assumes.
 
-A discrete Laplace law on a grid of step g is within g of a continuous one: |Z| >= k g has
+A discrete Laplace distribution on a grid of step g is within g of a continuous one: |Z| >= k g has
 probability 2 p^k / (1 + p) with p = exp(-g/b), which lies between p^k and p^(k - 1); so a coupling
 exists in which the two differ by at most g.  ``step`` carries g, and sums add it up.
 
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from voile.errors import InputError
 
-__all__ = ["Floats", "Laws"]
+__all__ = ["Distributions", "Floats"]
 
 Floats = NDArray[np.float64]
 _NEAR_ZERO = 1e-5
@@ -41,8 +41,8 @@ _AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
-class Laws:
-    """Laws of n independent numbers, each of m pieces; arrays of shape (m, n) or, for m = 1, (n,).
+class Distributions:
+    """Distributions of n independent numbers, each of m pieces; arrays (m, n) or, for m = 1, (n,).
 
     Raises ``InputError`` where least > most, a rate or weight is negative, a number is not finite,
     or weights are all 0.
@@ -66,27 +66,29 @@ class Laws:
         positive = (rate >= 0).all() and (weight >= 0).all() and self.step >= 0
         total = weight.sum(axis=0)
         if not (finite and positive and (least <= most).all() and (total > 0).all()):
-            raise InputError("laws need finite limits with least <= most, and rates of at least 0")
+            raise InputError(
+                "distributions need finite limits with least <= most, and rates of at least 0"
+            )
         object.__setattr__(self, "centre", np.clip(centre, least, most))
         object.__setattr__(self, "weight", weight / total)
         for name, array in (("rate", rate), ("least", least), ("most", most)):
             object.__setattr__(self, name, array)
 
     @classmethod
-    def exact(cls, values: Floats) -> Laws:
+    def exact(cls, values: Floats) -> Distributions:
         """Numbers known exactly."""
         return cls(values, np.zeros(len(values)), values, values)
 
     @classmethod
-    def uniform(cls, low: Floats, high: Floats) -> Laws:
+    def uniform(cls, low: Floats, high: Floats) -> Distributions:
         """Numbers of which only an interval is known."""
         return cls(low, np.zeros(len(low)), low, high)
 
     def __len__(self) -> int:
         return int(self.centre.shape[1])
 
-    def __getitem__(self, index: NDArray[np.int64]) -> Laws:
-        return Laws(
+    def __getitem__(self, index: NDArray[np.int64]) -> Distributions:
+        return Distributions(
             self.centre[:, index],
             self.rate[:, index],
             self.least[:, index],
@@ -169,7 +171,7 @@ class Laws:
     def _distinct(self) -> tuple[_Pieces, NDArray[np.int64]]:
         """The p distinct pieces, and which of them stands where, (m, n).
 
-        Laws of many numbers share pieces, such as the clusters of a release.
+        Distributions of many numbers share pieces, such as the clusters of a release.
         """
         table = np.stack([self.centre, self.rate, self.least, self.most])
         if len(self._weight) == 1:
@@ -187,7 +189,7 @@ class Laws:
 
 
 class _Pieces(NamedTuple):
-    """Pieces of laws; arrays of one shape."""
+    """Pieces of distributions; arrays of one shape."""
 
     centre: Floats
     rate: Floats

@@ -1,4 +1,4 @@
-"""How likely a truck's reports are from given pieces of roads: the laws of noise that he assumes.
+"""How likely a truck's reports are from given roads: the distributions of noise that he assumes.
 
 ``Memoryless``     each report by itself: planar Laplace noise, a receiver's error around
                    a road, distances to places
@@ -35,7 +35,7 @@ __all__ = [
     "Distances",
     "Factors",
     "LaplaceNoise",
-    "NoiseLaw",
+    "NoiseDistribution",
     "ReceiverError",
     "Remembering",
     "Staying",
@@ -52,7 +52,7 @@ _TURNS, _SHARPNESS = 1024, 64
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """The law of one report: a factor for each piece, and perhaps for each pair of pieces."""
+    """The distribution of one report: a factor for each piece, and perhaps for each pair."""
 
     density: Floats
     """Shape (s,): of the report from each piece, at most 1."""
@@ -74,24 +74,24 @@ class Factors:
     shape (s, 6), what is not known of noise that stays (``Staying``)."""
 
 
-class NoiseLaw(Protocol):
-    """The law of the reports of one trip."""
+class NoiseDistribution(Protocol):
+    """The distribution of the reports of one trip."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report, given the one before."""
+        """The distribution of a report, given the one before."""
 
 
 @dataclass(frozen=True, eq=False)
 class AndKnown:
-    """A law of noise, and what is known of some reports besides."""
+    """A distribution of noise, and what is known of some reports besides."""
 
-    law: NoiseLaw
+    distribution: NoiseDistribution
     known: Mapping[int, Floats]
     """For some reports, how likely each of s pieces is, shape (s,); one of them at least."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report, given the one before."""
-        factors = self.law.factors(report)
+        """The distribution of a report, given the one before."""
+        factors = self.distribution.factors(report)
         if report not in self.known:
             return factors
         density = factors.density * self.known[report]
@@ -136,7 +136,7 @@ class LaplaceNoise:
     """Shape (n,), per metre."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report."""
+        """The distribution of a report."""
         noise = self.shown[report] - self.middle
         return Factors(_relative(-self.epsilon[report] * np.hypot(noise[:, 0], noise[:, 1])))
 
@@ -145,7 +145,7 @@ class LaplaceNoise:
 class ReceiverError:
     """Gaussian errors that are small beside a piece: by the distance to the piece, not its middle.
 
-    Source: Newson and Krumm (2009), section 4.1: the usual law of map matching.
+    Source: Newson and Krumm (2009), section 4.1: the usual distribution of map matching.
     """
 
     line: Lines
@@ -158,7 +158,7 @@ class ReceiverError:
     """Shape (n,): metres per axis."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report."""
+        """The distribution of a report."""
         far, scale = np.full(self.pieces, np.inf), float(self.scale[report])
         faint = -2 * math.log(FAINT) * scale**2
         _nearest_parts(self.shown[report], self.line.ends, self.line.piece, faint, far)
@@ -193,7 +193,7 @@ class Distances:
     """Shape (n,), per metre."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report."""
+        """The distribution of a report."""
         log = np.zeros(len(self.middle))
         for place, shown in zip(self.places, self.shown[report], strict=True):
             far = np.hypot(*(self.middle - place).T)
@@ -221,7 +221,7 @@ class Turning:
     """Shape (n,): of each among all reports of the trip, from 0; None where none was left out."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report, given the one before."""
+        """The distribution of a report, given the one before."""
         noise = self.shown[report] - self.middle
         radius = np.hypot(noise[:, 0], noise[:, 1])
         log_density = -self.epsilon[report] * radius
@@ -257,12 +257,13 @@ class Remembering:
     """Metres per axis by which a truck may be off the middle of its piece."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report, given the one before."""
+        """The distribution of a report, given the one before."""
         noise = self.shown[report] - self.middle
         deviations = _square(noise) / self.scale[report] ** 2
         if not report:
             return Factors(_relative(-0.5 * deviations), noise=noise)
-        # The law given the noise before is a factor of pairs; alone, only the impossible is out.
+        # The distribution given the noise before is a factor of pairs; alone, only the impossible
+        # is out.
         possible = (deviations < -2 * math.log(FAINT)).astype(np.float64)
         kept = float(self.kept[report])
         memory = kept * float(self.scale[report] / self.scale[report - 1])
@@ -277,7 +278,8 @@ class Staying:
 
     What is known of the field beforehand is its mean and its deviation at each piece; how the rest
     of it hangs together between two pieces is taken for e^(-r / length), as without any knowledge.
-    The law of a report is taken given the one before alone, though it depends on all of them.
+    The distribution of a report is taken given the one before alone, though it depends on all of
+    them.
     """
 
     middle: Floats
@@ -296,7 +298,7 @@ class Staying:
     """Metres per axis by which a truck may be off the middle of its piece."""
 
     def factors(self, report: int) -> Factors:
-        """The law of a report, given the one before."""
+        """The distribution of a report, given the one before."""
         rest = np.empty((len(self.middle), 6))
         rest[:, :2] = self.shown[report] - self.middle - self.mean
         # Above 0 even where all is known and nothing fresh.
