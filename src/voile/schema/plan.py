@@ -48,6 +48,7 @@ from voile.schema.hierarchy.declared import (
     read_hierarchy,
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.kinds import UNORDERED, ColumnType, Kind, type_of
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 from voile.values.value import Exact, Says, Several, Value, checked, read
@@ -74,8 +75,6 @@ Better = Literal["higher", "lower"]
 Outside = Literal["refuse", "clamp"]
 """What becomes of values outside public bounds: an error, or the nearest value within."""
 
-ColumnType = Literal["text", "number"]
-
 
 def _different(order: tuple[str, ...]) -> tuple[str, ...]:
     if len(set(order)) < len(order):
@@ -101,7 +100,10 @@ class ColumnFacts:
     nulls: Nulls | None = None
     """None: as the plan says for all columns."""
     type: ColumnType | None = None
-    """None: as the file says; "text" keeps codes such as zip codes from being numbers."""
+    """None: as the kind says, or the file; "text" keeps codes such as zip codes from being
+    numbers."""
+    kind: Kind | None = None
+    """What the values mean; None: what they look like.  See ``schema.kinds``."""
     outside: Outside = "refuse"
     """What becomes of values outside the bounds."""
     better: Better = "higher"
@@ -119,6 +121,20 @@ class ColumnFacts:
         if self.outside == "clamp" and self.bounds is None:
             msg = 'outside = "clamp" needs the bounds that values are clamped to'
             raise PlanError(msg)
+        if self.type and type_of(self.kind) not in {None, self.type}:
+            msg = (
+                f'kind = "{self.kind}" and type = "{self.type}" contradict each other; the kind '
+                "alone will do"
+            )
+            raise PlanError(msg)
+        if self.bounds is not None and self.kind in UNORDERED:
+            msg = f'bounds are those of numbers, and no value of kind = "{self.kind}" is one'
+            raise PlanError(msg)
+
+    @property
+    def reads_as(self) -> ColumnType | None:
+        """How the values are read, by type or kind; None: as the file says."""
+        return self.type or type_of(self.kind)
 
 
 @checked(PlanError)
@@ -178,6 +194,15 @@ class Plan:
     """Where it stands, for messages; empty for a plan made in Python."""
 
     def __post_init__(self) -> None:
+        for name in self.roles.quasi_identifiers:
+            if self.columns.get(name, ColumnPlan()).kind == "text":
+                msg = (
+                    f'[columns.{name}] kind = "text": free text cannot be a quasi-identifier: '
+                    "hardly two people write the same, so nothing of it would be left, and what "
+                    "they wrote may name anybody. Leave the column out; or, if it holds names of "
+                    'groups, say kind = "nominal"'
+                )
+                raise PlanError(msg)
         if self.trajectory is None:
             return
         taken = {name: role for role, names in self.roles.by_role.items() for name in names}
@@ -197,7 +222,7 @@ class Plan:
     @property
     def texts(self) -> tuple[str, ...]:
         """Columns whose values are texts, whatever they look like."""
-        return tuple(name for name, column in self.columns.items() if column.type == "text")
+        return tuple(name for name, column in self.columns.items() if column.reads_as == "text")
 
     def error(self, message: str) -> PlanError:
         """What is wrong with the plan, beginning with the file that it stands in."""

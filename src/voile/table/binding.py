@@ -128,14 +128,15 @@ def _typed(rows: Rows, name: str, plan: Plan) -> Rows:
     if missing and _type(rows, name) == pl.String:
         rows = mapped(rows, name, lambda texts: texts.replace(missing, None), pl.String())
     dtype = _type(rows, name)
-    if declared.type == "text" and dtype != pl.String:
+    if declared.reads_as == "text" and dtype != pl.String:
         return mapped(rows, name, lambda values: values.cast(pl.String), pl.String())
-    if declared.type == "number" and not dtype.is_numeric():
+    if declared.reads_as == "number" and not dtype.is_numeric():
         wrong = flagged(rows, name, lambda v: _as_number(v).is_null() & v.is_not_null())
         if wrong.rows:
+            said = "type" if declared.type else "kind"
             msg = (
                 f"column {name!r}: row {wrong.first} is not a number, and the plan says "
-                'type = "number"; mend the row, or name the text in `missing`'
+                f'{said} = "number"; mend the row, or name the text in `missing`'
             )
             raise TableError(msg)
         return mapped(rows, name, _as_number, pl.Float64())

@@ -57,7 +57,7 @@ def _alike(rows: Rows, carried: Rows, name: str, declared: ColumnPlan) -> tuple[
     """Both with a column in the type that it has in one of them."""
     sides = (rows, carried)
     types = [side.schema.field(name).type for side in sides]
-    if declared.type or _comparable(rows, carried, name):
+    if declared.reads_as or _comparable(rows, carried, name):
         for dtype in map(polars_type, types):
             one, other = (_unchanged(side, name, dtype) for side in sides)
             if one is not None and other is not None:

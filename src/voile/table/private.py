@@ -153,7 +153,9 @@ class PrivateTable:
         """Kind of the values of each column: number, text, boolean, date, datetime, ..."""
         if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
             schema = self._source.rows.schema
-            declared = {name: self.plan.columns.get(name, ColumnPlan()).type for name in columns}
+            declared = {
+                name: self.plan.columns.get(name, ColumnPlan()).reads_as for name in columns
+            }
             return {name: declared[name] or _kind(schema.field(name).type) for name in columns}
         return {name: _kind(self._rows.schema.field(name).type) for name in columns}
 

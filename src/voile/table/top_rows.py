@@ -56,8 +56,8 @@ def can_be_scanned(schema: pa.Schema, plan: Plan) -> bool:
 
 def _can_rank(dtype: pl.DataType, declared: ColumnPlan) -> bool:
     if declared.order is None:
-        return dtype.is_numeric() and declared.type != "text"
-    return dtype == pl.String and declared.type != "number" and declared.bounds is None
+        return dtype.is_numeric() and declared.reads_as != "text"
+    return dtype == pl.String and declared.reads_as != "number" and declared.bounds is None
 
 
 class _Fold:

@@ -96,7 +96,7 @@ class People:
             values = values.cast(pl.String)
         if self.plan is None:
             return values
-        if self.described(name).type == "text":
+        if self.described(name).reads_as == "text":
             values = values.cast(pl.String)
         return with_missing(values, self.plan.missing)
 

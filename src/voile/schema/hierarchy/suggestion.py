@@ -47,9 +47,9 @@ def suggest(column: str, kind: str, digits: int | None, declared: ColumnPlan) ->
     """
     if declared.hierarchy is not None:
         return Suggestion(column, None, "the plan has a hierarchy for this column")
-    if declared.type == "text":
+    if declared.reads_as == "text":
         kind = "text"
-    elif declared.type == "number" and kind != "integer":
+    elif declared.reads_as == "number" and kind != "integer":
         kind = "decimal"
     found, note = _hierarchy(kind, digits, declared.bounds)
     return Suggestion(column, {**_declared_keys(declared), **found} if found else None, note)
