@@ -3,6 +3,7 @@
 #
 # `make test ROOM=dp` runs the tests of one room, those in tests/dp, `make test ROOM="dp ledger"`
 # those of several; so does `make slow`.  Without ROOM all tests are run.
+# `make mutants ROOM=dp SAMPLE=200 SEED=1` plants a sample of the faults, without SAMPLE all of them.
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -35,7 +36,8 @@ walls: .venv/developer
 	$(BIN)/lint-imports
 
 mutants: .mutants/venv/installed ## faults that the tests of a room do not notice: ROOM=dp
-	.mutants/venv/bin/python tools/mutants.py $(or $(ROOM),$(error say which room: make mutants ROOM=dp))
+	.mutants/venv/bin/python tools/mutants.py $(or $(ROOM),$(error say which room: make mutants ROOM=dp)) \
+	    $(addprefix --sample ,$(SAMPLE)) $(addprefix --seed ,$(SEED))
 
 bench: .venv/developer         ## the measurements of benchmarks/RESULTS.md
 	$(BIN)/python -m benchmarks

@@ -5,6 +5,11 @@ a value) and runs those tests of ``tests/ROOM`` that come by.  A fault that no t
 in the tests, unless ``tests/survivors/ROOM.toml`` says why nobody could notice it, or need not.
 What is left is printed as entries of that file, without a reason.  Exits with 1 where any is left.
 
+A room has thousands of faults, and a whole run takes hours.  ``--sample N --seed S`` plants N of
+them: those whose names come first by a hash of the seed and the name.  So the same seed draws the
+same faults everywhere, and a larger sample holds the smaller one.  The last line says how many
+faults there are and how many were drawn.
+
 The work is done in a copy, ``.mutants/ROOM``; the checkout is not touched.  What a run has found is
 lost when the next begins, except with ``--keep``, which tests only what is new and what survived.
 Decorated functions are left alone by mutmut, and with them properties and compiled loops.
@@ -14,13 +19,15 @@ from __future__ import annotations
 
 import argparse
 import configparser
+import fnmatch
+import hashlib
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +37,16 @@ FILES = ("pyproject.toml", "README.md", "Makefile")
 ALSO = {"release": ["tests/attack/test_verification.py"]}
 """Tests of other rooms that are about this one."""
 UNNOTICED = ("survived", "no tests")
+NOT_PLANTED = "not checked"
+GENERATE = """
+from mutmut import __main__ as mutmut
+mutmut.set_mutant_under_test("mutant_generation")
+mutmut.copy_src_dir()
+mutmut.copy_also_copy_files()
+mutmut.setup_source_paths()
+mutmut.create_mutants(1)
+"""
+"""The first step of ``mutmut run``, for which mutmut has no command."""
 
 
 @dataclass(frozen=True)
@@ -56,12 +73,23 @@ def main() -> int:
         return 2
     desk = ROOT / ".mutants" / options.room
     _copy(desk, options.room, keep=options.keep)
-    again = [name for name, status in _results(desk) if status in UNNOTICED] if options.keep else []
-    jobs = ("--max-children", str(options.jobs))
-    _mutmut(desk, "run", *jobs, *options.only)
-    if again:
-        _mutmut(desk, "run", *jobs, *again)
-    return _report(desk, options.room)
+    _python(desk, "-c", GENERATE, quiet=True)
+    before = dict(_results(desk))
+    chosen = drawn(before, options.only, options.sample, options.seed)
+    due = [name for name in chosen if before[name] in (NOT_PLANTED, *UNNOTICED)]
+    if due:
+        names = due if len(due) < len(before) else ()
+        _mutmut(desk, "run", "--max-children", str(options.jobs), *names)
+    return _report(desk, options.room, chosen)
+
+
+def drawn(
+    names: Iterable[str], only: Sequence[str] = (), sample: int | None = None, seed: int = 0
+) -> list[str]:
+    """The names that fit one of the patterns, or a sample of them."""
+    fit = [name for name in names if not only or any(fnmatch.fnmatch(name, p) for p in only)]
+    by_hash = sorted(fit, key=lambda name: hashlib.sha256(f"{seed} {name}".encode()).digest())
+    return sorted(by_hash[:sample])
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="NAME", help="faults such as 'voile.dp.exact.*'"
     )
+    parser.add_argument("--sample", type=int, metavar="N", help="plant so many of them (all)")
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of the sample (0)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     parser.add_argument("--keep", action="store_true", help="keep what the last run has found")
     return parser
@@ -95,8 +125,10 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
         "pytest_add_cli_args": "\n".join(("", "-m", "not slow", "-p", "no:cacheprovider")),
         # Compiled thread pools do not survive a fork, so none may be there when mutmut forks.
         "process_isolation": "forkserver",
-        "timeout_constant": "5.0",
-        "timeout_multiplier": "3.0",
+        # A fault counts as noticed where its tests do not end.  They get much time, so that a busy
+        # machine notices no more than a quiet one.
+        "timeout_constant": "10.0",
+        "timeout_multiplier": "6.0",
         "use_git_change_detection": "false",
     }
     with (desk / "setup.cfg").open("w", encoding="utf-8") as file:
@@ -105,6 +137,11 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
 
 def _mutmut(desk: Path, *arguments: str, quiet: bool = False) -> str:
     """What mutmut said, where ``quiet``; otherwise it speaks for itself."""
+    return _python(desk, "-m", "mutmut", *arguments, quiet=quiet)
+
+
+def _python(desk: Path, *arguments: str, quiet: bool) -> str:
+    """What this Python said in the copy, where ``quiet``."""
     data = ROOT.parent / "shared" / "data"
     path = [str(desk / "mutants" / "src"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {
@@ -113,7 +150,7 @@ def _mutmut(desk: Path, *arguments: str, quiet: bool = False) -> str:
         "PYTHONPATH": os.pathsep.join(filter(None, path)),
     }
     done = subprocess.run(
-        [sys.executable, "-m", "mutmut", *arguments],
+        [sys.executable, *arguments],
         cwd=desk,
         env=environment,
         stdout=subprocess.PIPE if quiet else None,
@@ -130,18 +167,27 @@ def _results(desk: Path) -> Iterator[tuple[str, str]]:
         yield name, status
 
 
-def _report(desk: Path, room: str) -> int:
+def _report(desk: Path, room: str, chosen: Sequence[str]) -> int:
     """Print what was not noticed and is not explained; the exit status."""
-    results = list(_results(desk))
-    unnoticed = {_fault(desk, name): name for name, status in results if status in UNNOTICED}
+    became = dict(_results(desk))
     explained = _explained(room)
-    open_ = [fault for fault in unnoticed if fault not in explained]
-    for fault in open_:
-        print(f"\n# {unnoticed[fault]}\n{fault.entry()}")
-    for fault in explained - set(unnoticed):
+    functions = {fault.function for fault in explained}
+    faults = {
+        name: _fault(desk, name)
+        for name, status in became.items()
+        if (name in chosen and status in UNNOTICED) or _function(name) in functions
+    }
+    unnoticed = [name for name in chosen if became[name] in UNNOTICED]
+    open_ = [name for name in unnoticed if faults[name] not in explained]
+    for name in open_:
+        print(f"\n# {name}\n{faults[name].entry()}")
+    standing = {faults[n] for n in faults if became[n] in (NOT_PLANTED, *UNNOTICED)}
+    for fault in explained - standing:
         print(f"\n# is noticed, or is no more: {fault.function}: {fault.before!r}")
+    endless = sum(became[name] == "timeout" for name in chosen)
     print(
-        f"\n{room}: {len(results):,} faults, {len(results) - len(unnoticed):,} noticed, "
+        f"\n{room}: {len(became):,} faults, {len(chosen):,} drawn, "
+        f"{len(chosen) - len(unnoticed):,} noticed ({endless:,} by not ending), "
         f"{len(unnoticed) - len(open_):,} explained, {len(open_):,} not"
     )
     return 1 if open_ else 0
@@ -153,10 +199,14 @@ def _fault(desk: Path, name: str) -> Fault:
     for line in _mutmut(desk, "show", name, quiet=True).splitlines():
         if line[:1] in changed and not line.startswith(("---", "+++")):
             changed[line[0]].append(line[1:].strip())
+    return Fault(_function(name), "\n".join(changed["-"]), "\n".join(changed["+"]))
+
+
+def _function(name: str) -> str:
+    """The function of a fault, as it is called in the source."""
     module, _, mangled = name.rpartition(".")
     function = mangled.rpartition("__mutmut_")[0].removeprefix("x_").removeprefix("xǁ")
-    where = f"{module}.{function.replace('ǁ', '.')}"
-    return Fault(where, "\n".join(changed["-"]), "\n".join(changed["+"]))
+    return f"{module}.{function.replace('ǁ', '.')}"
 
 
 def _explained(room: str) -> set[Fault]:

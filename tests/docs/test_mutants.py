@@ -1,0 +1,34 @@
+"""Which faults a run of the mutants plants."""
+
+from __future__ import annotations
+
+from tools.mutants import drawn
+
+NAMES = [f"voile.dp.m{module}.x_f__mutmut_{number}" for module in range(10) for number in range(50)]
+
+
+def test_a_seed_draws_the_same_faults_whatever_their_order():
+    """Not more than there are, and others with another seed."""
+    sample = drawn(NAMES, sample=100, seed=1)
+    assert sample == drawn(reversed(NAMES), sample=100, seed=1)
+    assert len(set(sample)) == 100
+    assert set(sample) < set(NAMES)
+    assert sample != drawn(NAMES, sample=100, seed=2)
+    assert drawn(NAMES, sample=501) == drawn(NAMES) == sorted(NAMES)
+
+
+def test_a_larger_sample_goes_on_with_the_smaller():
+    """What 20 have found stands when 100 are planted."""
+    assert set(drawn(NAMES, sample=20, seed=3)) < set(drawn(NAMES, sample=100, seed=3))
+
+
+def test_a_sample_falls_on_all_modules():
+    """Of ten alike, each has some of a hundred: the chance that one has none is below 0.001."""
+    assert {name.split(".")[2] for name in drawn(NAMES, sample=100)} == {f"m{i}" for i in range(10)}
+
+
+def test_a_sample_is_drawn_among_the_faults_that_are_asked_for():
+    """Patterns choose first."""
+    sample = drawn(NAMES, ["voile.dp.m3.*"], sample=10)
+    assert len(sample) == 10
+    assert all(name.startswith("voile.dp.m3.") for name in sample)
