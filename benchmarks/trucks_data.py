@@ -25,7 +25,7 @@ from voile.attack.trajectory.inference import Movement
 from voile.geodesy import Floats
 from voile.roads.driving import DRIVABLE
 from voile.roads.nearest import NearbyRoads, distance_to_segment
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 from voile.roads.reading import read_roads
 from voile.roads.stretches import stretches
 
@@ -52,7 +52,7 @@ class Drive:
     labelled: bool
     track: Floats
     """Shape (n, 2), metres of the map's plane."""
-    road: Places
+    road: Indices
     """Shape (n,): the roads of the matched track, as ``roads.stretches`` numbers them."""
 
     def every(self, interval: float) -> slice:
@@ -101,7 +101,7 @@ def drives(roads: RoadNetwork) -> list[Drive]:
     return found
 
 
-def _off(roads: RoadNetwork, stretch: Places, road: Places, points: Floats) -> Floats:
+def _off(roads: RoadNetwork, stretch: Indices, road: Indices, points: Floats) -> Floats:
     """Metres from each point to a road of its own; ``stretch`` is the road of each edge."""
     order = np.argsort(stretch, kind="stable")
     begins = np.searchsorted(stretch[order], np.arange(stretch.max() + 2))

@@ -37,7 +37,7 @@ from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats
 from voile.randomness import Randomness
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = [
     "DAYS",
@@ -129,7 +129,7 @@ def look(
     )
 
 
-def known_spots(reports: int, count: int) -> Places:
+def known_spots(reports: int, count: int) -> Indices:
     """Which reports of a drive are at known places: the middle, or evenly spread."""
     return np.rint((np.arange(count) + 0.5) / max(count, 1) * (reports - 1)).astype(np.int64)
 
@@ -185,7 +185,7 @@ def _thinned(finding: Finding, step: int) -> Finding:
     return replace(finding, position=finding.position[::step], road=finding.road[::step])
 
 
-def _with_places(adversary, roads, track, noise, key, spots: Places, visits: int) -> Finding:
+def _with_places(adversary, roads, track, noise, key, spots: Indices, visits: int) -> Finding:
     """One day's trip, and visits of places on other days, at which he knows the truck to be."""
     time = np.arange(len(track)) * INTERVAL
     seen = Sighted(

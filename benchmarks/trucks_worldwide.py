@@ -25,7 +25,7 @@ from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats
 from voile.randomness import Randomness
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["TRACES", "Followed", "Trace", "follow", "run"]
 
@@ -48,7 +48,7 @@ class Trace:
     """Shape (n,): seconds."""
     track: Floats
     """Shape (n, 2): metres of the map's plane."""
-    route: Places
+    route: Indices
     """Edges that were driven."""
 
     @classmethod

@@ -232,7 +232,7 @@ def test_distributions_show_what_moved():
 
 
 def test_measures_without_a_scale_are_named():
-    """Where useless is no worse than untouched, a value has no place between them."""
+    """Where useless is no worse than untouched, a value has no rank between them."""
     useless = {"better": "higher", "untouched": -0.001, "useless": 0.0}
     made = slim(utility=(measurement("a"), measurement("b", -0.02, **useless)))
     said = " ".join(Page(render_study(made)).lines)

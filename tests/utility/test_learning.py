@@ -256,7 +256,7 @@ def test_columns_become_numbers():
     """Texts by the commonest, numbers in standard deviations, missing ones marked."""
     texts = Domain.of(People(pl.DataFrame({"t": ["b", "a", "b", "c", None, None, None]})), "t")
     code = Texts.commonest(texts, 2)
-    assert code.place == {None: 0, "b": 1}
+    assert code.index == {None: 0, "b": 1}
     assert code.numbers(texts).tolist() == [[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]
     numbers = Domain.of(People(pl.DataFrame({"n": [0.0, 0.0, 4.0, 4.0, None]})), "n")
     scale = Numbers.standard(numbers)

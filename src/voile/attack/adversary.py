@@ -28,7 +28,7 @@ from voile.table.frames import from_native
 __all__ = ["Adversary", "Guesses", "Scene"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 Aim = TypeVar("Aim")
 
@@ -64,8 +64,8 @@ class Guesses:
     """Whether successes were counted; False: they are what he believes."""
     aimed: Floats | None = None
     """Shape (t,): by how much each target is given away; None: ``probability``."""
-    shown: Places | None = None
-    """Places of the targets of whom something can be shown; None: all."""
+    shown: Indices | None = None
+    """Indices of the targets of whom something can be shown; None: all."""
 
     @property
     def worst_and_typical(self) -> tuple[Target | None, Target | None]:

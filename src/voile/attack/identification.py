@@ -63,7 +63,7 @@ from voile.schema.plan import Plan
 __all__ = ["IdentificationAttack"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 _PAIRS = PAIRS
 
@@ -162,10 +162,10 @@ class _Aim:
 
     columns: tuple[str, ...]
     """What the adversary knows of them."""
-    targets: Places
+    targets: Indices
     """Shape (t,): their rows in the original."""
     sightings: Sightings
-    truth: Places | None
+    truth: Indices | None
     """Shape (t,): the sighting of each target's own row, -1 where it was not published; None where
     nothing tells it."""
 
@@ -211,7 +211,7 @@ class _Beliefs:
 
 
 def _beliefs(
-    sightings: Sightings, truth: Places | None, targets: int, population: bool
+    sightings: Sightings, truth: Indices | None, targets: int, population: bool
 ) -> _Beliefs:
     """What the probabilities of all rows come to for each of t targets.
 
@@ -224,7 +224,7 @@ def _beliefs(
     return _Beliefs(truth is not None, *sums)
 
 
-def _judged(weights: Floats, rows: Places, own: Places) -> tuple[Floats, Floats, Floats, Floats]:
+def _judged(weights: Floats, rows: Indices, own: Indices) -> tuple[Floats, Floats, Floats, Floats]:
     """The sums of ``_Beliefs`` for some of the targets; ``weights`` (targets, g)."""
     top = weights.max(axis=1)
     best = weights == top[:, np.newaxis]
@@ -238,7 +238,7 @@ def _judged(weights: Floats, rows: Places, own: Places) -> tuple[Floats, Floats,
     )
 
 
-def _notes(beliefs: _Beliefs, truth: Places | None) -> Iterator[str]:
+def _notes(beliefs: _Beliefs, truth: Indices | None) -> Iterator[str]:
     nowhere = int((beliefs.best == 0).sum())
     if nowhere:
         yield f"no published row fits {nowhere:,} of the targets; for them every guess fails"

@@ -65,7 +65,7 @@ from voile.table.frames import from_native
 __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -249,7 +249,7 @@ class _Aim:
     people: People
     columns: tuple[str, ...]
     """What the adversary knows of people."""
-    rows: Places
+    rows: Indices
     """The t published rows that are targets."""
     owners: Owners
     """Of these rows."""

@@ -69,7 +69,7 @@ __all__ = ["MembershipAttack"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 _LEAST = 2
 """People who are in, and people who are not: one of each in each half."""
@@ -167,7 +167,7 @@ class _Side:
     """Targets that are all in the table, or all absent."""
 
     people: People
-    places: Places
+    places: Indices
     sightings: Sightings
 
     @classmethod

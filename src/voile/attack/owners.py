@@ -34,18 +34,18 @@ from voile.table.dictionary import encode
 __all__ = ["Crowd", "Owners"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Crowd:
     """The d different people of a table, as far as some columns tell them apart; private."""
 
-    first: Places
+    first: Indices
     """Shape (d,): the place of one of each."""
     count: NDArray[np.int64]
     """Shape (d,): how many there are of each."""
-    number: Places
+    number: Indices
     """Shape (n,): which of them each row of the table is."""
 
     @classmethod
@@ -63,13 +63,13 @@ class Crowd:
 class Owners:
     """The owners of some published rows; private."""
 
-    person: Places
+    person: Indices
     """The place of each row's owner among the people; -1 where nobody fits."""
     told: bool
     """Whether it is the truth, or at least drawn with its distribution, and not a belief."""
 
     @classmethod
-    def linked(cls, published: PublishedRows, people: People, rows: Places, link: str) -> Owners:
+    def linked(cls, published: PublishedRows, people: People, rows: Indices, link: str) -> Owners:
         """By a column that tells rows apart; raises ``InputError`` where it does not."""
         everybody = np.arange(people.frame.height)
         row_of = rows_of_people(published, people, link, everybody)
@@ -79,7 +79,7 @@ class Owners:
         return cls(person[rows], told=True)
 
     @classmethod
-    def drawn(cls, published: PublishedRows, people: People, rows: Places, key: Key) -> Owners:
+    def drawn(cls, published: PublishedRows, people: People, rows: Indices, key: Key) -> Owners:
         """By the columns that the release and the people have in common."""
         shared = _telling(published, people)
         crowd = Crowd.of(people, shared)

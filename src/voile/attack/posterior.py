@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 PAIRS = 1 << 21
 """Pairs of a person and a row that are weighed at a time: some 50 megabytes."""
@@ -52,8 +52,8 @@ def draw_targets(
     targets: int | None,
     randomness: Randomness,
     link: str | None = None,
-) -> Places:
-    """Places of the rows at which an attack is aimed, ascending; all where ``targets`` is None.
+) -> Indices:
+    """Indices of the rows at which an attack is aimed, ascending; all where ``targets`` is None.
 
     A function of what rows hold in these columns and in the link, not of where they stand.
     """
@@ -63,8 +63,8 @@ def draw_targets(
     return _drawn(known, people.frame.height, targets, randomness.key("targets"))
 
 
-def draw_rows(published: PublishedRows, count: int | None, randomness: Randomness) -> Places:
-    """Places of published rows, ascending; all where ``count`` is None.
+def draw_rows(published: PublishedRows, count: int | None, randomness: Randomness) -> Indices:
+    """Indices of published rows, ascending; all where ``count`` is None.
 
     A function of what rows show, not of where they stand.
     """
@@ -100,7 +100,7 @@ def posteriors(
 
 def owner_posteriors(
     sightings: Sightings, people: NDArray[np.int64], pairs: int = PAIRS
-) -> Iterator[tuple[slice, Places, Floats]]:
+) -> Iterator[tuple[slice, Indices, Floats]]:
     """For chunks of the g sightings, the probability that a row belongs to a given person.
 
     The targets of the sightings are t different people; ``people`` (t,) says how many there are of
@@ -133,7 +133,9 @@ def plain_weights(
             yield chunk, np.exp(_log_weights(sightings, chunk))
 
 
-def rows_of_people(published: PublishedRows, people: People, link: str, targets: Places) -> Places:
+def rows_of_people(
+    published: PublishedRows, people: People, link: str, targets: Indices
+) -> Indices:
     """The published row of each target by the link, shape (t,); -1 where it is not published.
 
     Raises ``InputError`` where the link is missing or does not tell rows apart.
@@ -163,8 +165,8 @@ def worst_and_typical(probability: Floats) -> tuple[int, int]:
     return int(order[-1]), int(order[(len(order) - 1) // 2])
 
 
-def _drawn(columns: Iterable[pl.Series], rows: int, count: int | None, key: Key) -> Places:
-    """Places of so many of the rows, ascending; all where there are no more."""
+def _drawn(columns: Iterable[pl.Series], rows: int, count: int | None, key: Key) -> Indices:
+    """Indices of so many of the rows, ascending; all where there are no more."""
     if count is None or rows <= count:
         return np.arange(rows)
     from voile.table.polars_engine import unique_words  # noqa: PLC0415 - compiled code

@@ -34,7 +34,7 @@ class Origin:
     rows: int
     """Rows of the table."""
     kept: NDArray[np.int64]
-    """Places of the n rows that were packed, from 0."""
+    """Indices of the n rows that were packed, from 0."""
 
 
 def write_packed(file: Path, origin: Origin, packed: Packed) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence, Intervals, Labels
-from voile.disclosure.known import Cells, Domain, Floats, Places
+from voile.disclosure.known import Cells, Domain, Floats, Indices
 from voile.disclosure.noise import NoisyEvidence
 from voile.disclosure.spread import Spread
 from voile.errors import TableError
@@ -36,14 +36,14 @@ class Covered:
     ends: tuple[Floats, Floats] | None
     """Shape (e,) each: where they begin and end on the line; NaN for a missing value, None for
     texts."""
-    level: Places | None
+    level: Indices | None
     """Shape (e,): the level of the hierarchy that shows each; None where some are of no level."""
 
 
 def noisy_covered(domain: Domain, cells: Cells, evidence: NoisyEvidence) -> Covered:
     """Each noisy number stands for the value nearest to it, and is as wide as its interval."""
     value = evidence.value
-    runs = _Runs.of_places(domain.nearest(value))
+    runs = _Runs.of_indices(domain.nearest(value))
     runs.become(runs.empty, *_hidden(domain, cells, runs.empty, 0))
     spread = Spread(np.arange(len(domain)), runs.start, runs.stop, domain.weight)
     low, high = (np.clip(value + way * evidence.half_width, *evidence.bounds) for way in (-1, 1))
@@ -66,7 +66,7 @@ def intervals_covered(
     gap = runs.empty
     if gap.any() and domain.values.numbers is not None:
         centre = (evidence.low[gap] + evidence.high[gap]) / 2
-        near = _Runs.of_places(domain.nearest(centre))
+        near = _Runs.of_indices(domain.nearest(centre))
         runs.become(gap, near.start, near.stop)
     _require_explained(domain, runs)
     spread = Spread(order, runs.start, runs.stop, domain.weight)
@@ -131,12 +131,12 @@ class _Reading:
 
     def runs(self) -> _Runs:
         """The values that became each text, on any of the levels; none where none did."""
-        place = np.empty(len(self.domain), dtype=np.int64)
-        place[self.domain.leaf_order] = np.arange(len(self.domain))
+        index = np.empty(len(self.domain), dtype=np.int64)
+        index[self.domain.leaf_order] = np.arange(len(self.domain))
         first, last = np.full(self._codes, len(self.domain)), np.full(self._codes, -1)
         for known in self.labels.known:
-            np.minimum.at(first, known, place)
-            np.maximum.at(last, known, place)
+            np.minimum.at(first, known, index)
+            np.maximum.at(last, known, index)
         shown = self.labels.shown
         return _Runs(first[shown], np.maximum(last[shown] + 1, first[shown]))
 
@@ -168,7 +168,7 @@ class _Reading:
         everything = np.array([text == EVERYTHING for text in self.texts], dtype=np.bool_)
         return np.where(everything & ~alone, 1.0, size)
 
-    def levels_of_entries(self, hidden: NDArray[np.bool_]) -> Places | None:
+    def levels_of_entries(self, hidden: NDArray[np.bool_]) -> Indices | None:
         """The lowest level that shows each text; None where some are of none."""
         level = np.full(self._codes, -1)
         for known, number in reversed(list(zip(self.labels.known, self.levels, strict=True))):
@@ -190,22 +190,22 @@ class _Reading:
         if number is None or self.domain.values.numbers is None:
             return None
         (near,) = self.domain.nearest(np.array([number]))
-        place = int(np.flatnonzero(self.domain.leaf_order == near)[0])
-        return place, place + 1
+        index = int(np.flatnonzero(self.domain.leaf_order == near)[0])
+        return index, index + 1
 
 
 @dataclass(frozen=True, eq=False)
 class _Runs:
     """Where the run of each entry begins and ends, among values in some order; to be filled in."""
 
-    start: Places
-    stop: Places
+    start: Indices
+    stop: Indices
 
     @classmethod
-    def of_places(cls, places: Places) -> _Runs:
-        """Runs of one value each; none where the place is negative."""
-        none = places < 0
-        return cls(np.where(none, 0, places), np.where(none, 0, places + 1))
+    def of_indices(cls, indices: Indices) -> _Runs:
+        """Runs of one value each; none where the index is negative."""
+        none = indices < 0
+        return cls(np.where(none, 0, indices), np.where(none, 0, indices + 1))
 
     @property
     def empty(self) -> NDArray[np.bool_]:
@@ -213,7 +213,7 @@ class _Runs:
         none: NDArray[np.bool_] = self.stop <= self.start
         return none
 
-    def become(self, entries: NDArray[np.bool_], start: Places | int, stop: Places | int) -> None:
+    def become(self, entries: NDArray[np.bool_], start: Indices | int, stop: Indices | int) -> None:
         """Give some entries other runs."""
         self.start[entries] = start
         self.stop[entries] = stop

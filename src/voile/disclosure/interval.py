@@ -5,7 +5,7 @@
     period    dates and times: ``2020-02-01/2020-02-28``, or one alone
     range     texts of a declared order: ``B to A``, or one alone
 
-Periods are compared by their places among all dates that are named, ranges by their places in the
+Periods are compared by their indices among all dates that are named, ranges by their indices in the
 order.  Where groups differ in detail, a missing value may be a group that mixes it with others.
 """
 
@@ -117,28 +117,28 @@ def ends_of_texts(name: str, shown: Texts) -> tuple[Floats, Floats]:
 
 
 def _by_date(known: Texts, shown: Texts) -> tuple[Floats, Floats, Floats]:
-    """Known dates and the ends of periods, as their places among all that are named."""
+    """Known dates and the ends of periods, as their indices among all that are named."""
     matches = [_PERIOD.fullmatch(text or "") for text in shown]
     ends = [m.groups() if m else (text, text) for m, text in zip(matches, shown, strict=True)]
     named = sorted({text for text in chain(known, *ends) if text is not None})
-    place: dict[str | None, float] = {text: i for i, text in enumerate(named)}
-    place[None] = np.nan
-    low, high = (np.array([place[end[side]] for end in ends], dtype=np.float64) for side in (0, 1))
-    return np.array([place[text] for text in known], dtype=np.float64), low, high
+    index: dict[str | None, float] = {text: i for i, text in enumerate(named)}
+    index[None] = np.nan
+    low, high = (np.array([index[end[side]] for end in ends], dtype=np.float64) for side in (0, 1))
+    return np.array([index[text] for text in known], dtype=np.float64), low, high
 
 
 def _by_order(order: Sequence[str], known: Texts, shown: Texts) -> tuple[Floats, Floats, Floats]:
-    """Known texts and the ends of ranges, as their places in an order."""
-    place: dict[str | None, float] = {text: i for i, text in enumerate(order)}
+    """Known texts and the ends of ranges, as their indices in an order."""
+    index: dict[str | None, float] = {text: i for i, text in enumerate(order)}
     ends: dict[str | None, tuple[float, float]] = {
         f"{order[low]} to {order[high]}": (low, high)
         for high in range(len(order))
         for low in range(high)
     }
-    ends |= {text: (i, i) for text, i in place.items()}
+    ends |= {text: (i, i) for text, i in index.items()}
     pairs = np.array([ends.get(text, (np.nan, np.nan)) for text in shown], dtype=np.float64)
     low, high = pairs.reshape(-1, 2).T
-    return np.array([place.get(text, np.nan) for text in known], dtype=np.float64), low, high
+    return np.array([index.get(text, np.nan) for text in known], dtype=np.float64), low, high
 
 
 def _number(text: str) -> float:

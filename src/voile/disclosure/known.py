@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 
-__all__ = ["Cells", "Domain", "Floats", "Known", "Places", "Texts"]
+__all__ = ["Cells", "Domain", "Floats", "Indices", "Known", "Texts"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 Texts = list[str | None]
 
 
@@ -65,7 +65,7 @@ class Cells(Protocol):
         """Name of the table's column."""
 
     @property
-    def rows(self) -> Places:
+    def rows(self) -> Indices:
         """Shape (g,): how many published rows show each."""
 
     def texts(self, column: str) -> Texts:
@@ -89,7 +89,7 @@ class Domain(Protocol):
         """The values, ascending, missing first."""
 
     @property
-    def rows(self) -> Places:
+    def rows(self) -> Indices:
         """Shape (d,): original rows of each."""
 
     @property
@@ -113,12 +113,12 @@ class Domain(Protocol):
         """The texts that values become at each level."""
 
     @property
-    def leaf_order(self) -> Places:
+    def leaf_order(self) -> Indices:
         """The values in an order in which every node of the hierarchy is a run."""
 
     @property
     def known(self) -> Known:
         """The values as somebody knows them who knows the plan."""
 
-    def nearest(self, numbers: Floats) -> Places:
+    def nearest(self, numbers: Floats) -> Indices:
         """The place of the value that is nearest to each number; -1 where there is none."""

@@ -24,18 +24,18 @@ from numpy.typing import NDArray
 __all__ = ["Spread"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
 class Spread:
     """The distributions of e entries over d values."""
 
-    order: Places
+    order: Indices
     """Shape (d,): the values in the order of the runs."""
-    start: Places
+    start: Indices
     """Shape (e,): where in that order the run of each entry begins."""
-    stop: Places
+    stop: Indices
     """Shape (e,): where it ends; above ``start``."""
     weight: Floats
     """Shape (d,): the weight of each value, above 0, in the order of values."""
@@ -44,7 +44,7 @@ class Spread:
         return len(self.start)
 
     @property
-    def covered(self) -> Places:
+    def covered(self) -> Indices:
         """Shape (e,): how many values each entry stands for."""
         return self.stop - self.start
 

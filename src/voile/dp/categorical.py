@@ -121,10 +121,10 @@ class Categorical:
             bound = threshold[distribution]
             drawn += uniform > bound
             tied |= uniform == bound
-        for place in np.flatnonzero(tied):
-            drawn[place] = _outcome(
-                self.weights[distribution[place]].tolist(),
-                _row_words(key, words[place : place + 1]),
+        for index in np.flatnonzero(tied):
+            drawn[index] = _outcome(
+                self.weights[distribution[index]].tolist(),
+                _row_words(key, words[index : index + 1]),
             )
         return drawn
 
@@ -150,6 +150,6 @@ def _outcome(weights: Sequence[int], words: Iterator[int], length: int = _WORD) 
         unit /= 2**length
         drawn += next(words) * unit
         # u lies in [drawn, drawn + unit): decided where no edge lies strictly inside.
-        first = next(place for place, edge in enumerate(edges) if edge > drawn)
+        first = next(index for index, edge in enumerate(edges) if edge > drawn)
         if edges[first] >= drawn + unit:
             return first

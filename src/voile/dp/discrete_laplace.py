@@ -200,8 +200,8 @@ def _digit_words(scale: Fraction, first: int, count: int) -> list[int]:
     mask = _lane_mask(scale)
     for lane in (lane for lane in range(64) if mask >> lane & 1):
         digits = leading_digits(partial(_probability, scale, lane), first + count)
-        for place in range(count):
-            words[count - 1 - place] |= (digits >> place & 1) << lane
+        for index in range(count):
+            words[count - 1 - index] |= (digits >> index & 1) << lane
     return words
 
 

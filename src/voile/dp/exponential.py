@@ -81,7 +81,7 @@ class ExponentialMechanism:
         words: Iterator[int],
         multiplicities: NDArray[Any] | None = None,
     ) -> int:
-        """The place of the chosen candidate.
+        """The index of the chosen candidate.
 
         ``utilities`` are whole numbers, shape (n,), int64 or object.  ``multiplicities`` are whole
         numbers of at least 0, not all 0; 1 by default.  ``words`` are independent uniform words
@@ -94,10 +94,10 @@ class ExponentialMechanism:
         reached = np.cumsum(envelope)
         while True:
             drawn = uniform_below(int(reached[-1]), words)
-            place = int(np.searchsorted(reached, drawn, side="right"))
-            ratio = scale * int(multiplicities[place]) / int(envelope[place])
-            if self._accepts(int(below[place]), ratio, words):
-                return place
+            index = int(np.searchsorted(reached, drawn, side="right"))
+            ratio = scale * int(multiplicities[index]) / int(envelope[index])
+            if self._accepts(int(below[index]), ratio, words):
+                return index
 
     def _accepts(self, below: int, ratio: Fraction, words: Iterator[int]) -> bool:
         """A coin of probability ratio exp(-rate below), which is below 1."""

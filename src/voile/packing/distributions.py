@@ -149,22 +149,22 @@ class Distributions:
         """Logarithms of E exp(tilt (x - origin)) of each number at each tilt, (t, n)."""
         with np.errstate(divide="ignore"):
             logs = np.log(self._weight)
-        pieces, place = self._distinct()
+        pieces, index = self._distinct()
         found = np.empty((len(tilts), len(self)))
         for part in _parts(len(tilts), logs.size):
             tilt = tilts[part, None]
-            exponents = _log_moments(pieces, tilt)[:, place] + logs
-            exponents += tilt[:, :, None] * (pieces.centre[place] - origin)
+            exponents = _log_moments(pieces, tilt)[:, index] + logs
+            exponents += tilt[:, :, None] * (pieces.centre[index] - origin)
             found[part] = np.logaddexp.reduce(exponents, axis=1)
         return found
 
     def transforms(self, arguments: Floats, origin: Floats) -> NDArray[np.complex128]:
         """E exp(i t (x - origin)) of each number at each t > 0, (t, n)."""
-        pieces, place = self._distinct()
+        pieces, index = self._distinct()
         turn = (1j * arguments[:, None]).astype(np.complex128)
         about_zero = _transforms(pieces, turn) * np.exp(turn * pieces.centre)
         found = np.zeros((len(arguments), len(self)), np.complex128)
-        for row, weight in zip(place, self._weight, strict=True):
+        for row, weight in zip(index, self._weight, strict=True):
             found += weight * about_zero[:, row]
         return np.asarray(found * np.exp(-turn * origin))
 
@@ -179,8 +179,8 @@ class Distributions:
         table = np.where(self._weight > 0, table, table[:, :1])
         rows = np.ascontiguousarray(table.reshape(4, -1).T)
         keys = rows.view([("", rows.dtype)] * 4).reshape(-1)
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-        return _Pieces(*rows[first].T), place.reshape(self._weight.shape)
+        _, first, index = np.unique(keys, return_index=True, return_inverse=True)
+        return _Pieces(*rows[first].T), index.reshape(self._weight.shape)
 
     @property
     def _total(self) -> Floats:

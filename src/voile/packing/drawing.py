@@ -137,8 +137,8 @@ def _draw_each(
     """Bins as stacked parcels, in rows."""
     layers = _layers(measure.values, bin_of, len(loads.planned))
     for row, axis in enumerate(axes):
-        places = np.arange(row * _ROW, min((row + 1) * _ROW, len(loads.planned)))
-        bottom = np.zeros(len(places))
+        indices = np.arange(row * _ROW, min((row + 1) * _ROW, len(loads.planned)))
+        bottom = np.zeros(len(indices))
         for number, layer in enumerate(layers):
             last = number == len(layers) - 1
             color = _REST if last else _TINTS[number % len(_TINTS)]
@@ -146,9 +146,9 @@ def _draw_each(
                 continue
             label = "smaller parcels" if last else None
             label = "parcels, largest first" if number == 0 else label
-            heights = layer[places]
+            heights = layer[indices]
             axis.bar(
-                places + 1,
+                indices + 1,
                 heights,
                 bottom=bottom,
                 width=0.84,
@@ -160,9 +160,9 @@ def _draw_each(
             bottom += heights
         if loads.low is not None and loads.high is not None:
             axis.bar(
-                places + 1,
-                (loads.high - loads.low)[places],
-                bottom=loads.low[places],
+                indices + 1,
+                (loads.high - loads.low)[indices],
+                bottom=loads.low[indices],
                 width=0.84,
                 facecolor=(*_rgb(_UNCERTAIN), 0.28),
                 edgecolor=_UNCERTAIN,
@@ -170,15 +170,15 @@ def _draw_each(
                 linewidth=0.6,
                 label=_BAND,
             )
-            ends = places + 1 - 0.42, places + 1 + 0.42
+            ends = indices + 1 - 0.42, indices + 1 + 0.42
             axis.hlines(bottom, *ends, color=_TEXT, linewidth=1.2, label="planned load")
         _finish(axis, measure, loads.top)
-        shown = _ROW if len(axes) > 1 else len(places)
+        shown = _ROW if len(axes) > 1 else len(indices)
         axis.set_xlim(row * _ROW + 0.4, row * _ROW + shown + 0.6)
         step = 1 if shown <= 20 else 5
         first = row * _ROW + 1
         ticks = [
-            place for place in range(first, first + shown) if place % step == 0 or place == first
+            index for index in range(first, first + shown) if index % step == 0 or index == first
         ]
         axis.set_xticks([tick for tick in ticks if tick <= len(loads.planned)])
     axes[-1].set_xlabel("bin")
@@ -188,9 +188,9 @@ def _layers(values: Floats, bin_of: NDArray[np.int64], bins: int) -> Floats:
     """The largest parcel of each bin, the next, ..., and the sum of the others: (13, bins)."""
     order = np.lexsort((-values, bin_of))
     sorted_bins = bin_of[order]
-    place = np.arange(len(order)) - np.searchsorted(sorted_bins, sorted_bins)
+    index = np.arange(len(order)) - np.searchsorted(sorted_bins, sorted_bins)
     layers = np.zeros((_LAYERS + 1, bins))
-    np.add.at(layers, (np.minimum(place, _LAYERS), sorted_bins), values[order])
+    np.add.at(layers, (np.minimum(index, _LAYERS), sorted_bins), values[order])
     return layers
 
 
@@ -234,5 +234,5 @@ def _finish(axis: Any, measure: DrawnMeasure, top: float) -> None:
 
 
 def _rgb(color: str) -> tuple[float, float, float]:
-    red, green, blue = (int(color[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (int(color[index : index + 2], 16) / 255 for index in (1, 3, 5))
     return red, green, blue

@@ -140,10 +140,10 @@ def fitting_turns(sizes: Integers, box: Integers, turns: Turns) -> NDArray[np.bo
 
 
 def _refuse(wrong: Any, what: str, cure: str) -> None:
-    places = np.flatnonzero(wrong)
-    if len(places):
-        have = "1 box has" if len(places) == 1 else f"{len(places):,} boxes have"
-        raise InputError(f"{have} {what} (the first is item {places[0] + 1:,}); {cure}")
+    indices = np.flatnonzero(wrong)
+    if len(indices):
+        have = "1 box has" if len(indices) == 1 else f"{len(indices):,} boxes have"
+        raise InputError(f"{have} {what} (the first is item {indices[0] + 1:,}); {cure}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +170,8 @@ def require_valid_boxes(outcome: BoxOutcome, instance: BoxInstance) -> None:
     if not turned.all(axis=2).any(axis=1).all():
         raise AssertionError("a box was turned in a way that is not allowed, or is of another size")
     for items in outcome.packing.items():
-        for place, item in enumerate(items[:-1]):
-            others = items[place + 1 :]
+        for index, item in enumerate(items[:-1]):
+            others = items[index + 1 :]
             if ((start[item] < end[others]) & (start[others] < end[item])).all(axis=1).any():
                 raise AssertionError("two boxes overlap")
 
@@ -253,14 +253,14 @@ class _Search:
                 return
             words = self._words.stream(len(self._instance) + 8, first=number * (1 << 20))
             taken = self._choose(words[:8])
-            items = np.concatenate([self._bins[place].items for place in taken])
+            items = np.concatenate([self._bins[index].items for index in taken])
             bulk = self._instance.volumes[items] * (0.5 + (words[8:][: len(items)] % 1024) / 1024)
             order = items[np.argsort(-bulk, kind="stable")]
             again = self._filled(order, int(words[0] % RULES), len(taken), wait=False)
             idle += 1
             if again is None:
                 continue
-            kept = [content for place, content in enumerate(self._bins) if place not in taken]
+            kept = [content for index, content in enumerate(self._bins) if index not in taken]
             fewer = len(again) < len(taken)
             if fewer or _unevenness(again) >= _unevenness([self._bins[p] for p in taken]):
                 idle = 0 if fewer else idle
@@ -280,7 +280,7 @@ class _Search:
     def _choose(self, words: NDArray[np.uint64]) -> list[int]:
         """The emptiest of four bins drawn at random, and one to three more."""
         drawn = [int(word % len(self._bins)) for word in words]
-        emptiest = min(drawn[:4], key=lambda place: self._bins[place].filled)
+        emptiest = min(drawn[:4], key=lambda index: self._bins[index].filled)
         return sorted({emptiest, *drawn[4 : 5 + int(words[7] % 3)]})
 
     def _filled(self, order: Integers, rule: int, most: int, *, wait: bool) -> list[_Bin] | None:

@@ -159,12 +159,12 @@ def fill_bin(
         if failed >= 0 and (sizes[item] == sizes[failed]).all():
             continue
         operations += OPERATIONS * len(turns) * len(starts)
-        place, turn = _best_place(sizes[item], turns, starts, ends, len(starts), box, rule)
-        if place < 0:
+        index, turn = _best_place(sizes[item], turns, starts, ends, len(starts), box, rule)
+        if index < 0:
             failed = item
             continue
         inside[count] = item
-        corners[count] = starts[place]
+        corners[count] = starts[index]
         for k in range(3):
             placed[count, k] = sizes[item, turns[turn, k]]
         far = corners[count] + placed[count]

@@ -66,9 +66,9 @@ def best_fit_decreasing(weights: NDArray[np.int64], capacity: int) -> NDArray[np
     is_open, bins = 0, 0
     for item, weight in enumerate(weights):
         best = -1
-        for place in range(is_open):
-            if room[place] >= weight and (best < 0 or room[place] < room[best]):
-                best = place
+        for index in range(is_open):
+            if room[index] >= weight and (best < 0 or room[index] < room[best]):
+                best = index
         if best < 0:
             best = is_open
             room[best], number[best] = capacity, bins

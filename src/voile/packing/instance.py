@@ -62,10 +62,10 @@ class Instance:
 
 
 def _refuse(wrong: NDArray[np.bool_], what: str, cure: str) -> None:
-    places = np.flatnonzero(wrong)
-    if len(places):
-        items = "1 item is" if len(places) == 1 else f"{len(places):,} items are"
-        raise InputError(f"{items} {what} (the first is item {places[0] + 1:,}); {cure}")
+    indices = np.flatnonzero(wrong)
+    if len(indices):
+        items = "1 item is" if len(indices) == 1 else f"{len(indices):,} items are"
+        raise InputError(f"{items} {what} (the first is item {indices[0] + 1:,}); {cure}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -63,13 +63,13 @@ class _State(NamedTuple):
     held_count: Items
     """(b,): how many."""
     spare: Items
-    """(n,): the spare items, heaviest first, in the first ``totals[0]`` places."""
+    """(n,): the spare items, heaviest first, in the first ``totals[0]`` entries."""
     totals: Items
     """Number of spare items, their weight, the least such weight lately, steps since it fell."""
     locked: Items
     """(n,): the step until which an item must stay."""
     free: Items
-    """(``LOOKED_AT``,): room to note places in."""
+    """(``LOOKED_AT``,): room to note indices in."""
     words: NDArray[np.uint64]
     """(1,): where the fixed generator stands."""
     work: Items
@@ -77,7 +77,7 @@ class _State(NamedTuple):
 
 
 class _Exchange(NamedTuple):
-    """Places in the bin that go out and places among the spare that come in; -1 is none."""
+    """Indices in the bin that go out and indices among the spare that come in; -1 is none."""
 
     gain: int
     out: int
@@ -194,9 +194,9 @@ def _best_exchange(state: _State, number: int, step: int) -> _Exchange:
     first = _draw(state.words, count) if count > LOOKED_AT else 0
     free, many = state.free, 0
     for i in range(min(count, LOOKED_AT)):
-        place = (first + i) % count
-        if state.locked[state.held[number, place]] <= step:
-            free[many] = place
+        index = (first + i) % count
+        if state.locked[state.held[number, index]] <= step:
+            free[many] = index
             many += 1
     state.work[0] += (many + 1) * (many + 2) // 2 * (WORK_OF_A_LOOK + state.totals[0])
     best, ties = _NOTHING, 0
@@ -211,7 +211,7 @@ def _best_exchange(state: _State, number: int, step: int) -> _Exchange:
 def _best_to_come(
     state: _State, number: int, outs: tuple[int, int], best: _Exchange, ties: int
 ) -> tuple[_Exchange, int]:
-    """The better of ``best`` and what can come for the items at two places (-1 is none)."""
+    """The better of ``best`` and what can come for the items at two indices (-1 is none)."""
     weights, spare, spares = state.weights, state.spare, state.totals[0]
     out, out_too = outs
     gone = weights[state.held[number, out]] if out >= 0 else 0
@@ -267,15 +267,15 @@ def _apply(state: _State, number: int, exchange: _Exchange, step: int) -> None:
     came = spare[exchange.come]
     came_too = spare[exchange.come_too] if exchange.come_too >= 0 else -1
     kept = 0
-    for place in range(totals[0]):
-        if place not in (exchange.come, exchange.come_too):
-            spare[kept] = spare[place]
+    for index in range(totals[0]):
+        if index not in (exchange.come, exchange.come_too):
+            spare[kept] = spare[index]
             kept += 1
     totals[0] = kept
-    # The later place first: taking out moves the last item of the bin.
-    for place in (max(exchange.out, exchange.out_too), min(exchange.out, exchange.out_too)):
-        if place >= 0:
-            _spare(state, _take(state, number, place))
+    # The later index first: taking out moves the last item of the bin.
+    for index in (max(exchange.out, exchange.out_too), min(exchange.out, exchange.out_too)):
+        if index >= 0:
+            _spare(state, _take(state, number, index))
     for item in (came, came_too):
         if item >= 0:
             _put(state, number, item)
@@ -284,11 +284,11 @@ def _apply(state: _State, number: int, exchange: _Exchange, step: int) -> None:
 
 
 @register_jitable
-def _take(state: _State, number: int, place: int) -> int:
-    """Take the item at that place out of a bin."""
-    item = int(state.held[number, place])
+def _take(state: _State, number: int, index: int) -> int:
+    """Take the item at that index out of a bin."""
+    item = int(state.held[number, index])
     state.held_count[number] -= 1
-    state.held[number, place] = state.held[number, state.held_count[number]]
+    state.held[number, index] = state.held[number, state.held_count[number]]
     state.room[number] += state.weights[item]
     return item
 
@@ -303,11 +303,11 @@ def _put(state: _State, number: int, item: int) -> None:
 @register_jitable
 def _spare(state: _State, item: int) -> None:
     """Put an item among the spare ones, in its order."""
-    place = state.totals[0]
-    while place > 0 and state.spare[place - 1] > item:
-        state.spare[place] = state.spare[place - 1]
-        place -= 1
-    state.spare[place] = item
+    index = state.totals[0]
+    while index > 0 and state.spare[index - 1] > item:
+        state.spare[index] = state.spare[index - 1]
+        index -= 1
+    state.spare[index] = item
     state.totals[0] += 1
     state.totals[1] += state.weights[item]
 

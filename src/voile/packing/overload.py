@@ -120,10 +120,10 @@ def _inverted(
     count, cut = _arguments_needed(distributions.peak, distance, tolerance)
     total = 0.0
     for first in range(0, count, _BLOCK):
-        places = np.arange(first, min(first + _BLOCK, count)) + 0.5
-        arguments = (places * distance).astype(np.float64)
+        steps = np.arange(first, min(first + _BLOCK, count)) + 0.5
+        arguments = (steps * distance).astype(np.float64)
         transform = distributions.transforms(arguments, origin).prod(axis=1)
-        total += float(((transform * np.exp(-1j * arguments * space)).imag / places).sum())
+        total += float(((transform * np.exp(-1j * arguments * space)).imag / steps).sum())
     return 0.5 + total / np.pi + cut
 
 

@@ -91,9 +91,9 @@ class Measure:
         """Whether the numbers are the true ones."""
         return self.low is None
 
-    def row(self, place: int) -> int:
-        """The row in the table, from 1, of the parcel at a place, from 0."""
-        return place + 1 if self.rows is None else int(self.rows[place])
+    def row(self, index: int) -> int:
+        """The row in the table, from 1, of the parcel at an index, from 0."""
+        return index + 1 if self.rows is None else int(self.rows[index])
 
 
 @dataclass(frozen=True)
@@ -297,10 +297,10 @@ def _refuse_impossible(measure: Measure, certain: NDArray[Any], full: int) -> No
 
 
 def _refuse(measure: Measure, wrong: Any, what: str, cure: str) -> None:
-    places = np.flatnonzero(wrong)
-    if len(places):
-        are = "1 parcel is" if len(places) == 1 else f"{len(places):,} parcels are"
-        first = measure.row(int(places[0]))
+    indices = np.flatnonzero(wrong)
+    if len(indices):
+        are = "1 parcel is" if len(indices) == 1 else f"{len(indices):,} parcels are"
+        first = measure.row(int(indices[0]))
         raise InputError(f"{measure.name}: {are} {what} (the first in row {first:,}); {cure}")
 
 

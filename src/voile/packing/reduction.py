@@ -38,19 +38,19 @@ __all__ = ["Reduced", "reduce"]
 class Reduced:
     """An instance as bins that are fixed and a core that is left.
 
-    ``core``: weights descending, none zero.  ``place`` is (n_core,): where a core's item stands in
+    ``core``: weights descending, none zero.  ``index`` is (n_core,): where a core's item stands in
     the instance.  ``fixed_bin`` is (n,): the bin of each fixed item, or -1.
     """
 
     core: Instance
-    place: NDArray[np.int64]
+    index: NDArray[np.int64]
     fixed_bin: NDArray[np.int64]
     fixed: int
 
     def lift(self, core_bin: NDArray[np.int64]) -> Packing:
         """The packing of the instance, given the bin (n_core,) of each item of the core."""
         bin_of = self.fixed_bin.copy()
-        bin_of[self.place] = self.fixed + core_bin
+        bin_of[self.index] = self.fixed + core_bin
         # Whatever weighs nothing fits everywhere.
         return Packing(np.maximum(bin_of, 0))
 
@@ -68,11 +68,11 @@ def reduce(instance: Instance) -> Reduced:
     bin_of[left] = bin_left
     fixed_bin = np.full(len(instance), -1, np.int64)
     fixed_bin[order] = bin_of
-    place = order[bin_of < 0]
-    weights = instance.weights[place]
+    index = order[bin_of < 0]
+    weights = instance.weights[index]
     unit = math.gcd(*np.unique(weights).tolist()) or 1
     core = Instance(weights // unit, max(instance.capacity // unit, 1))
-    return Reduced(core, place, fixed_bin, fixed)
+    return Reduced(core, index, fixed_bin, fixed)
 
 
 @njit(cache=True)

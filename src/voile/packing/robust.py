@@ -147,11 +147,11 @@ class _Problem:
             distribution.above(c)
             for distribution, c in zip(self.distributions, self.capacities, strict=True)
         )
-        places = np.flatnonzero(np.asarray(alone) > self.probability)
-        if len(places):
+        indices = np.flatnonzero(np.asarray(alone) > self.probability)
+        if len(indices):
             raise InputError(
-                f"{len(places):,} parcels would overload a bin of their own with a probability "
-                f"above {self.probability:g} (the first is item {places[0] + 1:,}); give a larger "
+                f"{len(indices):,} parcels would overload a bin of their own with a probability "
+                f"above {self.probability:g} (the first is item {indices[0] + 1:,}); give a larger "
                 "capacity or allow a larger probability"
             )
 

@@ -119,13 +119,13 @@ def fill_by_direction(
         for k in range(dimensions):
             pull[k] = importance[k] * space[k] / capacities[k]
         best, most = -1, -1.0
-        for place in range(count):
-            item = left[place]
+        for index in range(count):
+            item = left[index]
             product = 0.0
             for k in range(dimensions):
                 product += pull[k] * shares[item, k]
             if product > most and _fits(sizes[item], space):
-                best, most = place, product
+                best, most = index, product
         if best < 0:
             bins += 1
             space[:] = capacities
@@ -175,9 +175,9 @@ def _take_out(words, spaces, bins, inverse):  # type: ignore[no-untyped-def]
 def _disturbed(out, bulk, words):  # type: ignore[no-untyped-def]
     """Items in descending order of bulk, each disturbed by a random factor from 1/2 to 3/2."""
     keys = np.empty(len(out))
-    for place in range(len(out)):
-        word = words[place % len(words)] >> (place // len(words) % 32)
-        keys[place] = -bulk[out[place]] * (0.5 + (word % 1024) / 1024.0)
+    for index in range(len(out)):
+        word = words[index % len(words)] >> (index // len(words) % 32)
+        keys[index] = -bulk[out[index]] * (0.5 + (word % 1024) / 1024.0)
     return out[np.argsort(keys)]
 
 

@@ -160,10 +160,10 @@ def clipped(text: str, width: float, size: float) -> str:
     if width_of(line, size) <= width:
         return line
     room = width - size
-    for place, character in enumerate(line):
+    for index, character in enumerate(line):
         room -= size * _advance(character)
         if room < 0:
-            return line[:place].rstrip() + _ELLIPSIS
+            return line[:index].rstrip() + _ELLIPSIS
     return line
 
 

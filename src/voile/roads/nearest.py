@@ -18,7 +18,7 @@ import numpy as np
 
 from voile.compiled import njit
 from voile.geodesy import Floats
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["NearbyRoads", "Nearest", "cells_around", "distance_to_segment"]
 
@@ -27,7 +27,7 @@ __all__ = ["NearbyRoads", "Nearest", "cells_around", "distance_to_segment"]
 class Nearest:
     """Where n positions are on the network: the nearest edge to each."""
 
-    edge: Places
+    edge: Indices
     """Shape (n,); of the two directions of a road, the one with the smaller number."""
     along: Floats
     """Shape (n,): metres from the beginning of the edge."""
@@ -71,7 +71,7 @@ class NearbyRoads:
         _nearest(points, self.grid, edge, along, distance)
         return Nearest(edge, along, distance)
 
-    def within(self, point: tuple[float, float], radius: float) -> Places:
+    def within(self, point: tuple[float, float], radius: float) -> Indices:
         """The edges that come within ``radius`` metres of a point of the plane, ascending."""
         found = np.empty(256, dtype=np.int64)
         count = _within(point, radius, self.grid, found)

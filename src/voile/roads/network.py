@@ -21,9 +21,9 @@ from scipy import sparse
 from voile.errors import TableError
 from voile.geodesy import Floats, displace, east_north, separation
 
-__all__ = ["Places", "RoadNetwork"]
+__all__ = ["Indices", "RoadNetwork"]
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 _HALF_TURN = 180.0
 
 
@@ -34,10 +34,10 @@ class RoadNetwork:
     latitude: Floats
     """Shape (v,), degrees."""
     longitude: Floats
-    source: Places
+    source: Indices
     """Shape (e,): the node at which each edge begins."""
-    target: Places
-    road: Places
+    target: Indices
+    road: Indices
     """Shape (e,): the road of the map that each edge is part of.
 
     Where a map lists the two directions of a road one by one, they are two roads.
@@ -46,7 +46,7 @@ class RoadNetwork:
     """Shape (e,): in km/h, as signed or as usual for its class; above 0."""
     classes: tuple[str, ...] = ()
     """Names of the classes of roads: "residential", ..."""
-    class_of: Places | None = None
+    class_of: Indices | None = None
     """Shape (e,): the class of each edge; None where the map names none."""
 
     @property
@@ -85,7 +85,7 @@ class RoadNetwork:
         return np.asarray(self.length / (self.speed / 3.6))
 
     @cached_property
-    def reverse(self) -> Places:
+    def reverse(self) -> Indices:
         """Shape (e,): the edge that leads back; -1 for a one-way edge."""
         key = self.source * self.nodes + self.target
         back = self.target * self.nodes + self.source

@@ -18,12 +18,12 @@ import numpy as np
 from scipy import sparse
 
 from voile.compiled import njit
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["Chains", "chains_of", "stretches"]
 
 
-def stretches(roads: RoadNetwork) -> Places:
+def stretches(roads: RoadNetwork) -> Indices:
     """The stretch between crossings that each edge is part of, shape (e,), numbered from 0.
 
     A crossing is a node that is not joined to exactly two others.
@@ -45,9 +45,9 @@ def stretches(roads: RoadNetwork) -> Places:
 class Chains:
     """c runs of directed edges that are driven one after another, without a choice between."""
 
-    edge: Places
+    edge: Indices
     """The edges of each run in the order of driving, run by run; of equal edges the first alone."""
-    start: Places
+    start: Indices
     """Shape (c + 1,): where each run begins in ``edge``."""
 
 

@@ -15,7 +15,7 @@ from scipy.sparse import csgraph
 
 from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads, Nearest
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["Ways"]
 
@@ -39,7 +39,7 @@ class Ways:
         at = self._nearby.nearest(np.array([latitude]), np.array([longitude]))
         return WaysTo(self._roads, self._weight, self._graph, self._nearby, at)
 
-    def between(self, source: int, target: int) -> Places:
+    def between(self, source: int, target: int) -> Indices:
         """The nodes of the least way from one node to another; empty where there is none."""
         _, before = csgraph.dijkstra(self._graph, indices=source, return_predecessors=True)
         way = [target]
@@ -85,7 +85,7 @@ class WaysTo:
         turned = np.where(back >= 0, self._onward(back, 1 - share), np.inf)
         return np.asarray(np.minimum(ahead, turned))
 
-    def _onward(self, edge: Places, share: Floats) -> Floats:
+    def _onward(self, edge: Indices, share: Floats) -> Floats:
         """From points of edges, in the direction of these; ``share`` of the edge lies behind."""
         weight = self._weight[edge]
         onward = (1 - share) * weight + self.of_node[self._roads.target[edge]]

@@ -10,26 +10,26 @@ from numpy.typing import NDArray
 from voile.errors import TableError
 from voile.schema.hierarchy.generalized import DistinctValues
 
-__all__ = ["places_in_order"]
+__all__ = ["ranks_in_order"]
 
 
-def places_in_order(column: str, order: Sequence[str], values: DistinctValues) -> NDArray[np.int64]:
-    """The place of each distinct value in the order, from 1, shape (d,).
+def ranks_in_order(column: str, order: Sequence[str], values: DistinctValues) -> NDArray[np.int64]:
+    """The rank of each distinct value in the order, from 1, shape (d,).
 
     Raises ``TableError`` where a value is missing or does not stand in it.
     """
     if values.missing:
         msg = (
-            f"column {column!r} misses some values, and a missing value has no place in an order; "
+            f"column {column!r} misses some values, and a missing value has no rank in an order; "
             f'fill them in, or declare [columns.{column}] nulls = "drop"'
         )
         raise TableError(msg)
-    place = {text: number for number, text in enumerate(order, 1)}
-    unknown = sum(text not in place for text in values.texts)
+    rank = {text: number for number, text in enumerate(order, 1)}
+    unknown = sum(text not in rank for text in values.texts)
     if unknown:
         msg = (
             f"[columns.{column}] order: {unknown} of the {len(values)} different values of the "
             "column do not stand in it; name every value, the lowest first"
         )
         raise TableError(msg)
-    return np.array([place[str(text)] for text in values.texts], dtype=np.int64)
+    return np.array([rank[str(text)] for text in values.texts], dtype=np.int64)

@@ -90,7 +90,7 @@ def most_common_loss(
         known = ", ".join(better) or "none"
         msg = f"no study has the measure {asked!r}{nearest(asked, better)} (known: {known})"
         raise InputError(msg)
-    ranks = {name: -place for place, name in enumerate(_USUAL)}
+    ranks = {name: -index for index, name in enumerate(_USUAL)}
     usual = max(counts, key=lambda name: (counts[name], ranks.get(name, -len(ranks))), default="")
     chosen = asked or usual
     return chosen, better.get(chosen, "lower")

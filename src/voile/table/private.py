@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from voile.randomness import Key, Randomness
 from voile.schema.numbers import ExactNumbers
-from voile.schema.ordered import places_in_order
+from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.applying import applied
@@ -409,7 +409,7 @@ class PrivateTable:
         if order is None:
             score.exact(name, exact_numbers(values))
         else:
-            places = places_in_order(name, order, distinct_values(values))
+            places = ranks_in_order(name, order, distinct_values(values))
             score.exact(name, ExactNumbers.of(places))
 
 

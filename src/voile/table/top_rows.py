@@ -20,7 +20,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.schema.ordered import places_in_order
+from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of
 from voile.table.best_rows import Asked, Batch, Found, Taker, UnusualError, find_best
@@ -129,7 +129,7 @@ def _with_places(rows: Rows, plan: Plan, name: str, key: str) -> Rows:
     """Rows with the places of their texts in the declared order; raises ``TableError``."""
     counted = rows.count([name], keep=True)
     texts = distinct_values(series_of(counted.values[0]))
-    places = places_in_order(name, _order(plan, name), texts)
+    places = ranks_in_order(name, _order(plan, name), texts)
     return rows.join(counted, {key: array_of(places)})
 
 

@@ -64,7 +64,7 @@ def pearson(moments: Floats) -> float:
     rows = moments[0, 0]
     if rows <= 0:
         return 0.0
-    x, y, square_x, square_y = (moments[place] / rows for place in ((1, 0), (0, 1), (2, 0), (0, 2)))
+    x, y, square_x, square_y = (moments[index] / rows for index in ((1, 0), (0, 1), (2, 0), (0, 2)))
     variance = square_x - x * x, square_y - y * y
     if variance[0] <= _NOTHING * square_x or variance[1] <= _NOTHING * square_y:
         return 0.0

@@ -40,7 +40,7 @@ _EPOCH = 1970 * 12
 """Months from the year 0 to that from which days are counted."""
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 _Line = tuple[list[float], list[str]]
 
 
@@ -48,7 +48,7 @@ _Line = tuple[list[float], list[str]]
 class Bins:
     """The b bins of the d values of a column."""
 
-    of_value: Places
+    of_value: Indices
     """Shape (d,): the bin of each value."""
     labels: tuple[str, ...]
     line: tuple[float, ...] | None = None
@@ -62,13 +62,13 @@ class Bins:
         """Ascending borders, b + 1; None where bins are not all of one line."""
         return self.line if self.line and len(self.line) == len(self) + 1 else None
 
-    def places(self, points: Floats) -> Places:
+    def bins_of(self, points: Floats) -> Indices:
         """The bins of the line in which points lie; those beyond its ends in the outermost."""
         assert self.line is not None
         last = len(self.line) - 2
         return np.clip(np.searchsorted(self.line, points, side="right") - 1, 0, last)
 
-    def counts(self, rows: NDArray[np.floating] | Places) -> Floats:
+    def counts(self, rows: NDArray[np.floating] | Indices) -> Floats:
         """Rows of each bin, shape (b,), from the rows of each value."""
         return np.bincount(self.of_value, rows, len(self)).astype(np.float64)
 
@@ -91,10 +91,10 @@ def readable_bins(domain: Domain, reach: tuple[float, float] | None = None) -> B
     ends = min(low, float(known[0])), max(high, float(known[-1]))
     edges, labels = _line_bins(domain, *ends)
     bins = Bins(np.zeros(0, dtype=np.int64), tuple(labels), tuple(edges))
-    place = bins.places(known)
+    index = bins.bins_of(known)
     if not first:
-        return replace(bins, of_value=place)
-    missing = np.append(len(labels), place)
+        return replace(bins, of_value=index)
+    missing = np.append(len(labels), index)
     return replace(bins, of_value=missing, labels=(*labels, _MISSING))
 
 
@@ -116,13 +116,13 @@ def even_bins(domain: Domain, count: int, texts: int) -> Bins:
             stop += 1
         stops.append(stop)
         begin, counted = stop, int(rows[stop - 1])
-    place = np.searchsorted(stops, np.arange(len(rows)), side="right")
+    index = np.searchsorted(stops, np.arange(len(rows)), side="right")
     borders = zip([0, *stops], stops, strict=False)
     shown = domain.values.texts[first:]
     labels = [_run(shown[low], shown[high - 1]) for low, high in borders]
     if not first:
-        return Bins(place, tuple(labels))
-    return Bins(np.append(len(labels), place), (*labels, _MISSING))
+        return Bins(index, tuple(labels))
+    return Bins(np.append(len(labels), index), (*labels, _MISSING))
 
 
 def _run(low: str | None, high: str | None) -> str:
@@ -135,10 +135,10 @@ def _one_by_one(domain: Domain, most: int) -> Bins:
     if len(texts) <= most:
         return Bins(np.arange(len(texts)), tuple(texts))
     common = np.sort(np.argsort(-domain.rows, kind="stable")[:most])
-    place = np.full(len(texts), most)
-    place[common] = np.arange(most)
+    index = np.full(len(texts), most)
+    index[common] = np.arange(most)
     others = f"{len(texts) - most:,} other values"
-    return Bins(place, (*(texts[value] for value in common), others))
+    return Bins(index, (*(texts[value] for value in common), others))
 
 
 def _line_bins(domain: Domain, low: float, high: float) -> _Line:
@@ -160,8 +160,8 @@ def _number_bins(low: float, high: float, *, whole: bool) -> _Line:
     if _multiple(high, step) - _multiple(low, step) >= MOST_BINS:  # the ends lie badly
         step = _round_step(step * 1.01)
     digits = max(0, -floor(log10(step)))
-    places = range(_multiple(low, step), _multiple(high, step) + 2)
-    edges = [round(place * step, digits) for place in places]
+    indices = range(_multiple(low, step), _multiple(high, step) + 2)
+    edges = [round(index * step, digits) for index in indices]
     texts = [f"{edge:.{digits}f}" for edge in edges]
     if whole:
         labels = [
@@ -186,8 +186,8 @@ def _round_step(least: float) -> float:
 
 def _clock_bins(kind: str, low: float, high: float, step: float) -> _Line:
     """Bins of minutes, hours, days or weeks, named by their beginning."""
-    places = range(_multiple(low, step), _multiple(high, step) + 2)
-    edges = [place * step for place in places]
+    indices = range(_multiple(low, step), _multiple(high, step) + 2)
+    edges = [index * step for index in indices]
     seconds = np.round(np.array(edges[:-1]) * 86_400).astype("datetime64[s]")
     texts = [str(second).replace("T", " ")[:16] for second in seconds]
     if kind == "time":
@@ -205,7 +205,7 @@ def _calendar_bins(low: float, high: float) -> _Line:
         for day in (low, high)
     )
     step = next(step for step in _MONTHS if last // step - first // step < MOST_BINS)
-    begins = [place * step for place in range(first // step, last // step + 2)]
+    begins = [index * step for index in range(first // step, last // step + 2)]
     months = (np.array(begins) - _EPOCH).astype("datetime64[M]")
     edges = months.astype("datetime64[D]").astype(np.float64).tolist()
     return edges, [_period(begin, step) for begin in begins[:-1]]

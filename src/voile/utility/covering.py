@@ -61,7 +61,7 @@ from voile.utility.protocol import Comparison
 __all__ = ["Covering", "coverings", "published_columns"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,9 @@ class Covering:
     """One column: d distinct values of the original, and e distinct published entries; private."""
 
     domain: Domain
-    entry: Places
+    entry: Indices
     """Shape (n,): the entry of each published row."""
-    rows: Places
+    rows: Indices
     """Shape (e,): published rows of each entry."""
     shown: pl.DataFrame
     """The entries as they are published, e rows of one to three columns."""
@@ -93,7 +93,7 @@ class Covering:
 
     @property
     def own(self) -> NDArray[Any]:
-        """Shape (original rows,): the value of each, a place among ``values``."""
+        """Shape (original rows,): the value of each, an index among ``values``."""
         return self.domain.column.codes
 
     @property
@@ -126,7 +126,7 @@ class Covering:
         return None if self._entries.ends is None else self._entries.ends[1]
 
     @property
-    def level(self) -> Places | None:
+    def level(self) -> Indices | None:
         """Shape (e,): the level of the hierarchy that shows each; None where some are of none."""
         return self._entries.level
 

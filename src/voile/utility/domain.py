@@ -24,7 +24,7 @@ from voile.table.numeric import distinct_values
 __all__ = ["Domain"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 _DAY = 86_400_000_000  # microseconds
 
@@ -66,7 +66,7 @@ class Domain:
         return self.people.described(self.name)
 
     @cached_property
-    def rows(self) -> Places:
+    def rows(self) -> Indices:
         """Shape (d,): original rows of each value."""
         return np.bincount(self.column.codes, minlength=len(self))
 
@@ -142,7 +142,7 @@ class Domain:
         ]
 
     @cached_property
-    def leaf_order(self) -> Places:
+    def leaf_order(self) -> Indices:
         """The values in an order in which every group of the hierarchy is a run."""
         if self.hierarchy is None:
             return np.arange(len(self))
@@ -153,8 +153,8 @@ class Domain:
         """The values as somebody knows them who knows the plan."""
         return KnownValues(self.people, self.name, np.arange(len(self)))
 
-    def nearest(self, numbers: Floats) -> Places:
-        """The place of the value that is nearest to each number; numbers without any give -1."""
+    def nearest(self, numbers: Floats) -> Indices:
+        """The index of the value that is nearest to each number; numbers without any give -1."""
         points = self.points
         if points is None or np.isnan(points).all():
             return np.full(len(numbers), -1)

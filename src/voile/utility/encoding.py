@@ -37,25 +37,25 @@ from voile.utility.domain import Domain
 __all__ = ["Encoding", "Numbers", "Texts", "drawn_values", "encoded"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
 class Texts:
     """One number for each of some texts, and one for all others."""
 
-    place: Mapping[str | None, int]
+    index: Mapping[str | None, int]
 
     @classmethod
     def commonest(cls, original: Domain, most: int) -> Self:
         """The commonest texts of a column, ascending; a missing one is a text, too."""
         chosen = np.sort(np.argsort(-original.rows, kind="stable")[:most]).tolist()
-        return cls({original.values.texts[place]: number for number, place in enumerate(chosen)})
+        return cls({original.values.texts[index]: number for number, index in enumerate(chosen)})
 
     def numbers(self, domain: Domain) -> Floats:
         """Shape (d, texts + 1)."""
-        others = len(self.place)
-        which = [self.place.get(text, others) for text in domain.values.texts]
+        others = len(self.index)
+        which = [self.index.get(text, others) for text in domain.values.texts]
         return np.eye(others + 1)[which]
 
 
@@ -90,12 +90,12 @@ Encoding = Texts | Numbers
 
 
 def encoded(encoding: Encoding, domain: Domain, values: NDArray[np.integer[Any]]) -> Floats:
-    """The numbers of n values, places among those of the domain, shape (n, f)."""
+    """The numbers of n values, indices among those of the domain, shape (n, f)."""
     found: Floats = encoding.numbers(domain)[values]
     return found
 
 
-def drawn_values(covering: Covering, rows: Places, key: Key) -> Places:
+def drawn_values(covering: Covering, rows: Indices, key: Key) -> Indices:
     """For each of n published rows one of the values that it may stand for, shape (n,).
 
     Where all of them show the same, they are given the same: the column tells nothing, and one that
@@ -108,7 +108,7 @@ def drawn_values(covering: Covering, rows: Places, key: Key) -> Places:
     start, stop = spread.start[entry], spread.stop[entry]
     share = (key.stream(len(rows)) >> np.uint64(11)) / 2**53
     at = reached[start] + share * (reached[stop] - reached[start])
-    place = np.searchsorted(reached, at, side="right") - 1
+    index = np.searchsorted(reached, at, side="right") - 1
     # Rounding may lead just beyond the ends of a run.
-    values: Places = spread.order[np.clip(place, start, stop - 1)]
+    values: Indices = spread.order[np.clip(index, start, stop - 1)]
     return values

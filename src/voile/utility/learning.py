@@ -196,7 +196,7 @@ class _Task:
     @property
     def classes(self) -> int | None:
         """How many classes there are; None where numbers are predicted."""
-        return None if self.labels is None else len(self.labels.place) + 1
+        return None if self.labels is None else len(self.labels.index) + 1
 
     def of_rows(self, domains: Mapping[str, Domain], most: int, key: Key) -> Rows:
         """Rows of a table of exact values, drawn from those that have a target."""

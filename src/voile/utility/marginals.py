@@ -112,7 +112,7 @@ def _readable(covering: Covering) -> tuple[Bins, Floats]:
         bins = readable_bins(covering.domain)
         return bins, bins.counts(covering.spread.spread(covering.rows))
     bins = readable_bins(covering.domain, (float(value.min()), float(value.max())))
-    return bins, np.bincount(bins.places(value), covering.rows, len(bins)).astype(np.float64)
+    return bins, np.bincount(bins.bins_of(value), covering.rows, len(bins)).astype(np.float64)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ What it does: draws conjunctions of predicates, each of which says for every dis
 column whether it is asked for.
 
 Algorithm: with p predicates and selectivity s, each asks for about a share f = s^(1 / p) of rows.
-Numbers, dates and times: a range of neighbouring values, those whose place in the distribution (the
+Numbers, dates and times: a range of neighbouring values, those whose rank in the distribution (the
 share of rows below, and half of their own) is between u and u + f, with u uniform from 0 to 1 - f;
 where that is none, the one value at u + f / 2.  A missing number is in no range.  Texts: the first
 values of a random order, as many as bring their share of the rows nearest to f, at least one.
@@ -51,8 +51,8 @@ def random_queries(
     draws = _Draws(key)
     queries = []
     for count in counts:
-        asked = [known[place] for place in draws.order(len(known))[:count]]
-        secret = [sensitive[place] for place in draws.order(len(sensitive))[:1]]
+        asked = [known[index] for index in draws.order(len(known))[:count]]
+        secret = [sensitive[index] for index in draws.order(len(sensitive))[:1]]
         queries.append(
             Query(
                 _predicates(asked, selectivity, draws),
@@ -94,11 +94,11 @@ def _range(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
     """Neighbouring values with about this share of the rows."""
     assert column.points is not None
     rows = np.where(np.isnan(column.points), 0, column.rows)
-    place = (np.cumsum(rows) - rows / 2) / max(int(rows.sum()), 1)
+    rank = (np.cumsum(rows) - rows / 2) / max(int(rows.sum()), 1)
     low = draws.uniform() * (1 - share)
-    chosen = (rows > 0) & (low <= place) & (place <= low + share)
+    chosen = (rows > 0) & (low <= rank) & (rank <= low + share)
     if not chosen.any():
-        apart = np.where(rows > 0, np.abs(place - low - share / 2), np.inf)
+        apart = np.where(rows > 0, np.abs(rank - low - share / 2), np.inf)
         chosen[np.argmin(apart)] = bool(rows.any())
     return chosen
 

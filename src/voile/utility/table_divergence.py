@@ -160,7 +160,7 @@ class TableDivergence:
 
 
 def _rows(columns: Mapping[str, Covering]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of the original and of the release, each value as its place in the original."""
+    """The rows of the original and of the release, each value as its index in the original."""
     original = {name: covering.own for name, covering in columns.items()}
     released = {
         name: covering.spread.order[covering.spread.start][covering.entry]

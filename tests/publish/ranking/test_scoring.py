@@ -121,7 +121,7 @@ def test_a_value_outside_the_order_is_refused():
 @pytest.mark.parametrize(
     ("values", "declared", "message"),
     [
-        (["low", None], {"order": ["low", "high"]}, 'a missing value has no place.*nulls = "drop"'),
+        (["low", None], {"order": ["low", "high"]}, 'a missing value has no rank.*nulls = "drop"'),
         ([1, None], {}, "'a' misses some values, and a missing value is neither high nor low"),
     ],
 )

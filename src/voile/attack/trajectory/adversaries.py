@@ -45,7 +45,7 @@ from voile.dp.planar.noise import (
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["FieldKnown", "Finding", "Known", "Moving", "RoadAdversary", "Sighted", "share_right"]
 
@@ -68,7 +68,7 @@ class Sighted:
     """Shape (n, 2): published positions, in metres of the network's plane."""
     epsilon: Floats
     """Shape (n,), per metre; a function of what was published before."""
-    number: Places | None = None
+    number: Indices | None = None
     """Shape (n,): of each among all reports of the trip, from 0; None where all are here."""
 
 
@@ -78,7 +78,7 @@ class Finding:
 
     position: Floats
     """Shape (n, 2), metres of the plane."""
-    road: Places
+    road: Indices
     """Shape (n,): roads, as ``RoadStates.road`` numbers them."""
     seconds: float
     """Processor time, without the look-up of what can be reached, which all who follow share."""
@@ -119,7 +119,7 @@ class Moving:
 
     sighted: Sighted
     """The reports at which it moved; times are seconds of driving."""
-    report: Places
+    report: Indices
     """Shape (n,): for each report of the trip, the one of these whose place it shows."""
 
     @classmethod
@@ -233,7 +233,7 @@ class RoadAdversary:
         scale = np.full(len(track), error)
         return self.follow(time, ReceiverError(self.states.line, len(self.states), track, scale))
 
-    def true_roads(self, time: Floats, track: Floats) -> Places:
+    def true_roads(self, time: Floats, track: Floats) -> Indices:
         """The roads of an exact track (n, 2), as ``match`` finds them."""
         return self.match(time, track).road
 
@@ -287,7 +287,7 @@ class RoadAdversary:
         """Processor time spent so far on looking up what can be reached, in seconds."""
         return math.fsum(reach.seconds for reach in self._reaches.values())
 
-    def nearest_roads(self, points: Floats) -> Places:
+    def nearest_roads(self, points: Floats) -> Indices:
         """The road nearest to each point, as ``RoadStates.road`` numbers them."""
         return self.states.stretch[self.nearby.nearest_in_plane(points).edge]
 
@@ -350,13 +350,13 @@ class RoadAdversary:
         return Finding(position, self.nearest_roads(position), clock.process_time() - started)
 
     @staticmethod
-    def _beliefs(posterior: Posterior) -> Sequence[tuple[Places, Floats]]:
+    def _beliefs(posterior: Posterior) -> Sequence[tuple[Indices, Floats]]:
         return list(zip(posterior.piece, posterior.probability, strict=True))
 
     def _positions(self, posterior: Posterior) -> Floats:
         return np.array([self._centre(*of) for of in self._beliefs(posterior)])
 
-    def _centre(self, piece: Places, probability: Floats) -> Floats:
+    def _centre(self, piece: Indices, probability: Floats) -> Floats:
         """The point with the least expected distance to the truck (Weiszfeld's iteration)."""
         points = self.states.middle[piece]
         centre = probability @ points
@@ -365,12 +365,12 @@ class RoadAdversary:
             centre = weight @ points / weight.sum()
         return np.asarray(centre)
 
-    def _road(self, piece: Places, probability: Floats) -> int:
+    def _road(self, piece: Indices, probability: Floats) -> int:
         """The most probable road, in either direction."""
         roads, place = np.unique(self.states.road[piece], return_inverse=True)
         return int(roads[np.bincount(place, probability).argmax()])
 
 
-def share_right(found: Places, true: Places) -> float:
+def share_right(found: Indices, true: Indices) -> float:
     """The share of reports at which the road is the true one."""
     return float((found == true).mean())

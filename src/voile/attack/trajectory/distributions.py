@@ -27,7 +27,7 @@ from voile.compiled import njit
 from voile.dp.planar.angles import wrapped_density
 from voile.geodesy import Floats
 from voile.roads.nearest import distance_to_segment
-from voile.roads.network import Places
+from voile.roads.network import Indices
 
 __all__ = [
     "FAINT",
@@ -217,7 +217,7 @@ class Turning:
     """Metres per axis by which a truck may be off the middle of its piece."""
     start: Literal["uniform", "zero"] = "uniform"
     """The first direction of the trip: anywhere, or one turn from north."""
-    number: Places | None = None
+    number: Indices | None = None
     """Shape (n,): of each among all reports of the trip, from 0; None where none was left out."""
 
     def factors(self, report: int) -> Factors:

@@ -43,7 +43,7 @@ from voile.dp.planar.noise import GaussianField, LocationNoise
 from voile.dp.planar.staying import DAY
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
-from voile.roads.network import Places
+from voile.roads.network import Indices
 
 __all__ = ["HABIT", "ROUNDS", "Day", "follow_days"]
 
@@ -87,9 +87,9 @@ class _Sites:
     """Shape (r,): of the value around all noise there, per axis; the fresh part comes on top."""
     time: Floats
     """Shape (r,): seconds since 1970."""
-    day: Places
+    day: Indices
     """Shape (r,): of which trip."""
-    period: Places
+    period: Indices
     sure: Floats
     """Shape (r,): 1 where the place is known, and errors do not last."""
 
@@ -99,7 +99,7 @@ class _Sites:
         names = ("place", "value", "variance", "time", "day", "period", "sure")
         return cls(*(np.concatenate([getattr(one, name) for one in some]) for name in names))
 
-    def chosen(self, which: Places) -> _Sites:
+    def chosen(self, which: Indices) -> _Sites:
         """Some of them."""
         names = ("place", "value", "variance", "time", "day", "period", "sure")
         return _Sites(*(getattr(self, name)[which] for name in names))
@@ -250,7 +250,13 @@ class _Learner:
         return self._of(day, reports, place, value, np.full(len(reports), _RECEIVER**2), 1.0)
 
     def _of(
-        self, day: int, reports: Places, place: Floats, value: Floats, variance: Floats, sure: float
+        self,
+        day: int,
+        reports: Indices,
+        place: Floats,
+        value: Floats,
+        variance: Floats,
+        sure: float,
     ) -> _Sites:
         began, count = self._days[day].began, len(reports)
         time = began + self._days[day].sighted.time[reports]
@@ -267,5 +273,5 @@ class _Learner:
     def _period(self, began: float) -> int:
         return math.floor(began / (self._noise.period * DAY))
 
-    def _nearest(self, places: Floats) -> Places:
+    def _nearest(self, places: Floats) -> Indices:
         return self._adversary.states.nearest(places)

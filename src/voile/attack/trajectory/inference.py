@@ -37,7 +37,7 @@ from voile.attack.trajectory.distributions import Factors, NoiseDistribution, pa
 from voile.attack.trajectory.states import Reach
 from voile.compiled import njit
 from voile.geodesy import Floats
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["IGNORED", "Movement", "Moves", "Posterior", "infer"]
 
@@ -138,7 +138,7 @@ class Moves:
     """Shape (v, bins): of distances for a truck that moves; the last bin has all beyond."""
     standing: Floats
     """Shape (v,): the probability of standing still."""
-    band: Places
+    band: Indices
     """Shape (bins,): the band of speeds that a distance belongs to; standing is band 0."""
 
     @property
@@ -155,7 +155,7 @@ def _kept(elapsed: float, memory: float) -> float:
 class Posterior:
     """Where the truck was at each of n reports: pieces with their probabilities."""
 
-    piece: Sequence[Places]
+    piece: Sequence[Indices]
     """For each report, the pieces that are possible."""
     probability: Sequence[Floats]
     """For each report, their probabilities, which sum to 1."""
@@ -190,7 +190,7 @@ def infer(
             ahead, lost = _anew(factors[i], traffic, first), lost + 1
         filtered.append(ahead)
     after = np.ones(filtered[-1].chance.shape)
-    pieces: list[Places] = []
+    pieces: list[Indices] = []
     probabilities: list[Floats] = []
     for i in range(len(time) - 1, -1, -1):
         now = filtered[i]
@@ -210,13 +210,13 @@ def infer(
 class _Belief:
     """Which pieces are believed in, given the reports so far."""
 
-    piece: Places
+    piece: Indices
     """Shape (a,), ascending."""
     chance: Floats
     """Shape (a, v): of each piece with each band of speeds; sums to 1."""
 
 
-def _believed(piece: Places, chance: Floats) -> _Belief:
+def _believed(piece: Indices, chance: Floats) -> _Belief:
     """A belief that sums to 1, without what is ignored; without pieces if nothing is possible."""
     each = chance.max(axis=1, initial=0.0)
     kept = each > IGNORED * each.max(initial=0.0)
@@ -271,7 +271,7 @@ class _Steps:
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
-    def _known(self, elapsed: float, piece: Places) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _known(self, elapsed: float, piece: Indices) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """What some pieces reach; moves, and for each piece the sum of weights over that."""
         reach = self.reach(elapsed)
         if elapsed not in self._distributions:
@@ -296,7 +296,7 @@ class _Steps:
 class _Near:
     """The pieces that a report may be from."""
 
-    piece: Places
+    piece: Indices
     """Shape (m,), ascending."""
     slot: NDArray[np.int32]
     """Shape (s,): the place of each piece among these, or -1."""

@@ -23,7 +23,7 @@ from voile.dp.planar.noise import LocationNoise
 from voile.dp.planar.staying import STILL
 from voile.errors import InputError
 from voile.geodesy import Floats
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 from voile.table.frames import from_native
 from voile.table.reading import read_frame
 
@@ -71,7 +71,7 @@ class Seen:
     trip: str
     track: Floats
     """Shape (n, 2): true positions, metres of the plane."""
-    road: Places
+    road: Indices
     """Shape (n,): the true roads."""
     sighted: Sighted
     began: float

@@ -23,12 +23,12 @@ from scipy.spatial import KDTree
 
 from voile.compiled import njit
 from voile.geodesy import Floats
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 from voile.roads.stretches import Chains, chains_of, stretches
 
 __all__ = ["Reach", "RoadStates"]
 
-Graph = tuple[Places, Places, Floats]
+Graph = tuple[Indices, Indices, Floats]
 """A sparse matrix: where what follows each piece begins, what follows, and metres to it."""
 
 U_TURN = 60.0
@@ -69,7 +69,7 @@ class Reach:
     def __len__(self) -> int:
         return self._rows.shape[1]
 
-    def rows(self, pieces: Places) -> tuple[Places, Places]:
+    def rows(self, pieces: Indices) -> tuple[Indices, Indices]:
         """Where what some pieces reach begins and ends in ``piece`` and ``distance``."""
         if self._used > KEPT:
             self._rows[:], self._used = -1, 0
@@ -92,7 +92,7 @@ class Lines:
 
     ends: Floats
     """Shape (q, 4): metres of the plane, from and to."""
-    piece: Places
+    piece: Indices
     """Shape (q,): the piece that each is part of, ascending."""
 
 
@@ -114,12 +114,12 @@ class _Runs:
         at = self.passed[self.chains.start]
         return at[:-1], at[1:]
 
-    def edges_at(self, along: Floats) -> Places:
+    def edges_at(self, along: Floats) -> Indices:
         """Numbers, in the order of the chains, of the edges at some places."""
         place = np.searchsorted(self.passed, along, side="right") - 1
         return np.minimum(place, len(self.chains.edge) - 1)
 
-    def points(self, edge: Places, along: Floats) -> Floats:
+    def points(self, edge: Indices, along: Floats) -> Floats:
         """Points of the plane at places on these edges, shape (n, 2)."""
         width = np.maximum(self.passed[edge + 1] - self.passed[edge], 1e-9)
         share = np.clip((along - self.passed[edge]) / width, 0, 1)[:, np.newaxis]
@@ -146,21 +146,21 @@ class RoadStates:
     """Shape (s, 2): metres in the network's plane."""
     length: Floats
     """Shape (s,): metres."""
-    edge: Places
+    edge: Indices
     """Shape (s,): the directed edge that the middle of each piece lies on."""
-    stretch: Places
+    stretch: Indices
     """Shape (e,): the road that each edge of the network is part of, from crossing to crossing."""
     line: Lines
     """The straight parts of the pieces, which may bend."""
-    _start: Places
-    _next: Places
+    _start: Indices
+    _next: Indices
     _step: Floats
 
     def __len__(self) -> int:
         return len(self.length)
 
     @cached_property
-    def road(self) -> Places:
+    def road(self) -> Indices:
         """Shape (s,): the road of each piece, the same for both directions."""
         return self.stretch[self.edge]
 
@@ -189,7 +189,7 @@ class RoadStates:
     def _tree(self) -> KDTree:
         return KDTree(self.middle)
 
-    def nearest(self, points: Floats) -> Places:
+    def nearest(self, points: Floats) -> Indices:
         """The piece whose middle is nearest to each of n points (n, 2)."""
         return np.asarray(self._tree.query(points)[1], dtype=np.int64)
 
@@ -199,8 +199,8 @@ class RoadStates:
 
 
 def _steps(
-    roads: RoadNetwork, runs: Chains, first: Places, length: Floats
-) -> tuple[Places, Places, Floats]:
+    roads: RoadNetwork, runs: Chains, first: Indices, length: Floats
+) -> tuple[Indices, Indices, Floats]:
     """What follows each piece, and how far it is from middle to middle; a sparse matrix."""
     last = first[1:] - 1
     pieces = np.arange(first[-1])

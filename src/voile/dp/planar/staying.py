@@ -57,7 +57,7 @@ STILL = 50.0
 """Metres from where it last moved, within which a truck stands."""
 DAY = 86_400.0
 
-Places = NDArray[np.int64]
+Indices = NDArray[np.int64]
 
 
 def field_key(key: Key, vehicle: int, period: int) -> Key:
@@ -102,14 +102,14 @@ def move_with_field(
     return Positions(moved[0][at], moved[1][at], np.full(len(trips), epsilon))
 
 
-def driven(trips: Trips) -> tuple[Places, Floats]:
+def driven(trips: Trips) -> tuple[Indices, Floats]:
     """For each report, that at which its truck last moved, and the trip's driving time; (n,)."""
     at, clock = np.empty(len(trips), dtype=np.int64), np.empty(len(trips))
     _follow(trips.latitude, trips.longitude, trips.time, trips.start, at, clock)
     return at, clock
 
 
-def field_noise(trips: Trips, at: Places, length: float, period: float, key: Key) -> Floats:
+def field_noise(trips: Trips, at: Indices, length: float, period: float, key: Key) -> Floats:
     """The field at each report's place, of its vehicle and period, standardized; shape (n, 2).
 
     Reports at which a truck stands count for the one at which it last moved, whenever that was.
@@ -146,7 +146,7 @@ def _follow(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _remember(start: Places, clock: Floats, words: Blocks128, tau: float, fresh: Floats) -> None:
+def _remember(start: Indices, clock: Floats, words: Blocks128, tau: float, fresh: Floats) -> None:
     """Fresh noise by driving time; reports without any between them share it."""
     for trip in range(len(start) - 1):
         east, north = 0.0, 0.0

@@ -10,7 +10,7 @@ import numpy as np
 
 from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads
-from voile.roads.network import Places, RoadNetwork
+from voile.roads.network import Indices, RoadNetwork
 from voile.roads.stretches import stretches
 
 __all__ = ["MappedStretches"]
@@ -25,7 +25,7 @@ class MappedStretches:
     """Metres within which a position counts as on the nearest road."""
 
     @cached_property
-    def _of_edge(self) -> Places:
+    def _of_edge(self) -> Indices:
         return stretches(self.roads)
 
     @cached_property
@@ -37,7 +37,7 @@ class MappedStretches:
         """How many there are."""
         return int(self._of_edge.max()) + 1
 
-    def stretch(self, latitude: Floats, longitude: Floats) -> Places:
+    def stretch(self, latitude: Floats, longitude: Floats) -> Indices:
         """That of each position; -1 where none is near."""
         found = self._nearest.nearest(latitude, longitude)
         return np.where(found.distance <= self.reach, self._of_edge[found.edge], -1)

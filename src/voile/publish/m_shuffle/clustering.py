@@ -61,28 +61,28 @@ class SensitiveValues:
 
     @cached_property
     def numeric(self) -> tuple[int, ...]:
-        """Places of the numeric columns."""
+        """Indices of the numeric columns."""
         return tuple(i for i, values in enumerate(self.counts.values) if values.numbers is not None)
 
     @cached_property
     def categories(self) -> Labels:
         """The combination of categories of each combination of values, shape (g,), from 0."""
-        places = [i for i in range(len(self.counts.columns)) if i not in self.numeric]
-        if not places:
+        indices = [i for i in range(len(self.counts.columns)) if i not in self.numeric]
+        if not indices:
             return np.zeros(len(self.counts.rows), dtype=np.int64)
-        _, category = np.unique(self.counts.codes[:, places], axis=0, return_inverse=True)
+        _, category = np.unique(self.counts.codes[:, indices], axis=0, return_inverse=True)
         return category.reshape(-1).astype(np.int64)
 
-    def numbers(self, place: int) -> NDArray[np.float64]:
+    def numbers(self, index: int) -> NDArray[np.float64]:
         """Values of a numeric column, shape (g,), as differences from one of them.
 
         Differences are rounded, values are not: numbers far from 0 keep their distances.
         """
-        values: DistinctValues = self.counts.values[place]
+        values: DistinctValues = self.counts.values[index]
         assert values.numbers is not None
         units = values.numbers.units
         differences = np.asarray(units - units[len(units) // 2], dtype=np.float64)
-        return differences[self.counts.codes[:, place]]
+        return differences[self.counts.codes[:, index]]
 
 
 def clustering_of(

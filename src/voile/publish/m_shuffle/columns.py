@@ -58,8 +58,8 @@ class ClusteredColumn:
         """From counts by combination of sensitive values; ``labels`` has the cluster of each."""
         values = int(counts.value.max(initial=-1)) + 1
         key = labels[counts.group] * values + counts.value
-        found, place = np.unique(key, return_inverse=True)
-        rows = np.bincount(place, weights=counts.rows).astype(np.int64)
+        found, index = np.unique(key, return_inverse=True)
+        rows = np.bincount(index, weights=counts.rows).astype(np.int64)
         return cls(counts.column, PairCounts(found // values, found % values, rows))
 
     @cached_property

@@ -222,14 +222,14 @@ def _rows_without(together: CombinationCounts, names: frozenset[str]) -> NDArray
     """Rows of each combination of the columns that are not named."""
     key = np.zeros(len(together.rows), dtype=np.int64)
     size = 1
-    for place, name in enumerate(together.columns):
+    for index, name in enumerate(together.columns):
         if name in names:
             continue
-        distinct = len(together.values[place])
+        distinct = len(together.values[index])
         if size * distinct > _MOST_WORDS:
             key = np.unique(key, return_inverse=True)[1].astype(np.int64)
             size = len(key)
-        key = key * distinct + together.codes[:, place]
+        key = key * distinct + together.codes[:, index]
         size *= distinct
     _, place_of = np.unique(key, return_inverse=True)
     return np.bincount(place_of, weights=together.rows).astype(np.int64)

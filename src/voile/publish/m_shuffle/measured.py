@@ -56,11 +56,11 @@ def measured_columns(
     combination, shape (g,), and a division has the cluster of each, from 0, none left out.
     """
     clusters = [_rows_of(labels, rows) for labels in divisions]
-    sizes, place = np.unique(np.concatenate(clusters), return_inverse=True)
-    places = np.split(place, np.cumsum([len(each) for each in clusters])[:-1])
+    sizes, index = np.unique(np.concatenate(clusters), return_inverse=True)
+    indices = np.split(index, np.cumsum([len(each) for each in clusters])[:-1])
     within = [
-        _Division(labels, its_places, entropy(its_rows), log_factorials(its_rows))
-        for labels, its_places, its_rows in zip(divisions, places, clusters, strict=True)
+        _Division(labels, its_indices, entropy(its_rows), log_factorials(its_rows))
+        for labels, its_indices, its_rows in zip(divisions, indices, clusters, strict=True)
     ]
     by_column = [_measured(column, sizes, within) for column in columns]
     return [list(measured) for measured in zip(*by_column, strict=True)]
@@ -72,7 +72,7 @@ class _Division:
 
     labels: Labels
     sizes: NDArray[np.int64]
-    """Shape (k,): the place of the rows of each cluster among all sizes of clusters."""
+    """Shape (k,): the index of the rows of each cluster among all sizes of clusters."""
     entropy: float
     log_factorials: float
 

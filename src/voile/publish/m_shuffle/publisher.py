@@ -196,9 +196,9 @@ class MShuffle(SingleRelease):
     def _check_values(self, table: PrivateTable, values: SensitiveValues) -> None:
         """Whether the sensitive values can be divided as is asked."""
         columns = values.counts.columns
-        for place in values.numeric:
-            if values.counts.values[place].missing:
-                table.count_values(columns[place])  # says in which row, and how to mend it
+        for index in values.numeric:
+            if values.counts.values[index].missing:
+                table.count_values(columns[index])  # says in which row, and how to mend it
         distinct = len(values.counts.rows)
         categories = int(values.categories.max(initial=-1)) + 1
         if not distinct:

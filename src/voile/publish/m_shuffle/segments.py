@@ -32,7 +32,7 @@ from voile.compiled import njit
 __all__ = ["Segments", "optimal_segments"]
 
 Floats = NDArray[np.float64]
-Places = NDArray[np.int32]
+Indices = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Segments:
 
     cost: Floats
     """Shape (K,): the sum of squares of the best k + 1 segments; infinite where blocks forbid."""
-    last_start: Places
+    last_start: Indices
     """Shape (K, d): where the last of k + 1 segments of the first j + 1 numbers begins."""
 
     def labels(self, count: int) -> NDArray[np.int64]:
@@ -137,7 +137,7 @@ def _squares(sums: Floats, start: int, end: int) -> float:
 @njit(cache=True, nogil=True)
 def _layers(
     sums: Floats, block: NDArray[np.int64], block_start: NDArray[np.int64], most: int
-) -> tuple[Floats, Places]:
+) -> tuple[Floats, Indices]:
     numbers = len(block)
     cost = np.full(most, np.inf)
     last_start = np.zeros((most, numbers), dtype=np.int32)
@@ -160,7 +160,7 @@ def _solve_layer(
     block_start: NDArray[np.int64],
     before: Floats,
     best: Floats,
-    last_start: Places,
+    last_start: Indices,
     k: int,
     longest: int,
 ) -> None:

@@ -67,7 +67,7 @@ class SeveralNumbers:
             )
             raise InputError(msg) from None
         rows = values.counts.rows.astype(np.float64)
-        points = np.column_stack([values.numbers(place) for place in values.numeric])
+        points = np.column_stack([values.numbers(index) for index in values.numeric])
         if standardized:
             points = _standardized(points, rows)
         return cls(values.categories, points, rows, most, key)
@@ -105,10 +105,10 @@ class SeveralNumbers:
         return shares
 
     def _divided(self, category: int, clusters: int) -> _Division:
-        place = category, clusters
-        if place not in self._found:
-            self._found[place] = self._divide(category, clusters)
-        return self._found[place]
+        key = category, clusters
+        if key not in self._found:
+            self._found[key] = self._divide(category, clusters)
+        return self._found[key]
 
     def _divide(self, category: int, clusters: int) -> _Division:
         from sklearn.cluster import KMeans  # noqa: PLC0415 - it is an extra, and slow to load

@@ -62,17 +62,17 @@ def _clusters(values: SensitiveValues, division: Division) -> list[dict[str, Any
     described: list[dict[str, Any]] = [{"rows": count, "values": {}} for count in rows.tolist()]
     order = np.argsort(division.labels, kind="stable")
     first = np.searchsorted(division.labels[order], np.arange(division.clusters))
-    for place, name in enumerate(counts.columns):
-        codes = counts.codes[order, place]
+    for index, name in enumerate(counts.columns):
+        codes = counts.codes[order, index]
         ends = (np.minimum.reduceat(codes, first), np.maximum.reduceat(codes, first))
         for cluster, (low, high) in enumerate(zip(*(e.tolist() for e in ends), strict=True)):
-            described[cluster]["values"][name] = _shown(values, place, low, high)
+            described[cluster]["values"][name] = _shown(values, index, low, high)
     return described
 
 
-def _shown(values: SensitiveValues, place: int, low: int, high: int) -> Any:
+def _shown(values: SensitiveValues, index: int, low: int, high: int) -> Any:
     """The range of a numeric column, or the category."""
-    distinct = values.counts.values[place]
+    distinct = values.counts.values[index]
     if distinct.numbers is None:
         return distinct.texts[low]
     scale = distinct.numbers.scale

@@ -54,7 +54,7 @@ class Field(NamedTuple):
     """(s, n): how far inside a row is, as a rank among the values of all rows."""
     order: NDArray[np.int32]
     """(s, t): top rows from the outside inwards."""
-    place: NDArray[np.int32]
+    rank: NDArray[np.int32]
     """(s, t): where each top row stands in ``order``."""
     within: NDArray[np.uint64]
     """(s, t, words): the rows that are as far inside as this top row."""
@@ -112,8 +112,8 @@ def field_of(values: NDArray[np.int64], tops: int) -> Field:
     within = np.zeros((2 * m, tops, words), dtype=np.uint64)
     past = np.zeros((2 * m, levels, -(-tops // 64)), dtype=np.uint64)
     _prepare(depth, inwards, within, past)
-    place = np.argsort(order, axis=1).astype(np.int32)
-    return Field(depth, order, place, within, past, bits_of(np.arange(n) < tops))
+    ranks = np.argsort(order, axis=1).astype(np.int32)
+    return Field(depth, order, ranks, within, past, bits_of(np.arange(n) < tops))
 
 
 def bits_of(chosen: NDArray[np.bool_]) -> Bits:
@@ -138,9 +138,9 @@ def _prepare(depth: NDArray[np.int32], inwards: NDArray[np.int32], within: Any, 
             while first > 0 and depth[side, inwards[side, first - 1]] == level:
                 first -= 1
                 _add(seen, inwards[side, first])
-            for place in range(first, last):
-                if inwards[side, place] < tops:
-                    within[side, inwards[side, place], :] = seen
+            for index in range(first, last):
+                if inwards[side, index] < tops:
+                    within[side, inwards[side, index], :] = seen
             last = first
         _keep_tops(past[side], tops)
 
@@ -177,7 +177,7 @@ _population: Any = intrinsic(_generate_population)
 
 @register_jitable
 def lowest(word: Any) -> Any:
-    """The place of the lowest bit of a word that is not zero."""
+    """The index of the lowest bit of a word that is not zero."""
     return np.int64(_population((word & (~word + np.uint64(1))) - np.uint64(1)))
 
 
@@ -194,14 +194,14 @@ def count(chosen: Any, mask: Any) -> Any:
 def tighten(field: Any, chosen: Any, edge: Any) -> None:
     """Move each side in to the outermost chosen top row.
 
-    ``edge`` (s,): places in ``field.order``; it may stand further out, never further in.
+    ``edge`` (s,): indices in ``field.order``; it may stand further out, never further in.
     ``chosen`` must not be empty.
     """
     for side in range(len(edge)):
-        place = edge[side]
-        while not has(chosen, field.order[side, place]):
-            place += 1
-        edge[side] = place
+        index = edge[side]
+        while not has(chosen, field.order[side, index]):
+            index += 1
+        edge[side] = index
 
 
 @register_jitable

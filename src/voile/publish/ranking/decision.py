@@ -29,7 +29,7 @@ from voile.publish.ranking.terms import SearchTerms
 from voile.randomness import Key
 from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
-from voile.schema.ordered import places_in_order
+from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import RecodedColumn
 from voile.table.scores import ValueScores, in_one_unit
@@ -64,7 +64,7 @@ class CountedTop:
 
     @property
     def scores(self) -> NDArray[np.int64]:
-        """Shape (g,): the score of each combination, as its place among the levels."""
+        """Shape (g,): the score of each combination, as its index among the levels."""
         return self._scored[1]
 
     @cached_property
@@ -94,8 +94,8 @@ class CountedTop:
     def _scored(self) -> tuple[tuple[Fraction, ...], NDArray[np.int64]]:
         units, common = in_one_unit(self.added)
         total = sum(each[self.counts.codes[:, j]] for j, each in enumerate(units))
-        levels, place = np.unique(total, return_inverse=True)
-        return tuple(Fraction(int(level), common) for level in levels), place.astype(np.int64)
+        levels, index = np.unique(total, return_inverse=True)
+        return tuple(Fraction(int(level), common) for level in levels), index.astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,7 @@ class Ranked:
     kept: tuple[Group, ...]
     """The groups that are published: all that satisfy the criteria."""
     group: NDArray[np.int64]
-    """Shape (g,): the place in ``kept`` of each combination, -1 where it is not published."""
+    """Shape (g,): the index in ``kept`` of each combination, -1 where it is not published."""
 
     @property
     def recall(self) -> Fraction:
@@ -129,9 +129,9 @@ def rank(
     for number, one in enumerate(found.groups):
         group[combination[one.members]] = number
     valid = _satisfying(top.counts, group, len(found.groups), criteria)
-    place = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
+    index = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
     kept = tuple(one for one, is_valid in zip(found.groups, valid, strict=True) if is_valid)
-    return Ranked(found, kept, place[group])
+    return Ranked(found, kept, index[group])
 
 
 def shown_columns(
@@ -166,7 +166,7 @@ def _numbers(plan: Plan, column: str, values: DistinctValues) -> ExactNumbers:
     """The numbers that the distinct values of a ranking column stand for."""
     order = plan.columns.get(column, ColumnPlan()).order
     if order is not None:
-        return ExactNumbers(places_in_order(column, order, values), 0)
+        return ExactNumbers(ranks_in_order(column, order, values), 0)
     if values.numbers is None or values.missing:
         msg = f"column {column!r} misses some values, and a missing value is neither high nor low"
         raise TableError(msg)
@@ -181,9 +181,9 @@ def _ranges(
     starts: NDArray[np.int64],
 ) -> RecodedColumn:
     """The range of each group in a declared order."""
-    place = places_in_order(column, order, values)[codes]
+    ranks = ranks_in_order(column, order, values)[codes]
     names = range_names(column, order)
-    low, high = np.minimum.reduceat(place, starts), np.maximum.reduceat(place, starts)
+    low, high = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
     shown = [names[ends] for ends in zip(low.tolist(), high.tolist(), strict=True)]
     texts = tuple(sorted(set(shown)))
     number = {text: np.int32(code) for code, text in enumerate(texts)}
@@ -207,9 +207,9 @@ def _satisfying(
 
 
 def _cells(counts: CombinationCounts, group: NDArray[np.int64], column: str) -> SensitiveCells:
-    place = counts.columns.index(column)
-    distinct = len(counts.values[place])
-    codes = counts.codes[:, place].astype(np.int64)
+    index = counts.columns.index(column)
+    distinct = len(counts.values[index])
+    codes = counts.codes[:, index].astype(np.int64)
     inside = group >= 0
     pairs, cell = np.unique(group[inside] * distinct + codes[inside], return_inverse=True)
     return SensitiveCells(

@@ -313,12 +313,12 @@ def _order_branches(field: Any, tree: Any, level: int, targets: int, room: int) 
         if cost > room:
             tree.held[level, side] = cut
             continue
-        place = branches
-        while place > 0 and lost[place - 1] < cost:
-            lost[place] = lost[place - 1]
-            tree.turn[level, place] = tree.turn[level, place - 1]
-            place -= 1
-        lost[place] = cost
-        tree.turn[level, place] = side
+        index = branches
+        while index > 0 and lost[index - 1] < cost:
+            lost[index] = lost[index - 1]
+            tree.turn[level, index] = tree.turn[level, index - 1]
+            index -= 1
+        lost[index] = cost
+        tree.turn[level, index] = side
         branches += 1
     return branches

@@ -122,15 +122,15 @@ def _tokens(text: str) -> list[tuple[str, str]]:
     """Kind and value of each piece, then an end."""
     tokens: list[tuple[str, str]] = []
     text = text.rstrip()
-    place = 0
-    while place < len(text):
-        match = _TOKEN.match(text, place)
+    position = 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
         if match is None or match.lastgroup is None:
-            piece = text[place:].split()[0]
+            piece = text[position:].split()[0]
             _refuse(f"{piece!r} is neither a number nor a name")
         kind = "column" if match.lastgroup in {"backtick", "quoted"} else match.lastgroup
         tokens.append((kind, match[match.lastgroup]))
-        place = match.end()
+        position = match.end()
     return [*tokens, ("end", "the end")]
 
 

@@ -67,7 +67,7 @@ def _insert(question: Question, best: Any) -> bool:
 @njit(cache=True, nogil=True)
 def begin(question: Question, start: int, edge: Any, rows: Any) -> None:
     """The box around one top row."""
-    edge[:] = question.field.place[:, start]
+    edge[:] = question.field.rank[:, start]
     content(question.field, edge, rows)
 
 
@@ -92,7 +92,7 @@ def grow(
         if has(rows, row) or has(barred, row) or not has(question.targets, row):
             continue
         for side in range(sides):
-            wider[side] = min(edge[side], field.place[side, row])
+            wider[side] = min(edge[side], field.rank[side, row])
         content(field, wider, trial)
         there = tally(question, trial)
         gains[row] = 2 * there.tops - there.total
@@ -103,6 +103,6 @@ def grow(
     choices = np.flatnonzero(gains >= bar)
     row = choices[0] if alpha == 0.0 else choices[word % np.uint64(len(choices))]
     for side in range(sides):
-        edge[side] = min(edge[side], field.place[side, row])
+        edge[side] = min(edge[side], field.rank[side, row])
     content(field, edge, rows)
     return True

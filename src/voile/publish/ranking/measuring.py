@@ -21,7 +21,7 @@ from voile.publish.ranking.terms import SearchTerms
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
-from voile.schema.ordered import places_in_order
+from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import RecodedColumn
 from voile.table.published import PublishedTable
@@ -60,24 +60,24 @@ def measure(
     sizes = shown.group_sizes([_GROUP])
     box = _Box.of(shown, top, plan, len(sizes))
     found = []
-    for place, rows in enumerate(sizes.tolist()):
-        kept = np.flatnonzero(number == place)
+    for index, rows in enumerate(sizes.tolist()):
+        kept = np.flatnonzero(number == index)
         members = np.isin(ranked.group, kept)
         scores = top.scores[members]
-        inside = box.holds(top, place)
+        inside = box.holds(top, index)
         if any(ranked.kept[one].thresholded for one in kept):
             inside &= top.scores >= scores.min()
         if int(top.counts.rows[members].sum()) != rows or not inside[members].all():
-            msg = f"group {place + 1} of the ranking does not show the rows that were chosen"
+            msg = f"group {index + 1} of the ranking does not show the rows that were chosen"
             raise GuaranteeBrokenError(msg)
         tops = int(top.counts.rows[inside & top.is_top].sum())
         precision = Fraction(tops, int(top.counts.rows[inside].sum()))
         if rows < terms.k or precision < terms.precision:
-            msg = f"group {place + 1} of the ranking has too few rows, or its box too few best ones"
+            msg = f"group {index + 1} of the ranking has too few rows, or its box too few best ones"
             raise GuaranteeBrokenError(msg)
         found.append(
             MeasuredGroup(
-                place + 1, rows, precision, top.levels[scores.min()], top.levels[scores.max()]
+                index + 1, rows, precision, top.levels[scores.min()], top.levels[scores.max()]
             )
         )
     return found
@@ -93,7 +93,7 @@ def _numbers(columns: Sequence[RecodedColumn]) -> NDArray[np.int64]:
 class _Box:
     """The boxes of p groups as the release shows them: two ends for each of m columns."""
 
-    place: Sequence[NDArray[np.int64]]
+    rank: Sequence[NDArray[np.int64]]
     """For each column, shape (d,): where its distinct values stand between the ends."""
     low: Sequence[NDArray[np.int64]]
     """For each column, shape (p,)."""
@@ -110,9 +110,7 @@ class _Box:
                 sides.append(_numeric_side(shown, name, values))
             else:
                 names = range_names(name, order)
-                sides.append(
-                    (places_in_order(name, order, values), *_text_side(shown, name, names))
-                )
+                sides.append((ranks_in_order(name, order, values), *_text_side(shown, name, names)))
             if any(len(ends) != groups for ends in sides[-1][1:]):
                 msg = f"column {name!r} of the release shows several boxes for one group"
                 raise GuaranteeBrokenError(msg)
@@ -121,10 +119,10 @@ class _Box:
     def holds(self, top: CountedTop, group: int) -> NDArray[np.bool_]:
         """Which combinations of the counted table lie in the box of a group, shape (g,)."""
         inside = np.ones(len(top.counts.rows), dtype=np.bool_)
-        for column, (place, low, high) in enumerate(
-            zip(self.place, self.low, self.high, strict=True)
+        for column, (rank, low, high) in enumerate(
+            zip(self.rank, self.low, self.high, strict=True)
         ):
-            within = (place >= low[group]) & (place <= high[group])
+            within = (rank >= low[group]) & (rank <= high[group])
             inside &= within[top.counts.codes[:, column]]
         return inside
 
@@ -133,7 +131,7 @@ _Side = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def _numeric_side(shown: PublishedTable, column: str, values: DistinctValues) -> _Side:
-    """Places of numbers, and the first and last of them between the two published ends."""
+    """Ranks of numbers, and the first and last of them between the two published ends."""
     assert values.numbers is not None
     low, high = (shown.group_values(f"{column}.{end}", _GROUP).values for end in ("low", "high"))
     numbers = values.numbers
@@ -151,7 +149,7 @@ def _numeric_side(shown: PublishedTable, column: str, values: DistinctValues) ->
 def _text_side(
     shown: PublishedTable, column: str, names: Mapping[tuple[int, int], str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The places of both ends of the published ranges."""
+    """The ranks of both ends of the published ranges."""
     ends = {name: both for both, name in names.items()}
     cells = shown.cells([_GROUP], column)
     found = np.array([ends[str(cells.values.texts[code])] for code in cells.value.tolist()])

@@ -103,7 +103,7 @@ def _widen_any(question: Any, start: Any, work: Any, rows: Any) -> bool:
     levels = min(n, tops * question.denominator // question.numerator) + 2
     walls = np.empty((levels, len(start)), dtype=start.dtype)
     out = np.zeros((levels, len(rows)), dtype=np.uint64)
-    place = np.zeros(levels, dtype=np.int64)
+    index = np.zeros(levels, dtype=np.int64)
     trial = np.empty_like(rows)
     walls[0] = start
     _inside(field, start, rows)
@@ -112,7 +112,7 @@ def _widen_any(question: Any, start: Any, work: Any, rows: Any) -> bool:
     level = 0
     while level >= 0 and work[0] > 0:
         _inside(field, walls[level], rows)
-        if place[level] == 0:
+        if index[level] == 0:
             work[0] -= 1
             here = tally(question, rows)
             if is_feasible(question, here):
@@ -121,13 +121,13 @@ def _widen_any(question: Any, start: Any, work: Any, rows: Any) -> bool:
             if not _may_reach(question, here, rows, out[level]):
                 level -= 1
                 continue
-        row = place[level]
+        row = index[level]
         while row < n and (has(out[level], row) or has(rows, row) or not has(question.fresh, row)):
             row += 1
         if row == n:
             level -= 1
             continue
-        place[level] = row + 1
+        index[level] = row + 1
         _hull(field, walls[level], row, walls[level + 1])
         _inside(field, walls[level + 1], trial)
         taken = count(trial, out[level]) > 0
@@ -135,7 +135,7 @@ def _widen_any(question: Any, start: Any, work: Any, rows: Any) -> bool:
         out[level, row >> 6] |= np.uint64(1) << np.uint64(row & 63)
         if not taken:
             level += 1
-            place[level] = 0
+            index[level] = 0
     return False
 
 

@@ -74,7 +74,7 @@ class Ink:
     HEAT = "#010109"
 
 
-SERIES = tuple(f"#0201{place:02x}" for place in range(1, 9))
+SERIES = tuple(f"#0201{index:02x}" for index in range(1, 9))
 """Eight colours that people tell apart, in order; markers and dashes tell them apart as well."""
 
 _VARIABLES = {
@@ -83,7 +83,7 @@ _VARIABLES = {
         for name, stand_in in vars(Ink).items()
         if name.isupper()
     },
-    **{stand_in: f"var(--series-{place})" for place, stand_in in enumerate(SERIES, 1)},
+    **{stand_in: f"var(--series-{index})" for index, stand_in in enumerate(SERIES, 1)},
 }
 
 _STAND_IN = re.compile(r"#0[12]01[0-9a-f]{2}")
@@ -193,8 +193,8 @@ def headed_rows(counts: Sequence[int], top: float = 6.0) -> tuple[Figure, list[A
     heights = [top + _ROW * count + _TICKS for count in counts]
     figure = _figure(_WIDTH, sum(heights))
     fields = []
-    for place, count in enumerate(counts):
-        above, below = sum(heights[:place]) + top, sum(heights[place + 1 :]) + _TICKS
+    for index, count in enumerate(counts):
+        above, below = sum(heights[:index]) + top, sum(heights[index + 1 :]) + _TICKS
         axes = _axes(figure, Margins(_SIDE, _SIDE, above, below))
         axes.set_ylim(count - 0.5, -0.5)
         axes.set_yticks([])

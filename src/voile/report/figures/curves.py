@@ -56,9 +56,9 @@ class Parameter:
             values[-1] / values[0] > 12
         )  # fmt: skip
 
-    def places(self) -> tuple[float, ...]:
+    def positions(self) -> tuple[float, ...]:
         """Where each value lies along the axis."""
-        return self.values or tuple(float(place) for place in range(len(self.labels)))
+        return self.values or tuple(float(index) for index in range(len(self.labels)))
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ def draw_curves(panel: Panel, parameter: Parameter, most: int) -> Chart:
         _upright(axes, panel, values)
         _along(axes, parameter)
         axes.grid(axis="y")
-        places = parameter.places()
-        _draw_guessing(axes, panel, lines, places)
+        positions = parameter.positions()
+        _draw_guessing(axes, panel, lines, positions)
         for line in lines:
             shown = [value for _, value in line.points]
             axes.plot(
-                [places[place] for place, _ in line.points],
+                [positions[index] for index, _ in line.points],
                 at_least(shown, axes, vertical=True) if panel.rates else shown,
                 clip_on=False,
                 **_style(line.style, connected=parameter.values is not None),
@@ -119,7 +119,7 @@ def draw_curves(panel: Panel, parameter: Parameter, most: int) -> Chart:
 
 
 def _draw_guessing(
-    axes: Field, panel: Panel, lines: Sequence[Line], places: Sequence[float]
+    axes: Field, panel: Panel, lines: Sequence[Line], positions: Sequence[float]
 ) -> None:
     """A dotted line for all, or one for each line where guessing differs and lines are few."""
     style: Any = {"color": Ink.GUESS, "linewidth": 1.6, "linestyle": (0, (1, 2))}
@@ -127,7 +127,7 @@ def _draw_guessing(
         axes.axhline(at_least([panel.guess], axes, vertical=True)[0], **style)
     elif len(lines) <= _GUESSES:
         for line in lines:
-            there = [places[place] for place, _ in line.points]
+            there = [positions[index] for index, _ in line.points]
             guesses = at_least(line.guesses, axes, vertical=True)
             axes.plot(there[: len(guesses)], guesses, **style)
 
@@ -143,8 +143,8 @@ def draw_key(name: str, title: str, lines: Sequence[Line]) -> Chart:
         axes.set_xlim(0, _KEY)
         axes.set_ylim(rows - 0.5, -0.5)
         axes.set_axis_off()
-        for place, line in enumerate(lines):
-            left, row = longest * (place % across), place // across
+        for index, line in enumerate(lines):
+            left, row = longest * (index % across), index // across
             axes.plot(
                 [left + 8, left + 22, left + 36], [row] * 3, markevery=[1],
                 **_style(line.style, connected=True),
@@ -184,16 +184,16 @@ def _upright(axes: Field, panel: Panel, values: Sequence[float]) -> None:
 
 
 def _along(axes: Field, parameter: Parameter) -> None:
-    places = parameter.places()
+    positions = parameter.positions()
     if parameter.logarithmic:
         axes.set_xscale("log")
-        axes.set_xlim(places[0] / 1.15, places[-1] * 1.15)
+        axes.set_xlim(positions[0] / 1.15, positions[-1] * 1.15)
     else:
-        reach = (places[-1] - places[0]) or 1.0
-        axes.set_xlim(places[0] - 0.05 * reach, places[-1] + 0.05 * reach)
+        reach = (positions[-1] - positions[0]) or 1.0
+        axes.set_xlim(positions[0] - 0.05 * reach, positions[-1] + 0.05 * reach)
     # Ticks stand at values that were tried, as far as their labels leave each other room.
-    there = [float(x) for x, _ in axes.transData.transform([(place, 0.5) for place in places])]
-    room = _WIDTH / max(3, min(len(places), 6)) - 8
+    there = [float(x) for x, _ in axes.transData.transform([(at, 0.5) for at in positions])]
+    room = _WIDTH / max(3, min(len(positions), 6)) - 8
     labels = [clipped(label, max(room, 40), SMALL) for label in parameter.labels]
     kept: list[int] = []
     for index, label in enumerate(labels):
@@ -202,7 +202,7 @@ def _along(axes: Field, parameter: Parameter) -> None:
             if there[index] - width_of(label, SMALL) / 2 < before + 4:
                 continue
         kept.append(index)
-    axes.set_xticks([places[index] for index in kept], [labels[index] for index in kept])
+    axes.set_xticks([positions[index] for index in kept], [labels[index] for index in kept])
     axes.set_xticks([], minor=True)
     axes.set_xlabel(clipped(parameter.name, _WIDTH - 80, SMALL), labelpad=6)
 
@@ -225,18 +225,18 @@ def _words(panel: Panel, parameter: Parameter) -> Words:
     kind = Share if panel.rates else float
     rows = [
         (
-            parameter.labels[place],
+            parameter.labels[index],
             *((line.name,) if named else ()),
             kind(value),
-            *map(Share, line.guesses[index : index + 1]),
+            *map(Share, line.guesses[order : order + 1]),
         )
         for line in panel.lines
-        for index, (place, value) in enumerate(line.points)
+        for order, (index, value) in enumerate(line.points)
     ]
     return Words(panel.name, panel.title, " ".join(sentences), heads, tuple(rows))
 
 
 def _course(line: Line, parameter: Parameter, said: Any) -> str:
     head = f"{line.name}: " if line.name else ""
-    course = (f"{said(value)} at {parameter.labels[place]}" for place, value in line.points)
+    course = (f"{said(value)} at {parameter.labels[index]}" for index, value in line.points)
     return f"{head}{', '.join(course)}."

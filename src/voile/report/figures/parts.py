@@ -41,11 +41,11 @@ def draw_parts(name: str, title: str, parts: Mapping[str, float]) -> Chart:
     margins = Margins(left=longest + 16, right=64, top=6, bottom=30)
     with drawing():
         figure, axes = sheet(_WIDTH, margins.top + margins.bottom + 24 * len(parts), margins)
-        for place, value in enumerate(parts.values()):
-            axes.plot([0, value], [place, place], color=Ink.AFTER, linewidth=2)
-            axes.plot([value], [place], "o", color=Ink.AFTER, markersize=7, clip_on=False)
+        for index, value in enumerate(parts.values()):
+            axes.plot([0, value], [index, index], color=Ink.AFTER, linewidth=2)
+            axes.plot([value], [index], "o", color=Ink.AFTER, markersize=7, clip_on=False)
             axes.text(
-                1.03, place, number(value, 3), transform=axes.get_yaxis_transform(),
+                1.03, index, number(value, 3), transform=axes.get_yaxis_transform(),
                 va="center", color=Ink.SOFT,
             )  # fmt: skip
         axes.set_yticks(

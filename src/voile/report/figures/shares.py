@@ -85,10 +85,10 @@ def _steps(name: str, title: str, shares: Shares, edges: Sequence[float]) -> Cha
 
 def _label_some_bins(axes: Axes, edges: Sequence[float], labels: Sequence[str]) -> None:
     step = max(1, -(-len(labels) // 4))
-    places = range(0, len(labels), step)
+    indices = range(0, len(labels), step)
     axes.set_xticks(
-        [(edges[place] + edges[place + 1]) / 2 for place in places],
-        [clipped(labels[place], 80, SMALL) for place in places],
+        [(edges[index] + edges[index + 1]) / 2 for index in indices],
+        [clipped(labels[index], 80, SMALL) for index in indices],
     )
 
 
@@ -97,17 +97,17 @@ def _bars(name: str, title: str, shares: Shares) -> Chart:
     margins = Margins(left=_NAME + 12, right=20, top=30, bottom=32)
     height = margins.top + margins.bottom + 24 * len(labels) + 6
     figure, axes = sheet(_WIDTH, height, margins)
-    places = range(len(labels))
+    indices = range(len(labels))
     axes.barh(
-        [place - 0.2 for place in places], before, height=0.36, color=Ink.BEFORE_FILL,
+        [index - 0.2 for index in indices], before, height=0.36, color=Ink.BEFORE_FILL,
         edgecolor=Ink.BEFORE, linewidth=1.2, label="original",
     )  # fmt: skip
     axes.barh(
-        [place + 0.2 for place in places], after, height=0.36, color=Ink.AFTER,
+        [index + 0.2 for index in indices], after, height=0.36, color=Ink.AFTER,
         edgecolor=Ink.AFTER, linewidth=1.2, label="release",
     )  # fmt: skip
     axes.set_yticks(
-        list(places), [clipped(label, _NAME, SMALL) for label in labels], color=Ink.TEXT
+        list(indices), [clipped(label, _NAME, SMALL) for label in labels], color=Ink.TEXT
     )
     axes.set_ylim(len(labels) - 0.4, -0.6)
     rate_axis(axes, [max((*before, *after))])
@@ -119,18 +119,18 @@ def _bars(name: str, title: str, shares: Shares) -> Chart:
 
 def _drawn(shares: Shares) -> tuple[list[str], list[float], list[float]]:
     """What is drawn: bins in their order, values by frequency, and those left over together."""
-    places = list(range(len(shares.labels)))
+    indices = list(range(len(shares.labels)))
     if shares.edges is None:
-        places.sort(key=lambda place: -max(shares.before[place], shares.after[place]))
+        indices.sort(key=lambda index: -max(shares.before[index], shares.after[index]))
     most = _BARS if shares.edges is None else 2 * _BARS
-    kept, left = places[:most], places[most:]
-    labels = [shares.labels[place] for place in kept]
-    before = [shares.before[place] for place in kept]
-    after = [shares.after[place] for place in kept]
+    kept, left = indices[:most], indices[most:]
+    labels = [shares.labels[index] for index in kept]
+    before = [shares.before[index] for index in kept]
+    after = [shares.after[index] for index in kept]
     if left:
         labels.append(f"{len(left):,} others")
-        before.append(sum(shares.before[place] for place in left))
-        after.append(sum(shares.after[place] for place in left))
+        before.append(sum(shares.before[index] for index in left))
+        after.append(sum(shares.after[index] for index in left))
     return labels, before, after
 
 
@@ -171,9 +171,9 @@ def _words(name: str, title: str, shares: Shares) -> Words:
 def _description(shares: Shares) -> str:
     if not any(shares.after):
         return "The release shows no value of this column."
-    common = max(range(len(shares.labels)), key=lambda place: shares.before[place])
+    common = max(range(len(shares.labels)), key=lambda index: shares.before[index])
     gaps = [after - before for before, after in zip(shares.before, shares.after, strict=True)]
-    changed = max(range(len(gaps)), key=lambda place: abs(gaps[place]))
+    changed = max(range(len(gaps)), key=lambda index: abs(gaps[index]))
     said = (
         f"The commonest value before, {shares.labels[common]}, has "
         f"{percent(shares.before[common])} of the original rows and "

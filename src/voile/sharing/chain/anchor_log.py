@@ -208,9 +208,9 @@ class AnchorLog(ReportLog):
         """Transactions of the roots that are not on the chain, numbered from the chain's next."""
         number, slot = self._contract.anchored(address_of(self._company))
         outgoing = []
-        for place, one in enumerate(self._anchors.under_way()):
+        for index, one in enumerate(self._anchors.under_way()):
             slot = max(slot, one.slot)
-            data = Contract.anchor(number + place, slot, one.root)
+            data = Contract.anchor(number + index, slot, one.root)
             outgoing.append(replace(trial, key=one.root, data=data))
         return outgoing
 

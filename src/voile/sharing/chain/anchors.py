@@ -74,8 +74,8 @@ class Anchors(Journal):
                 connection.executemany(
                     "INSERT INTO leaves VALUES (?, ?, ?, ?, ?)",
                     [
-                        (one.truck, one.slot, one.leaf, cursor.lastrowid, place)
-                        for place, one in enumerate(new)
+                        (one.truck, one.slot, one.leaf, cursor.lastrowid, index)
+                        for index, one in enumerate(new)
                     ],
                 )
             connection.execute("DELETE FROM intents")

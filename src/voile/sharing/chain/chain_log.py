@@ -303,8 +303,8 @@ class ChainLog(ReportLog):
     ) -> Sequence[Appended]:
         """Another process may have published for a truck, or retired it, while we did."""
         settled = list(outcomes)
-        for place, arrival in enumerate(arrivals):
-            if outcomes[place] not in _THERE:
+        for index, arrival in enumerate(arrivals):
+            if outcomes[index] not in _THERE:
                 continue
             entry = arrival.entry
             found = self._mirror.find(entry.truck, entry.slot)
@@ -312,7 +312,7 @@ class ChainLog(ReportLog):
                 reason = refused.get(_kept(arrival).key)
                 if reason is not None and reason not in _PAST:
                     raise RevertedError(reason)
-                settled[place] = Appended.LATE
+                settled[index] = Appended.LATE
         return settled
 
 

@@ -189,8 +189,8 @@ class _Run:
                     self.refused[one.key] = self._why(one)
             if one.key not in self.refused:
                 going.append(one)
-        for place, one in enumerate(going):
-            self._send(one, nonce + place)
+        for index, one in enumerate(going):
+            self._send(one, nonce + index)
 
     def _send(self, one: Outgoing, nonce: int) -> None:
         now = self._clock()

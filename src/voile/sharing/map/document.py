@@ -31,7 +31,7 @@ from voile.errors import InputError
 from voile.geodesy import Floats
 from voile.sharing.map.ranks import RANKS
 from voile.sharing.map.simplify import kept_points
-from voile.sharing.map.trails import Places, joined
+from voile.sharing.map.trails import Integers, joined
 
 __all__ = ["FORMAT", "VERSION", "RoadMap", "Streets", "compact_map"]
 
@@ -49,10 +49,10 @@ class Streets:
     latitude: Floats
     """Shape (v,), degrees."""
     longitude: Floats
-    source: Places
+    source: Integers
     """Shape (e,): nodes."""
-    target: Places
-    rank: Places
+    target: Integers
+    rank: Integers
     """Shape (e,): places in ``ranks.RANKS``."""
 
 
@@ -96,8 +96,8 @@ def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "")
     plane = _mercator(units, middle)
     ends, rank = _edges(streets, units)
     layers = []
-    for place, name in enumerate(RANKS):
-        lines = _lines(plane, ends[rank == place], tolerance)
+    for index, name in enumerate(RANKS):
+        lines = _lines(plane, ends[rank == index], tolerance)
         layer = _layer(units, *lines)
         if layer["counts"]:
             layers.append({"rank": name, **layer})
@@ -124,7 +124,7 @@ def _middle(streets: Streets) -> tuple[int, int]:
     return round(north * _UNITS), round(east * _UNITS)
 
 
-def _units(streets: Streets, middle: tuple[int, int]) -> Places:
+def _units(streets: Streets, middle: tuple[int, int]) -> Integers:
     """Shape (v, 2): latitude and longitude from the middle."""
     latitude = np.clip(streets.latitude, -_NORTHERNMOST, _NORTHERNMOST)
     east = (streets.longitude - middle[1] / _UNITS + 180) % 360 - 180
@@ -132,7 +132,7 @@ def _units(streets: Streets, middle: tuple[int, int]) -> Places:
     return np.stack([np.rint(side) for side in both], axis=1).astype(np.int64)
 
 
-def _mercator(units: Places, middle: tuple[int, int]) -> Floats:
+def _mercator(units: Integers, middle: tuple[int, int]) -> Floats:
     """Shape (v, 2): metres east and north at the scale of the equator."""
     latitude = np.radians((units[:, 0] + middle[0]) / _UNITS)
     return _EARTH * np.stack(
@@ -140,7 +140,7 @@ def _mercator(units: Places, middle: tuple[int, int]) -> Floats:
     )
 
 
-def _edges(streets: Streets, units: Places) -> tuple[Places, Places]:
+def _edges(streets: Streets, units: Integers) -> tuple[Integers, Integers]:
     """Each edge in one direction and once, with the best rank that it has anywhere."""
     # Nodes at one place are one node: maps repeat them.
     _, same = np.unique(units, axis=0, return_inverse=True)
@@ -157,7 +157,7 @@ def _edges(streets: Streets, units: Places) -> tuple[Places, Places]:
     return ends[new], rank[new]
 
 
-def _lines(plane: Floats, ends: Places, tolerance: float) -> tuple[Places, Places]:
+def _lines(plane: Floats, ends: Integers, tolerance: float) -> tuple[Integers, Integers]:
     """Nodes of simplified lines, and where each begins; as ``trails.joined`` has them."""
     nodes, first = joined(plane, ends)
     if not len(nodes):
@@ -170,7 +170,7 @@ def _lines(plane: Floats, ends: Places, tolerance: float) -> tuple[Places, Place
     return nodes[kept], before[first]
 
 
-def _layer(units: Places, nodes: Places, first: Places) -> dict[str, list[int]]:
+def _layer(units: Integers, nodes: Integers, first: Integers) -> dict[str, list[int]]:
     """Lines in an order in which the next one begins nearby, as steps."""
     if not len(nodes):
         return {"counts": [], "steps": []}
@@ -185,12 +185,12 @@ def _layer(units: Places, nodes: Places, first: Places) -> dict[str, list[int]]:
     return {"counts": [len(line) for line in lines], "steps": steps.ravel().tolist()}
 
 
-def _has_length(line: Places) -> bool:
+def _has_length(line: Integers) -> bool:
     """Loops that were smaller than the tolerance end where they begin."""
     return len(line) > 2 or bool((line[0] != line[-1]).any())
 
 
-def _z_order(units: Places) -> Places:
+def _z_order(units: Integers) -> Integers:
     """Shape (n,): places on a curve that keeps near points near; bits of both sides in turn."""
     sides = (units - units.min(axis=0)) >> 4
     code = np.zeros(len(units), dtype=np.int64)

@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from voile.compiled import njit
 from voile.geodesy import Floats
-from voile.sharing.map.trails import Places
+from voile.sharing.map.trails import Integers
 
 __all__ = ["kept_points"]
 
 
-def kept_points(points: Floats, first: Places, tolerance: Floats) -> NDArray[np.bool_]:
+def kept_points(points: Floats, first: Integers, tolerance: Floats) -> NDArray[np.bool_]:
     """Which points of m lines stay, shape (n,).
 
     ``points`` has shape (n, 2), ``first`` shape (m + 1,), as ``trails.joined`` has it;

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from voile.compiled import njit
 from voile.geodesy import Floats
 
-__all__ = ["Places", "joined"]
+__all__ = ["Integers", "joined"]
 
-Places = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
-def joined(plane: Floats, ends: Places) -> tuple[Places, Places]:
+def joined(plane: Floats, ends: Integers) -> tuple[Integers, Integers]:
     """Lines that together pass each edge once.
 
     ``plane`` has shape (v, 2); ``ends`` has shape (e, 2) and no edge from a node to itself.
@@ -73,8 +73,8 @@ def _straightest(
 ) -> int:  # pragma: no cover - compiled
     """The edge not yet used at a node that turns least for who comes from ``before``."""
     best, least = -1, math.inf
-    for place in range(start[here], start[here + 1]):
-        edge = incident[place]
+    for index in range(start[here], start[here + 1]):
+        edge = incident[index]
         if used[edge]:
             continue
         there = ends[edge, 0] + ends[edge, 1] - here
