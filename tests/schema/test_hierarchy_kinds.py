@@ -263,7 +263,8 @@ class TestDates:
             (("year", "month"), "longer than the one before"),
             (("month", "month"), "longer than the one before"),
             (("moth",), "did you mean 'month'"),
-            (("week",), "must be one of 'hour'"),
+            (("fortnight",), "must be one of 'hour'"),
+            (("week", "year"), "none behind week"),
             ((1,), "must be one of 'hour'"),
         ],
     )

@@ -41,6 +41,7 @@ from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError, nearest
 from voile.schema.budget import BudgetPlan
+from voile.schema.dates import DateFormat
 from voile.schema.hierarchy.declared import (
     Hierarchy,
     HierarchyKeys,
@@ -104,6 +105,8 @@ class ColumnFacts:
     numbers."""
     kind: Kind | None = None
     """What the values mean; None: what they look like.  See ``schema.kinds``."""
+    format: DateFormat | None = None
+    """How dates are written that are not in ISO 8601; see ``schema.dates``."""
     outside: Outside = "refuse"
     """What becomes of values outside the bounds."""
     better: Better = "higher"
@@ -127,9 +130,17 @@ class ColumnFacts:
                 "alone will do"
             )
             raise PlanError(msg)
+        if self.format and (self.type or self.kind not in {None, "date"}):
+            msg = 'format is that of dates; leave type and kind out, or say kind = "date"'
+            raise PlanError(msg)
         if self.bounds is not None and self.kind in UNORDERED:
             msg = f'bounds are those of numbers, and no value of kind = "{self.kind}" is one'
             raise PlanError(msg)
+
+    @property
+    def dated(self) -> bool:
+        """Whether the column is said to hold dates or times."""
+        return self.kind == "date" or self.format is not None
 
     @property
     def reads_as(self) -> ColumnType | None:

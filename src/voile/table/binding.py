@@ -23,13 +23,17 @@ from voile.errors import PlanError, TableError, nearest
 from voile.schema.numbers import unscaled
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import polars_type, series_of
+from voile.table.dates import date_form, date_type, format_of, may_hold_dates
 from voile.table.protocol import Rows, Tally
+from voile.table.value_types import kind_of_type
 from voile.values.expressions import Column, both, is_missing, negated
 
-__all__ = ["UNPUBLISHABLE", "Bound", "bind", "flagged", "limits_of", "mapped"]
+__all__ = ["UNPUBLISHABLE", "Bound", "bind", "dated", "flagged", "limits_of", "mapped"]
 
 UNPUBLISHABLE = (pl.Binary, pl.Object, pl.Int128)
 """Types without a published form; neither have nested ones."""
+
+_CALENDAR = (pl.Date, pl.Datetime, pl.Time)
 
 _RESERVED = "\1"
 """What the names of columns begin with that are made on the way; nobody else has such."""
@@ -77,7 +81,8 @@ def bind(
         raise TableError(msg)
     notes = []
     for name in used:
-        rows = _typed(rows, name, plan)
+        rows, note = _typed(rows, name, plan)
+        notes += [note] if note else []
     for name in used:
         rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
         notes += [note] if note else []
@@ -122,14 +127,16 @@ def _refuse_unpublishable(rows: Rows) -> None:
             raise TableError(msg)
 
 
-def _typed(rows: Rows, name: str, plan: Plan) -> Rows:
-    """Rows with a column in its declared type, and the declared texts missing in it."""
+def _typed(rows: Rows, name: str, plan: Plan) -> tuple[Rows, str | None]:
+    """Rows with a column in its declared type, the declared texts missing in it, and a note."""
     declared, missing = plan.columns.get(name, ColumnPlan()), list(plan.missing)
     if missing and _type(rows, name) == pl.String:
         rows = mapped(rows, name, lambda texts: texts.replace(missing, None), pl.String())
+    if declared.dated:
+        return dated(rows, name, declared)
     dtype = _type(rows, name)
     if declared.reads_as == "text" and dtype != pl.String:
-        return mapped(rows, name, lambda values: values.cast(pl.String), pl.String())
+        return mapped(rows, name, lambda values: values.cast(pl.String), pl.String()), None
     if declared.reads_as == "number" and not dtype.is_numeric():
         wrong = flagged(rows, name, lambda v: _as_number(v).is_null() & v.is_not_null())
         if wrong.rows:
@@ -139,8 +146,36 @@ def _typed(rows: Rows, name: str, plan: Plan) -> Rows:
                 f'{said} = "number"; mend the row, or name the text in `missing`'
             )
             raise TableError(msg)
-        return mapped(rows, name, _as_number, pl.Float64())
-    return rows
+        return mapped(rows, name, _as_number, pl.Float64()), None
+    return rows, None
+
+
+def dated(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, str | None]:
+    """Rows with a column of dates that are read as the plan says, and a note.
+
+    Raises ``PlanError`` and ``TableError`` where the format is not clear, or a value has another.
+    """
+    dtype = _type(rows, name)
+    if dtype in _CALENDAR:
+        return rows, None
+    if not may_hold_dates(dtype):
+        msg = (
+            f"column {name!r} holds values of kind {kind_of_type(dtype)!r}, and the plan says that "
+            "they are dates; mend the plan, or leave the column out"
+        )
+        raise TableError(msg)
+
+    def misses(date_format: str) -> tuple[int, int | None]:
+        form = date_form(date_format)
+        wrong = flagged(rows, name, lambda values: form.misses(values.cast(pl.String)))
+        return wrong.rows, wrong.first
+
+    found = format_of(name, declared, misses)
+    form = date_form(found)
+    read = mapped(rows, name, lambda values: form.read(values.cast(pl.String)), date_type(found))
+    if declared.format:
+        return read, None
+    return read, f'column {name!r}: its dates were read in the format "{found}", which all fit'
 
 
 def _as_number(values: pl.Series) -> pl.Series:

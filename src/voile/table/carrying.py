@@ -16,7 +16,7 @@ import pyarrow as pa
 from voile.errors import TableError
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import kind_of_arrow, polars_type
-from voile.table.binding import flagged, mapped
+from voile.table.binding import dated, flagged, mapped
 from voile.table.protocol import Rows
 from voile.values.expressions import is_missing
 
@@ -39,7 +39,9 @@ def with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) 
     if not carried.height:
         return rows
     for name in columns:
-        rows, carried = _alike(rows, carried, name, plan.columns.get(name, ColumnPlan()))
+        declared = plan.columns.get(name, ColumnPlan())
+        rows = dated(rows, name, declared)[0] if declared.dated else rows
+        rows, carried = _alike(rows, carried, name, declared)
     return rows.union(carried)
 
 

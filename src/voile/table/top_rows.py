@@ -25,6 +25,7 @@ from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of
 from voile.table.best_rows import Asked, Batch, Found, Taker, UnusualError, find_best
 from voile.table.binding import UNPUBLISHABLE, limits_of
+from voile.table.dates import may_hold_dates
 from voile.table.numeric import distinct_values
 from voile.table.protocol import Rows
 from voile.table.value_types import with_missing
@@ -48,6 +49,9 @@ def can_be_scanned(schema: pa.Schema, plan: Plan) -> bool:
     if not set(published) <= set(types):
         return False
     if any(types[name].is_nested() or types[name] in UNPUBLISHABLE for name in published):
+        return False
+    declared = {name: plan.columns.get(name, ColumnPlan()) for name in published}
+    if any(it.dated and may_hold_dates(types[name]) for name, it in declared.items()):
         return False
     return bool(ranking) and all(
         _can_rank(types[name], plan.columns.get(name, ColumnPlan())) for name in ranking

@@ -51,6 +51,7 @@ __all__ = [
     "infer_type",
     "kind_of",
     "kind_of_type",
+    "matching",
     "with_missing",
 ]
 
@@ -231,7 +232,7 @@ def _parsed(values: pl.Series, form: Form) -> pl.Series | None:
     return parsed
 
 
-def _matching(values: pl.Series, pattern: str) -> pl.Series:
+def matching(values: pl.Series, pattern: str) -> pl.Series:
     """The values that match the pattern, null for the others."""
     matches = values.str.contains(pattern)
     if matches.all():
@@ -240,11 +241,11 @@ def _matching(values: pl.Series, pattern: str) -> pl.Series:
 
 
 def _parse_integer(values: pl.Series) -> pl.Series:
-    return _matching(values, _INTEGER).cast(pl.Int64, strict=False)
+    return matching(values, _INTEGER).cast(pl.Int64, strict=False)
 
 
 def _parse_decimal(values: pl.Series) -> pl.Series:
-    texts = _matching(values, _NUMBER)
+    texts = matching(values, _NUMBER)
     numbers = texts.cast(pl.Float64, strict=False)
     if numbers.is_finite().all() and not texts.str.contains(_LONG_INTEGER).any():
         return numbers
@@ -255,24 +256,24 @@ def _parse_decimal(values: pl.Series) -> pl.Series:
 
 
 def _parse_decimal_comma(values: pl.Series) -> pl.Series:
-    points = _matching(values, _DECIMAL_COMMA).str.replace(",", ".", literal=True)
+    points = matching(values, _DECIMAL_COMMA).str.replace(",", ".", literal=True)
     return _parse_decimal(points)
 
 
 def _parse_boolean(values: pl.Series) -> pl.Series:
-    return _matching(values, _BOOLEAN).str.to_lowercase() == "true"
+    return matching(values, _BOOLEAN).str.to_lowercase() == "true"
 
 
 def _parse_date(values: pl.Series) -> pl.Series:
-    return _matching(values, _DATE).str.to_date("%Y-%m-%d", strict=False)
+    return matching(values, _DATE).str.to_date("%Y-%m-%d", strict=False)
 
 
 def _parse_local_time(values: pl.Series) -> pl.Series:
-    return _parse_clock(_matching(values, _LOCAL_TIME), offset="")
+    return _parse_clock(matching(values, _LOCAL_TIME), offset="")
 
 
 def _parse_offset_time(values: pl.Series) -> pl.Series:
-    times = _matching(values, _OFFSET_TIME)
+    times = matching(values, _OFFSET_TIME)
     times = times.str.replace(r"Z$", "+0000").str.replace(r"([+-][0-9]{2})$", "${1}00")
     return _parse_clock(times, offset="%z")
 

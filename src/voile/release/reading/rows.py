@@ -18,6 +18,7 @@ from voile.disclosure.disclosure import Disclosure, Shown
 from voile.errors import InputError, TableError, nearest
 from voile.release.release import Release
 from voile.schema.plan import ColumnPlan, Plan
+from voile.table.dates import as_dates
 from voile.table.dictionary import encode
 from voile.table.frames import from_native
 from voile.table.numeric import distinct_values
@@ -98,7 +99,7 @@ class People:
             return values
         if self.described(name).reads_as == "text":
             values = values.cast(pl.String)
-        return with_missing(values, self.plan.missing)
+        return as_dates(with_missing(values, self.plan.missing), self.described(name))
 
     def described(self, name: str) -> ColumnPlan:
         """What the plan says of a column."""

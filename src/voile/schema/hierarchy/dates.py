@@ -1,8 +1,9 @@
 """Hierarchies of dates and times: the hour, day, month, quarter, year or decade they lie in.
 
 ``dates = ["month", "year"]`` makes of ``2020-02-28`` first ``2020-02``, then ``2020``, then ``*``.
-A quarter reads ``2020-Q1``, a decade ``2020s``, an hour ``2020-02-28T14``.  Weeks are not offered:
-they do not nest in months or years.
+A quarter reads ``2020-Q1``, a decade ``2020s``, an hour ``2020-02-28T14``, a week ``2020-W09``, as
+ISO 8601 counts weeks.  A week may lie in two months and in two years, so that nothing but ``*``
+stands above it.
 
 The public domain of dates is not declared, so shares are a convention: that of a century.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from itertools import pairwise
 from typing import Annotated, Literal
@@ -32,14 +34,23 @@ _SHARES = {
     "second": 1 / (_DAYS * 86_400),
     "hour": 1 / (_DAYS * 24),
     "day": 1 / _DAYS,
+    "week": 7 / _DAYS,
     "month": 1 / 1200,
     "quarter": 1 / 400,
     "year": 1 / 100,
     "decade": 1 / 10,
 }
+
+
+def _week(text: str) -> str:
+    year, week, _ = date.fromisoformat(text[:10]).isocalendar()
+    return f"{year}-W{week:02}"
+
+
 _LABELS: dict[str, Callable[[str], str]] = {
     "hour": lambda text: f"{text[:10]}T{text[11:13]}",
     "day": lambda text: text[:10],
+    "week": _week,
     "month": lambda text: text[:7],
     "quarter": lambda text: f"{text[:4]}-Q{(int(text[5:7]) + 2) // 3}",
     "year": lambda text: text[:4],
@@ -58,14 +69,19 @@ def _ascending(periods: tuple[str, ...]) -> tuple[str, ...]:
     places = [PERIODS.index(period) for period in periods]
     if any(shorter >= longer for shorter, longer in pairwise(places)):
         raise PydanticCustomError("ascending", "each longer than the one before")
+    if "week" in periods[:-1]:
+        raise PydanticCustomError("week", "none behind week")
     return periods
 
 
 Periods = Annotated[
-    Several[Literal["hour", "day", "month", "quarter", "year", "decade"]],
+    Several[Literal["hour", "day", "week", "month", "quarter", "year", "decade"]],
     Field(min_length=1),
     AfterValidator(_ascending),
-    Says('a list of periods, each longer than the one before, such as ["month", "year"]'),
+    Says(
+        "a list of periods, each longer than the one before and none behind week, which may lie in "
+        'two months, such as ["month", "year"]'
+    ),
 ]
 
 
@@ -101,8 +117,8 @@ class Dates:
             return
         if kind not in _FORMS:
             msg = (
-                f"column {column!r} holds values of kind {kind!r}, not dates; write dates as "
-                "YYYY-MM-DD, or choose another hierarchy"
+                f"column {column!r} holds values of kind {kind!r}, not dates; say how they "
+                'are written, such as format = "%m/%d/%Y", or choose another hierarchy'
             )
             raise PlanError(msg)
         if kind == "date" and self.periods[0] in {"hour", "day"}:
