@@ -20,8 +20,8 @@ demo: .venv/installed          ## publish the example table twice, query it, att
 test: .venv/developer          ## the tests, in a few minutes on two cores
 	$(BIN)/pytest -q -n 2 -m "not slow" $(ROOMS)
 
-slow: .venv/developer          ## the exhaustive and the long tests
-	$(BIN)/pytest -q -n 2 -m slow $(ROOMS)
+slow: .venv/developer          ## the exhaustive and the long tests, and properties on more examples
+	$(BIN)/pytest -q -n 2 -m "slow or hypothesis" --hypothesis-profile long $(ROOMS)
 
 check: lint types walls slow test   ## what CI runs
 

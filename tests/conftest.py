@@ -11,15 +11,19 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.examples import LONG, QUICK
+
 # Properties are checked on the same examples in every run, and never against the clock.  Contract
 # suites are inherited, so one property runs for several classes: examples are not replayed from a
 # database, which is what ``differing_executors`` warns about.
-settings.register_profile(
-    "voile",
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
-)
+for name, number in (("voile", QUICK), ("long", LONG)):
+    settings.register_profile(
+        name,
+        max_examples=number,
+        deadline=None,
+        derandomize=True,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
+    )
 settings.load_profile("voile")
 
 

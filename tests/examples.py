@@ -1,0 +1,19 @@
+"""How many examples a property is tried on: fewer by ``make test`` than by ``make slow``.
+
+Profiles of Hypothesis say it, in ``conftest``: ``voile``, and ``long`` for the slow suite, which
+tries every property again.  A property that is cheap says a number of its own.
+"""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+__all__ = ["LONG", "QUICK", "examples"]
+
+QUICK, LONG = 25, 100
+"""Examples of a property that says nothing else."""
+
+
+def examples(number: int) -> int:
+    """So many where the suite is long, and the share of it that the profile takes elsewhere."""
+    return max(1, number * settings.default.max_examples // LONG)
