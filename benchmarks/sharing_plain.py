@@ -105,7 +105,9 @@ class _State:
     """What ``server_of`` asks of an application."""
 
     def __init__(self) -> None:
-        self.desk = type("Desk", (), {"closing": type("Event", (), {"set": lambda self: None})()})()
+        self.context = type(
+            "ServiceContext", (), {"closing": type("Event", (), {"set": lambda self: None})()}
+        )()
 
 
 class _Plain:

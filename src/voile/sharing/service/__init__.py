@@ -7,7 +7,7 @@
     problems, models       errors (RFC 9457) and JSON, as callers see them
     limits, bodies, guard  how often, how much; faults
     connection             bounds of connections
-    desk                   who asks, and threads for what blocks
+    context                   who asks, and threads for what blocks
     devices, company,      the routes
     exchange, reading,
     feed, public

@@ -17,7 +17,7 @@ from voile.sharing.platform import Platform
 from voile.sharing.service import company, devices, exchange, models, public, reading
 from voile.sharing.service.bodies import Bodies
 from voile.sharing.service.broker import Broker
-from voile.sharing.service.desk import Desk
+from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.devices import Trackers
 from voile.sharing.service.feed import Feeds
 from voile.sharing.service.guard import Guard
@@ -69,10 +69,10 @@ def application(
     know of, in sentences that hold nothing of any request.
     """
     chosen, notices = options or Options(), Notices(tell)
-    desk = Desk(platform, chosen, notices.say)
-    app = _described(notices, lambda app: _running(desk, notices, broker))
-    app.state.desk = desk
-    app.state.feeds = Feeds(desk)
+    context = ServiceContext(platform, chosen, notices.say)
+    app = _described(notices, lambda app: _running(context, notices, broker))
+    app.state.context = context
+    app.state.feeds = Feeds(context)
     app.state.roads = roads
     app.around = lambda inner: Guard(
         Bodies(
@@ -179,7 +179,9 @@ def _add_common(answers: dict[str, Any]) -> None:
 
 
 @asynccontextmanager
-async def _running(desk: Desk, notices: Notices, broker: Broker | None) -> AsyncIterator[None]:
+async def _running(
+    context: ServiceContext, notices: Notices, broker: Broker | None
+) -> AsyncIterator[None]:
     """While the application runs: what is old is dropped, what waits for a chain is sent.
 
     Messages of MQTT are taken; faults of tasks are told.
@@ -189,24 +191,24 @@ async def _running(desk: Desk, notices: Notices, broker: Broker | None) -> Async
         lambda _, context: notices.fault(context.get("exception") or RuntimeError())
     )
     beside = [
-        asyncio.create_task(_tidy(desk, notices)),
-        asyncio.create_task(settle(desk, notices)),
+        asyncio.create_task(_tidy(context, notices)),
+        asyncio.create_task(settle(context, notices)),
     ]
     if broker is not None:
-        beside.append(asyncio.create_task(subscribe(desk, notices, broker)))
+        beside.append(asyncio.create_task(subscribe(context, notices, broker)))
     try:
         yield
     finally:
-        desk.closing.set()
+        context.closing.set()
         for task in beside:
             task.cancel()
         await asyncio.wait(beside)
 
 
-async def _tidy(desk: Desk, notices: Notices) -> None:
+async def _tidy(context: ServiceContext, notices: Notices) -> None:
     while True:
         try:
-            await desk.do(desk.platform.tidy)
+            await context.do(context.platform.tidy)
         except VoileError as error:
             notices.say(str(error))
         await asyncio.sleep(_TIDY_SECONDS)

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Request, Response, Security
 from voile.sharing.platform import AccessError, Platform
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service import models
-from voile.sharing.service.desk import Token, desk_of
+from voile.sharing.service.context import Token, context_of
 from voile.sharing.service.problems import ProblemError, documented
 from voile.sharing.store import Company
 
@@ -37,9 +37,9 @@ router = APIRouter(prefix="/api/v1", tags=["company"])
 
 async def _as_company(request: Request, token: str, work: Callable[[Platform, Company], T]) -> T:
     """What a company does; whose token it is is looked up in the same thread."""
-    desk = desk_of(request)
-    platform = desk.platform
-    return await desk.ask(
+    context = context_of(request)
+    platform = context.platform
+    return await context.ask(
         request, "company", token, lambda: work(platform, platform.company_of(token))
     )
 
@@ -80,7 +80,7 @@ async def retire_truck(request: Request, token: CompanyToken, truck: TruckPath) 
 )
 async def spending(request: Request, token: CompanyToken, truck: TruckPath) -> models.Spending:
     """Whoever sees all reports of the day tells two trajectories apart by no more than that."""
-    number, terms = bytes.fromhex(truck), desk_of(request).platform.settings
+    number, terms = bytes.fromhex(truck), context_of(request).platform.settings
     spent = await _as_company(request, token, lambda p, company: p.spent(company, number))
     return models.Spending(
         spent=spent, budget=terms.budget, delta=terms.delta, distance=terms.distance
@@ -224,7 +224,7 @@ async def add_link(
     link, kept = await _as_company(
         request, token, lambda p, company: p.add_link(company, number, asked.hours)
     )
-    address = f"{desk_of(request).options.address}/t#{link}."
+    address = f"{context_of(request).options.address}/t#{link}."
     return models.Link(link=link, id=kept.identity, expires=kept.expires, address=address)
 
 

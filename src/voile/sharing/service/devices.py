@@ -17,7 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voile.sharing import ingest
 from voile.sharing.platform import Outcome
-from voile.sharing.service.desk import desk_of
+from voile.sharing.service.context import context_of
 from voile.sharing.service.problems import ProblemError, documented
 
 __all__ = ["Trackers", "describe"]
@@ -180,7 +180,7 @@ def token_of(request: Request) -> str:
 
 
 async def _taken(request: Request, token: str) -> Response:
-    """What a tracker is answered; raises what ``Desk.receive`` does."""
+    """What a tracker is answered; raises what ``ServiceContext.receive`` does."""
     headers = {
         name.decode("latin-1"): value.decode("latin-1")
         for name, value in request.scope["headers"]
@@ -192,7 +192,7 @@ async def _taken(request: Request, token: str) -> Response:
         await request.body(),
         headers,
     )
-    receipt = await desk_of(request).receive(request, token, message)
+    receipt = await context_of(request).receive(request, token, message)
     body = receipt.body
     if not body and receipt.outcome in _NOT_PUBLISHED:
         body = f"not published: {receipt.outcome}\n".encode()

@@ -13,7 +13,7 @@ from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service import models
 from voile.sharing.service.awaiting import outcome_of
 from voile.sharing.service.company import COMPANY, TruckPath
-from voile.sharing.service.desk import Token, desk_of
+from voile.sharing.service.context import Token, context_of
 from voile.sharing.service.problems import ProblemError, documented, outcome_problem
 from voile.sharing.store import Appended, Truck
 
@@ -60,9 +60,9 @@ async def _message(request: Request) -> bytes:
 )
 async def card(request: Request, token: LinkToken) -> models.Card:
     """Whom a submission is sealed for, and whose signature reports have."""
-    desk = desk_of(request)
-    platform = desk.platform
-    found = await desk.ask(
+    context = context_of(request)
+    platform = context.platform
+    found = await context.ask(
         request, "link", token, lambda: platform.card(platform.link_of(token).truck)
     )
     return models.Card(card=to_base64url(found))
@@ -79,9 +79,9 @@ async def card(request: Request, token: LinkToken) -> models.Card:
 )
 async def submit(request: Request, token: LinkToken) -> Response:
     """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
-    message, desk = await _message(request), desk_of(request)
-    platform = desk.platform
-    await desk.ask(
+    message, context = await _message(request), context_of(request)
+    platform = context.platform
+    await context.ask(
         request, "link", token, lambda: platform.submit(platform.link_of(token), message)
     )
     return Response(status_code=202)
@@ -103,9 +103,9 @@ async def submit(request: Request, token: LinkToken) -> Response:
 )
 async def publish(request: Request, response: Response, token: TruckToken) -> models.Published:
     """It is durable when this is answered. The same report again is no error."""
-    message, desk = await _message(request), desk_of(request)
-    platform = desk.platform
-    truck: Truck = await desk.ask(request, "truck", token, lambda: platform.truck_of(token))
+    message, context = await _message(request), context_of(request)
+    platform = context.platform
+    truck: Truck = await context.ask(request, "truck", token, lambda: platform.truck_of(token))
     outcome = await outcome_of(platform.publish(truck, message))
     problem = outcome_problem(outcome)
     if problem is not None:
@@ -123,9 +123,9 @@ async def publish(request: Request, response: Response, token: TruckToken) -> mo
 )
 async def last_report(request: Request, token: TruckToken) -> models.LastReport:
     """What a truck has kept of later slots is missing here: it goes on with that."""
-    desk = desk_of(request)
-    platform = desk.platform
-    slot = await desk.ask(
+    context = context_of(request)
+    platform = context.platform
+    slot = await context.ask(
         request, "truck", token, lambda: platform.last_slot(platform.truck_of(token))
     )
     return models.LastReport(slot=slot)
@@ -139,9 +139,9 @@ async def last_report(request: Request, token: TruckToken) -> models.LastReport:
 )
 async def mail(request: Request, token: TruckToken, after: Number = 0) -> models.MailBox:
     """At most 1,000 at once."""
-    desk = desk_of(request)
-    platform = desk.platform
-    waiting = await desk.ask(
+    context = context_of(request)
+    platform = context.platform
+    waiting = await context.ask(
         request, "truck", token, lambda: platform.mail(platform.truck_of(token), after)
     )
     items = [
@@ -158,8 +158,8 @@ async def mail(request: Request, token: TruckToken, after: Number = 0) -> models
 )
 async def trucks(request: Request, token: _EITHER) -> models.TruckList:
     """A company's own; with the token of an auditor those of all companies."""
-    desk = desk_of(request)
-    found = await desk.ask(request, "company", token, lambda: _visible(desk.platform, token))
+    context = context_of(request)
+    found = await context.ask(request, "company", token, lambda: _visible(context.platform, token))
     known = [
         models.KnownTruck(
             truck=one.truck.hex(),
@@ -185,14 +185,14 @@ async def records(
     number: Annotated[int, Query(ge=0, lt=2**32, alias="from")] = 0,
 ) -> models.Records:
     """At most 500 at once: who published when, without locations and parties."""
-    desk, octets = desk_of(request), bytes.fromhex(truck)
-    platform = desk.platform
+    context, octets = context_of(request), bytes.fromhex(truck)
+    platform = context.platform
 
     def read() -> tuple[bytes, list[bytes]]:
         platform.auditor_of(token)
         return platform.card(octets), list(platform.records(octets, number, _MOST_RECORDS))
 
-    found, those = await desk.ask(request, "auditor", token, read)
+    found, those = await context.ask(request, "auditor", token, read)
     return models.Records(card=to_base64url(found), records=[to_base64url(one) for one in those])
 
 

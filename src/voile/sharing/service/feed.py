@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from voile.sharing.platform import AccessError
 from voile.sharing.protocol.base64url import to_base64url
-from voile.sharing.service.desk import Desk
+from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.problems import ProblemError
 from voile.sharing.store import Entry, StoreError, TrackingLink
 
@@ -52,8 +52,8 @@ class Feeds:
     share.  So a company that opens feeds without end takes none from others.
     """
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ServiceContext) -> None:
+        self._context = context
         self._open: Counter[bytes] = Counter()
         self._of: dict[str, list[_OpenFeed]] = {}
 
@@ -63,7 +63,7 @@ class Feeds:
 
         Raises ``ProblemError`` where there are too many.
         """
-        options = self._desk.options
+        options = self._context.options
         is_full = self._open.total() >= options.most_feeds
         last = self._least_due(company) if is_full else None
         if self._open[link.hash] >= options.most_feeds_of_link:
@@ -84,7 +84,7 @@ class Feeds:
         those = max(self._of.values(), key=len, default=[])
         if len(those) <= len(self._of.get(company, [])) + 1:
             raise ProblemError(
-                "busy", "too many feeds are open", retry=self._desk.options.heartbeat
+                "busy", "too many feeds are open", retry=self._context.options.heartbeat
             )
         return those[-1]
 
@@ -128,16 +128,20 @@ class FeedResponse(Response):
     media_type = "text/event-stream"
 
     def __init__(
-        self, desk: Desk, feeds: Feeds, opened: tuple[str, TrackingLink, str], last: int | None
+        self,
+        context: ServiceContext,
+        feeds: Feeds,
+        opened: tuple[str, TrackingLink, str],
+        last: int | None,
     ) -> None:
         """``opened``: the link's number, the link, its company; ``last``: Last-Event-ID."""
         self.status_code = 200
         self.background = None
-        self._desk = desk
+        self._context = context
         self._feeds = feeds
         token, link, self._company = opened
-        settings = desk.platform.settings
-        earliest = int(desk.platform.clock()) - MOST_RESUMED * settings.slot_seconds
+        settings = context.platform.settings
+        earliest = int(context.platform.clock()) - MOST_RESUMED * settings.slot_seconds
         resumed = -1 if last is None else max(last, earliest)
         self._reader = _Reader(token, link, resumed, begun=last is not None)
         self.init_headers({"x-accel-buffering": "no"})  # proxies must not wait for more
@@ -170,20 +174,20 @@ class FeedResponse(Response):
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
     async def _events(self) -> AsyncIterator[bytes]:
-        desk, reader = self._desk, self._reader
+        context, reader = self._context, self._reader
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
         def wake(_: Entry) -> None:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(woken.set)
 
-        unsubscribe = desk.platform.subscribe(reader.link.truck, wake)
+        unsubscribe = context.platform.subscribe(reader.link.truck, wake)
         try:
             yield self._terms()
-            while not desk.closing.is_set():
+            while not context.closing.is_set():
                 woken.clear()
                 try:
-                    entries = await desk.do(self._news)
+                    entries = await context.do(self._news)
                 except AccessError as error:
                     yield event("ended", json.dumps({"reason": error.reason}))
                     return
@@ -197,7 +201,7 @@ class FeedResponse(Response):
             unsubscribe()
 
     def _terms(self) -> bytes:
-        platform = self._desk.platform
+        platform = self._context.platform
         terms = {
             "slot_seconds": platform.settings.slot_seconds,
             "now": int(platform.clock()),
@@ -208,7 +212,7 @@ class FeedResponse(Response):
 
     def _news(self) -> Sequence[Entry]:
         """Reports that were not sent yet, of a link that is still open; in a thread."""
-        platform, reader = self._desk.platform, self._reader
+        platform, reader = self._context.platform, self._reader
         link = platform.link_of(reader.token)
         if not reader.begun:
             last = platform.last_report(link)
@@ -222,9 +226,9 @@ class FeedResponse(Response):
 
     async def _woken(self, woken: asyncio.Event) -> bool:
         """Wait for a report, the end of the service or of the link, or a heartbeat."""
-        left = max(0.0, self._reader.link.expires - self._desk.platform.clock())
-        wait = min(self._desk.options.heartbeat, left + 0.01)
-        waiting = [asyncio.create_task(one.wait()) for one in (woken, self._desk.closing)]
+        left = max(0.0, self._reader.link.expires - self._context.platform.clock())
+        wait = min(self._context.options.heartbeat, left + 0.01)
+        waiting = [asyncio.create_task(one.wait()) for one in (woken, self._context.closing)]
         try:
             done, _ = await asyncio.wait(waiting, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
         finally:

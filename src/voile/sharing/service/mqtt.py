@@ -25,7 +25,7 @@ from voile.sharing.ingest import LIVE, IngestError, decode_owntracks_mqtt, devic
 from voile.sharing.platform import BusyError
 from voile.sharing.service.awaiting import outcome_of
 from voile.sharing.service.broker import Broker
-from voile.sharing.service.desk import Desk
+from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.limits import Meter
 from voile.sharing.service.mqtt_connection import BrokerError, Connection
 from voile.sharing.service.notices import Notices
@@ -44,12 +44,12 @@ _WAITS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0)
 _END_SECONDS = 2.0
 
 
-async def subscribe(desk: Desk, notices: Notices, broker: Broker) -> None:
+async def subscribe(context: ServiceContext, notices: Notices, broker: Broker) -> None:
     """Take what devices publish, until this task is cancelled; brokers may come and go."""
     failed = 0
-    meter = Meter(desk.options.rates.device)
+    meter = Meter(context.options.rates.device)
     while True:
-        intake = _Intake(desk, notices, broker, meter)
+        intake = _Intake(context, notices, broker, meter)
         try:
             await intake.run()
         except (BrokerError, InputError) as error:
@@ -68,9 +68,11 @@ def _wait(failed: int) -> float:
 class _Intake:
     """What comes by one connection; devices side by side, the messages of each one by one."""
 
-    def __init__(self, desk: Desk, notices: Notices, broker: Broker, meter: Meter) -> None:
+    def __init__(
+        self, context: ServiceContext, notices: Notices, broker: Broker, meter: Meter
+    ) -> None:
         self.was_open = False
-        self._desk = desk
+        self._context = context
         self._notices = notices
         self._broker = broker
         self._meter = meter
@@ -153,8 +155,8 @@ class _Intake:
         failed = 0
         while True:
             try:
-                answer = self._desk.platform.receive_vouched(company, device, decode)
-                self._desk.told(await outcome_of(answer))
+                answer = self._context.platform.receive_vouched(company, device, decode)
+                self._context.told(await outcome_of(answer))
             except (BusyError, StoreError) as error:
                 self._notices.say(str(error))
                 await asyncio.sleep(_wait(failed))

@@ -11,7 +11,7 @@ from fastapi import APIRouter, FastAPI, Path, Request, Response
 from pydantic import BaseModel
 
 from voile.sharing.page import PAGE_PATH, SECURITY_HEADERS, PageFile, page_files
-from voile.sharing.service.desk import desk_of
+from voile.sharing.service.context import context_of
 from voile.sharing.service.problems import TITLES, ProblemError, documented, status_of
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ async def healthz() -> Health:
 @router.get("/readyz", summary="Whether the service keeps up", responses=documented("busy"))
 async def readyz(request: Request) -> Readiness:
     """That nothing has waited for a second: neither for its turn nor for the store."""
-    if desk_of(request).platform.waited() > _KEEPS_UP_SECONDS:
+    if context_of(request).platform.waited() > _KEEPS_UP_SECONDS:
         raise ProblemError("busy", "what came has not been worked off", retry=_RETRY_SECONDS)
     return Readiness()
 

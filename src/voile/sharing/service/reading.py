@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from voile.sharing.protocol.wire import framed
-from voile.sharing.service.desk import desk_of
+from voile.sharing.service.context import context_of
 from voile.sharing.service.exchange import LinkToken
 from voile.sharing.service.feed import FeedResponse, Feeds
 from voile.sharing.service.problems import ProblemError, documented
@@ -60,15 +60,17 @@ async def feed(
     `speeds_kmh` are what the operator takes for slow, usual and fast in a straight line: what is
     estimated by them is no promise.
     """
-    desk = desk_of(request)
+    context = context_of(request)
     feeds: Feeds = request.app.state.feeds
-    platform = desk.platform
+    platform = context.platform
 
     def opened() -> tuple[str, TrackingLink, str]:
         link = platform.link_of(token)
         return token, link, platform.company_behind(link)
 
-    return FeedResponse(desk, feeds, await desk.ask(request, "link", token, opened), last_event_id)
+    return FeedResponse(
+        context, feeds, await context.ask(request, "link", token, opened), last_event_id
+    )
 
 
 @router.get(
@@ -96,15 +98,15 @@ async def slot(
 
     Whoever takes all of them shows nobody in which truck they are interested.
     """
-    desk = desk_of(request)
-    platform = desk.platform
+    context = context_of(request)
+    platform = context.platform
     place = None if after is None else bytes.fromhex(after)
 
     def read() -> bytes:
         platform.link_of(token)
         return framed(*(one.message for one in platform.slot(slot, place, _MOST_REPORTS)))
 
-    return Response(await desk.ask(request, "link", token, read), media_type=_OCTETS)
+    return Response(await context.ask(request, "link", token, read), media_type=_OCTETS)
 
 
 @router.get(
@@ -125,8 +127,8 @@ async def proof(
     slot: Annotated[int, Path(ge=0, lt=2**32, description="Its first second since 1970.")],
 ) -> Response:
     """Of the report of the link's truck, where the service anchors reports on a chain."""
-    platform = desk_of(request).platform
-    found = await desk_of(request).ask(
+    platform = context_of(request).platform
+    found = await context_of(request).ask(
         request, "link", token, lambda: platform.proof(platform.link_of(token), slot)
     )
     if found is None:

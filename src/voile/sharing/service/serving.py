@@ -188,7 +188,7 @@ def server_of(
         timeout_graceful_shutdown=options.grace,
     )
     host, port = listener.getsockname()[:2]
-    return _Server(config, app.state.desk.closing, lambda: ready(host, port))
+    return _Server(config, app.state.context.closing, lambda: ready(host, port))
 
 
 _Given = tuple[Path, Configuration, socket.socket, Tell]

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 
 from voile.errors import VoileError
-from voile.sharing.service.desk import Desk
+from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.notices import Notices
 
 __all__ = ["settle"]
@@ -14,7 +14,7 @@ __all__ = ["settle"]
 _SETTLE_SECONDS = 15.0
 
 
-async def settle(desk: Desk, notices: Notices) -> None:
+async def settle(context: ServiceContext, notices: Notices) -> None:
     """At start, now and then, and as soon as the platform says so; troubles are told."""
     behind, loop = asyncio.Event(), asyncio.get_running_loop()
 
@@ -22,11 +22,11 @@ async def settle(desk: Desk, notices: Notices) -> None:
         with suppress(RuntimeError):  # the service has ended
             loop.call_soon_threadsafe(behind.set)
 
-    desk.platform.when_behind(wake)
+    context.platform.when_behind(wake)
     while True:
         behind.clear()
         try:
-            await desk.do(desk.platform.settle)
+            await context.do(context.platform.settle)
         except VoileError as error:
             notices.say(str(error))
         with suppress(TimeoutError):

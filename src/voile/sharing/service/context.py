@@ -26,7 +26,7 @@ from voile.sharing.service.limits import Meter, network_of
 from voile.sharing.service.options import Options
 from voile.sharing.service.problems import ProblemError
 
-__all__ = ["Desk", "Token", "desk_of"]
+__all__ = ["ServiceContext", "Token", "context_of"]
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Token(SecurityBase):
         return token.strip()
 
 
-class Desk:
+class ServiceContext:
     """Lets callers in, and does what they ask in a thread.  Of one event loop."""
 
     def __init__(
@@ -137,8 +137,8 @@ def _refuse(wait: float) -> None:
         raise ProblemError("too-many-requests", f"wait {seconds} s", retry=wait)
 
 
-def desk_of(request: Request) -> Desk:
-    """The desk of the application that a request came to."""
-    desk = request.app.state.desk
-    assert isinstance(desk, Desk)
-    return desk
+def context_of(request: Request) -> ServiceContext:
+    """The context of the application that a request came to."""
+    context = request.app.state.context
+    assert isinstance(context, ServiceContext)
+    return context
