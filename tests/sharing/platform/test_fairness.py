@@ -61,16 +61,16 @@ def test_files_of_one_company_delay_another_by_one_piece_of_work(scene, trackers
         scene.send(other)
     scene.clock.now += 2 * 86_400
     order.trucks.clear()
-    turns = scene.platform._turns
+    queue = scene.platform._queue
     with scene.platform._trucks.of(truck.truck).lock:
         # The thread that publishes waits for this truck, as it would for a long piece of work.
         begun = scene.platform.receive(token, position(scene))
-        wait_until(lambda: turns.waited() == 0 and not turns._queues)
+        wait_until(lambda: queue.waited() == 0 and not queue._queues)
         files = [
             scene.platform.receive(sending[one % trackers][1], trip(scene.clock.now, "truck-7"))
             for one in range(FILES)
         ]
-        wait_until(lambda: len(turns._queues.get(loud.company, ())) == FILES)
+        wait_until(lambda: len(queue._queues.get(loud.company, ())) == FILES)
         scene.clock.now += 300
         late = scene.platform.receive(token, position(scene))
     for answer in (begun, late, files[0]):
@@ -84,17 +84,17 @@ def test_files_of_one_company_delay_another_by_one_piece_of_work(scene, trackers
 
 def test_who_sends_without_end_is_refused_and_others_are_not(scene, monkeypatch):
     """A company that fills what may wait hears that it is busy; another one is let in."""
-    monkeypatch.setattr(scene.platform._turns, "_most", 20)
+    monkeypatch.setattr(scene.platform._queue, "_most", 20)
     loud, quiet = scene.company("Loud"), scene.company("Quiet")
     (truck, token), (_, other) = scene.truck(loud), scene.truck(quiet)
     for one in (token, other):
         scene.send(one)
-    turns = scene.platform._turns
+    queue = scene.platform._queue
     scene.clock.now += 300
     answers = []
     with scene.platform._trucks.of(truck.truck).lock:
         answers.append(scene.platform.receive(token, position(scene)))
-        wait_until(lambda: not turns._queues)
+        wait_until(lambda: not queue._queues)
         answers += [scene.platform.receive(token, position(scene)) for _ in range(20)]
         with pytest.raises(BusyError):
             scene.platform.receive(token, position(scene))

@@ -315,7 +315,7 @@ def test_a_submission_that_changes_nothing_is_not_stored(scene):
 def test_too_much_work_is_refused_at_once(scene, monkeypatch):
     """Where too much waits, a call is refused before anything of it is done."""
     _, token = scene.truck(scene.company())
-    monkeypatch.setattr(scene.platform._turns, "_most", 0)
+    monkeypatch.setattr(scene.platform._queue, "_most", 0)
     with pytest.raises(BusyError, match="try again"):
         scene.send(token)
 

@@ -7,7 +7,7 @@
     operating            companies and auditors: what the operator does
     administration       trucks, devices, parcels, links: what companies do
 
-    turns                a position's way begins: of each company in turn
+    fair_queue           a position's way begins: of each company in turn
     receiving, files     which device has sent it, and what it says
     trucks               the truck in memory: its parcels, and from where it goes on
     writing, writers     from a draft to signed reports: a pure function, and which process calls it

@@ -1,7 +1,7 @@
 """From what devices and trucks send to what is stored: the steps in their order.
 
-    receive ──> turns ──> understand ──> draft ──> write ──> store ──> answer
-                (turns)   (receiving)    (trucks)  (writers) (storing)
+    receive ──> queue ──────> understand ──> draft ──> write ──> store ──> answer
+                (fair_queue)  (receiving)    (trucks)  (writers) (storing)
 
 Of the positions in a message one is published for each slot that is later than the truck's last
 one: the first in the slot.  So a queue that a phone kept without a network, or a file of a trip,
@@ -27,13 +27,13 @@ from typing import Any, NamedTuple, TypeVar
 
 from voile.sharing.ingest import Arrival, Decoded, Request
 from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.fair_queue import FairQueue
 from voile.sharing.platform.files import Reader
 from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.receiving import Admission, Message, Receipt, Reception, Understood
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.storing import Committer
 from voile.sharing.platform.trucks import Held, Storing, Trucks, UnderWay
-from voile.sharing.platform.turns import Turns
 from voile.sharing.platform.writers import Writers
 from voile.sharing.platform.writing import Draft, Outcome, Writer, Written
 from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
@@ -111,12 +111,12 @@ class Publishing:
         self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
         self._committer = Committer(ground.log, committed, gather)
         self._open = _Open()
-        self._turns: Turns[_Piece] = Turns(weigh=_weight)
-        self._files: Turns[Message] = Turns(math.inf, _MOST_FILES)
+        self._queue: FairQueue[_Piece] = FairQueue(weigh=_weight)
+        self._files: FairQueue[Message] = FairQueue(math.inf, _MOST_FILES)
         self._threads = [
-            Thread(target=self._run, args=(turns, *rest), name=name, daemon=True)
-            for name, turns, *rest in (
-                ("voile-publish", self._turns, self._bring_forward, _MOST_AT_ONCE, gather),
+            Thread(target=self._run, args=(queue, *rest), name=name, daemon=True)
+            for name, queue, *rest in (
+                ("voile-publish", self._queue, self._bring_forward, _MOST_AT_ONCE, gather),
                 ("voile-read", self._files, self._read_file, 1, 0.0),
             )
         ]
@@ -126,8 +126,8 @@ class Publishing:
     def close(self) -> None:
         """Finish what was begun."""
         self._open.wait()
-        for turns in (self._turns, self._files):
-            turns.end()
+        for queue in (self._queue, self._files):
+            queue.end()
         for thread in self._threads:
             thread.join()
         self._reader.close()
@@ -141,7 +141,7 @@ class Publishing:
 
     def waited(self) -> float:
         """For how many seconds something has waited for its turn, or to be stored."""
-        return max(self._turns.waited(), self._committer.waited())
+        return max(self._queue.waited(), self._committer.waited())
 
     # What others call
 
@@ -169,7 +169,7 @@ class Publishing:
         raised at once.
         """
         piece = _OwnReport(truck, report, Future())
-        return self._open.counted(piece.answer, partial(self._turns.put, truck.company, piece))
+        return self._open.counted(piece.answer, partial(self._queue.put, truck.company, piece))
 
     def submit(self, link: TrackingLink, message: bytes) -> None:
         """Take a party's sealed submission to the truck of a link.
@@ -192,19 +192,19 @@ class Publishing:
             held.present(truck, now).accept(message, now)
 
     def _begin(self, message: Message) -> Future[Receipt]:
-        turns = self._files if message.is_long else self._turns
-        return self._open.counted(message.answer, partial(turns.put, message.company, message))
+        queue = self._files if message.is_long else self._queue
+        return self._open.counted(message.answer, partial(queue.put, message.company, message))
 
     # The steps
 
     def _run(
         self,
-        turns: Turns[_Any],
+        queue: FairQueue[_Any],
         work: Callable[[Sequence[_Any]], None],
         most: int,
         gather: float,
     ) -> None:
-        while pieces := turns.take(most, gather):
+        while pieces := queue.take(most, gather):
             try:
                 work(pieces)
             except BaseException as error:
@@ -219,7 +219,7 @@ class Publishing:
         for message in messages:
             task = self._understood(message)
             if task is not None:
-                self._turns.put(task.truck.company, task, was_taken=True)
+                self._queue.put(task.truck.company, task, was_taken=True)
 
     def _bring_forward(self, pieces: Sequence[_Piece]) -> None:
         """Let the reports of some pieces of work be written and handed on to be stored."""
@@ -243,7 +243,7 @@ class Publishing:
         for company in {task.truck.company for task in left}:
             # In the order in which they came: what is left of one comes before the next.
             rests = [task for task in left if task.truck.company == company]
-            self._turns.put_back(company, rests)
+            self._queue.put_back(company, rests)
 
     def _understood(self, message: Message) -> Understood | None:
         """What is to be published of a message; None where it is answered already."""
@@ -333,8 +333,8 @@ class Publishing:
             return
         held.forget()
         if error is None and again is not None:
-            turns = self._files if again.is_long else self._turns
-            turns.put(again.company, again, was_taken=True)
+            queue = self._files if again.is_long else self._queue
+            queue.put(again.company, again, was_taken=True)
             return
         msg = "others publish for this truck at the same time: try again"
         message.answer.set_exception(error or StoreError(msg))

@@ -188,7 +188,7 @@ async def _running(
     """
     asyncio.get_running_loop().set_exception_handler(
         # What asyncio would log may quote anything.
-        lambda _, context: notices.fault(context.get("exception") or RuntimeError())
+        lambda _, details: notices.fault(details.get("exception") or RuntimeError())
     )
     beside = [
         asyncio.create_task(_tidy(context, notices)),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from voile.sharing.platform import BusyError
-from voile.sharing.platform.turns import Turns
+from voile.sharing.platform.fair_queue import FairQueue
 
 
 class Turned:
@@ -18,13 +18,13 @@ class Turned:
         return self.now
 
 
-def turns(most: int = 1_000) -> Turns[str]:
-    return Turns(patience=0.25, most=most, clock=Turned())
+def queue(most: int = 1_000) -> FairQueue[str]:
+    return FairQueue(patience=0.25, most=most, clock=Turned())
 
 
 def test_one_piece_of_each_company_is_taken_in_turn():
     """However much a company has sent, the first piece of another comes next but one."""
-    waiting = turns()
+    waiting = queue()
     for number in range(50):
         waiting.put("loud", f"loud {number}")
     waiting.put("quiet", "quiet")
@@ -35,7 +35,7 @@ def test_one_piece_of_each_company_is_taken_in_turn():
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(0, 9)), max_size=60))
 def test_nothing_is_lost_and_each_company_s_pieces_keep_their_order(sent):
     """Whatever is put comes out once, in the order of its company."""
-    waiting = turns()
+    waiting = queue()
     for company, number in sent:
         waiting.put(company, (company, number))
     came = []
@@ -48,7 +48,7 @@ def test_nothing_is_lost_and_each_company_s_pieces_keep_their_order(sent):
 
 def test_the_rest_of_a_long_task_comes_before_what_was_sent_after_it():
     """What is put back keeps its place in its company's queue, and takes another turn."""
-    waiting = turns()
+    waiting = queue()
     for piece in ("file", "later"):
         waiting.put("loud", piece)
     waiting.put("quiet", "position")
@@ -59,7 +59,7 @@ def test_the_rest_of_a_long_task_comes_before_what_was_sent_after_it():
 
 def test_a_full_queue_of_one_company_refuses_no_other():
     """Whoever has filled all that may wait is refused; a company that comes then is let in."""
-    waiting = turns(most=10)
+    waiting = queue(most=10)
     for number in range(10):
         waiting.put("loud", f"{number}")
     with pytest.raises(BusyError):
@@ -73,7 +73,7 @@ def test_a_full_queue_of_one_company_refuses_no_other():
 def test_what_would_wait_too_long_is_refused_at_once():
     """A queue whose head has waited for the patience takes no more; another company's does."""
     clock = Turned()
-    waiting: Turns[str] = Turns(patience=0.25, most=1_000, clock=clock)
+    waiting: FairQueue[str] = FairQueue(patience=0.25, most=1_000, clock=clock)
     waiting.put("loud", "first")
     clock.now += 0.3
     with pytest.raises(BusyError):
@@ -87,7 +87,7 @@ def test_what_would_wait_too_long_is_refused_at_once():
 
 def test_whoever_takes_work_is_let_go_at_the_end():
     """What waits is handed out still; then there is nothing."""
-    waiting = turns()
+    waiting = queue()
     waiting.put("loud", "last")
     waiting.end()
     assert waiting.take(5) == ["last"]

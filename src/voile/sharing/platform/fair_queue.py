@@ -1,4 +1,4 @@
-"""Whose turn it is: companies take turns, and what would wait too long is refused.
+"""A fair queue: companies take turns, and what would wait too long is refused.
 
 A company that sends much waits for itself.  Each company has a queue of its own; whoever takes work
 takes one piece of each in turn, so between two pieces of one company there is at most one of every
@@ -22,7 +22,7 @@ from typing import Generic, TypeVar
 
 from voile.sharing.platform.access import BusyError
 
-__all__ = ["Turns"]
+__all__ = ["FairQueue"]
 
 T = TypeVar("T")
 
@@ -30,7 +30,7 @@ _MOST_WAITING = 2_000
 _PATIENCE_SECONDS = 0.5
 
 
-class Turns(Generic[T]):
+class FairQueue(Generic[T]):
     """Threads may share it; ``T`` is a piece of work."""
 
     def __init__(
