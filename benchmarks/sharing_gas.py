@@ -22,11 +22,11 @@ from voile.sharing.protocol import (
     Carried,
     Content,
     PairKeys,
-    Place,
     Position,
     Publisher,
     Report,
     TruckSecrets,
+    TruckSlot,
     suite_named,
 )
 
@@ -85,8 +85,8 @@ def run() -> Measurement:
     reports = _reports(randomness)
     before = iter(range(FIRST - 10 * SLOT_SECONDS, FIRST, SLOT_SECONDS))
 
-    def rebuilt(layout: Callable[[Place, int, Randomness], bytes]) -> int:
-        message = layout(Place(TRUCK, next(before)), ITEMS, randomness)
+    def rebuilt(layout: Callable[[TruckSlot, int, Randomness], bytes]) -> int:
+        message = layout(TruckSlot(TRUCK, next(before)), ITEMS, randomness)
         return stage.gas(stage.truck, Contract.store(message))
 
     decouples = _second(lambda: rebuilt(decouples_layout))

@@ -10,7 +10,7 @@ gives the same words, and so the same gas within a percent.
 from __future__ import annotations
 
 from voile.randomness import Randomness
-from voile.sharing.protocol import Place
+from voile.sharing.protocol import TruckSlot
 from voile.sharing.protocol.wire import Kind, header, number
 
 __all__ = ["DECOUPLES_FIGURE", "PAPER_FIGURE", "decouples_layout", "paper_layout"]
@@ -25,7 +25,7 @@ KEY_BYTES = 16
 _PAPER_SUITE = 2
 
 
-def paper_layout(place: Place, items: int, randomness: Randomness) -> bytes:
+def paper_layout(place: TruckSlot, items: int, randomness: Randomness) -> bytes:
     """Locations once, and for each item R, P and the encrypted key of its location."""
     drawn = randomness.within("paper", f"{place.slot}")
     locations = [
@@ -42,7 +42,7 @@ def paper_layout(place: Place, items: int, randomness: Randomness) -> bytes:
     return _message(place, b"".join(locations + keys))
 
 
-def decouples_layout(place: Place, items: int, randomness: Randomness) -> bytes:
+def decouples_layout(place: TruckSlot, items: int, randomness: Randomness) -> bytes:
     """For each item R, P and its location, encrypted for its recipient."""
     drawn = randomness.within("decouples", f"{place.slot}")
     parts = [
@@ -53,7 +53,7 @@ def decouples_layout(place: Place, items: int, randomness: Randomness) -> bytes:
     return _message(place, b"".join(parts))
 
 
-def _message(place: Place, body: bytes) -> bytes:
+def _message(place: TruckSlot, body: bytes) -> bytes:
     """With the head by which the contract knows truck and slot."""
     return header(Kind.REPORT, _PAPER_SUITE) + place.encode() + number(len(body), 3) + body
 

@@ -12,10 +12,10 @@ from voile.sharing.protocol import (
     Carried,
     Content,
     PairKeys,
-    Place,
     Position,
     Suite,
     TrackingSecret,
+    TruckSlot,
     group,
     suite_named,
 )
@@ -113,7 +113,7 @@ def _slowest(taken: dict[str, float], step: str, suite: Suite) -> float:
 
 
 def _steps(suite: Suite) -> dict[str, Step]:
-    place = Place(bytes(16), SLOT)
+    place = TruckSlot(bytes(16), SLOT)
     r = Randomness.seeded(SEED).key("r").secret
     materials = Materials(b"sender", b"receiver", bytes(16), bytes(16), r, r[::-1])
     pair = suite.pair_keys(materials)
@@ -174,7 +174,7 @@ def _search(suites: Sequence[Suite]) -> dict[str, float]:
         secrets = [suite.tracking_secret(pair, b"parcel %d" % n, DAY) for n in range(ITEMS + 1)]
         wanted, carried = secrets[-1], [Carried(suite.tracking_public(one), 1) for one in secrets]
         content = Content(POSITIONS, carried[:ITEMS])
-        places = [Place(number.to_bytes(16, "big"), SLOT) for number in range(TRUCKS)]
+        places = [TruckSlot(number.to_bytes(16, "big"), SLOT) for number in range(TRUCKS)]
         slot = [(place, suite.compose(place, content, randomness)) for place in places]
         each = "report" if suite.name == "voile" else "item"
         sides[f"{suite.name}, one R per {each}"] = partial(_look, suite, wanted, slot)
@@ -189,11 +189,11 @@ def _search(suites: Sequence[Suite]) -> dict[str, float]:
     return in_turn(sides, {"voile, one R per report": (SEARCHES, 7)}, SEARCHES)
 
 
-def _look(suite: Suite, secret: TrackingSecret, slot: Sequence[tuple[Place, bytes]]) -> None:
+def _look(suite: Suite, secret: TrackingSecret, slot: Sequence[tuple[TruckSlot, bytes]]) -> None:
     assert all(suite.recognise(secret, place, body) is None for place, body in slot)
 
 
 def _look_singly(
-    suite: Suite, secret: TrackingSecret, items: Sequence[tuple[Place, bytes, bytes]]
+    suite: Suite, secret: TrackingSecret, items: Sequence[tuple[TruckSlot, bytes, bytes]]
 ) -> None:
     assert all(suite.expected_address(secret, r, place) != p for place, r, p in items)

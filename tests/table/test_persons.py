@@ -21,10 +21,10 @@ from voile.table.decisions import Grouping
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 
-Door = Callable[[pl.DataFrame, Plan, Path], Any]
+PlatformClient = Callable[[pl.DataFrame, Plan, Path], Any]
 
 
-def of_file(open_: Callable[[Path, Plan], Any], name: str) -> Door:
+def of_file(open_: Callable[[Path, Plan], Any], name: str) -> PlatformClient:
     """A door that reads a file of this name."""
 
     def door(frame: pl.DataFrame, plan: Plan, folder: Path) -> Any:
@@ -39,7 +39,7 @@ def of_file(open_: Callable[[Path, Plan], Any], name: str) -> Door:
     return door
 
 
-DOORS: dict[str, Door] = {
+DOORS: dict[str, PlatformClient] = {
     "CSV": of_file(open_table, "t.csv"),
     "Parquet": of_file(open_table, "t.parquet"),
     "Arrow": of_file(open_table, "t.arrow"),

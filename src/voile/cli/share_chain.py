@@ -114,7 +114,7 @@ def certify(folder: Path, address: str | None, *, withdraw: bool, as_json: bool)
     Only the owner of the contract may do so.
     """
     from voile.sharing.chain import address_of  # noqa: PLC0415
-    from voile.sharing.service.standing import side_in  # noqa: PLC0415
+    from voile.sharing.service.chain_status import side_in  # noqa: PLC0415
 
     side = side_in(folder)
     company = address_of(address or side.operator)
@@ -137,9 +137,9 @@ def show(folder: Path, *, as_json: bool) -> None:
 
     The service may run at the same time.
     """
-    from voile.sharing.service.standing import standing  # noqa: PLC0415
+    from voile.sharing.service.chain_status import chain_status  # noqa: PLC0415
 
-    document = asdict(standing(folder))
+    document = asdict(chain_status(folder))
     if as_json:
         print_json(document)
         return

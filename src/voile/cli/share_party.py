@@ -15,7 +15,7 @@ from voile.cli.show import print_json, say, telling_what_is_done
 from voile.errors import InputError
 
 if TYPE_CHECKING:
-    from voile.sharing.parties import DoorError, Parties
+    from voile.sharing.parties import Parties, PlatformClientError
 
 __all__ = ["party_command"]
 
@@ -129,7 +129,7 @@ def _opened(parties: Parties, parcel: str, address: str, begin: date, days: int)
     """Submit the keys of both parties; the whole address."""
     import httpx2 as httpx  # noqa: PLC0415
 
-    from voile.sharing.parties import Door, DoorError, TrackingAddress  # noqa: PLC0415
+    from voile.sharing.parties import PlatformClient, PlatformClientError, TrackingAddress  # noqa: PLC0415
 
     if address == "-":
         address = sys.stdin.readline(_MOST_ADDRESS)
@@ -137,13 +137,13 @@ def _opened(parties: Parties, parcel: str, address: str, begin: date, days: int)
     number, first_day = parcel.encode("utf-8", "surrogateescape"), (begin - _FIRST).days
     with httpx.Client(base_url=given.platform, timeout=20) as client:
         try:
-            link = parties.submit(Door(client, given.number), number, first_day, days)
-        except DoorError as error:
+            link = parties.submit(PlatformClient(client, given.number), number, first_day, days)
+        except PlatformClientError as error:
             raise InputError(_told(given.platform, error)) from None
     return given.opening(link)
 
 
-def _told(platform: str, error: DoorError) -> str:
+def _told(platform: str, error: PlatformClientError) -> str:
     advice = _ADVICE.get(error.reason)
     return f"{platform}: {error}" + (f": {advice}" if advice else "")
 

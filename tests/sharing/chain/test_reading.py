@@ -46,12 +46,12 @@ def test_a_link_reads_its_parcel_from_the_chain(stage: Stage, mode: Mode) -> Non
     assert [one.message for one in found] == messages
     readings = read_published(Reader(link()), found, LATER)
     assert [one.position for one in readings.sightings] == [positions()[1]] * 3
-    assert [one.place.slot for one in readings.sightings] == [one.place.slot for one in found]
+    assert [one.at.slot for one in readings.sightings] == [one.at.slot for one in found]
     assert readings.rejected == ()
     rest = list(published(stage.chain, stage.deployment, TRUCK, found[1].block))
     assert rest == found[1:]
     assert read_published(readings.reader, rest, LATER).rejected == tuple(
-        (one.place.slot, Reason.REPLAYED) for one in rest
+        (one.at.slot, Reason.REPLAYED) for one in rest
     )
 
 
@@ -95,6 +95,6 @@ def test_a_vouched_report_must_name_its_place(stage: Stage) -> None:
     [message] = reports(1)
     send(stage, message)
     [found] = published(stage.chain, stage.deployment, TRUCK)
-    moved = replace(found, place=replace(found.place, slot=found.place.slot + SLOT_SECONDS))
+    moved = replace(found, at=replace(found.at, slot=found.at.slot + SLOT_SECONDS))
     readings = read_published(Reader(link()), [moved], LATER, vouched=True)
     assert readings.sightings == ()

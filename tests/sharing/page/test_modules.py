@@ -110,7 +110,7 @@ def test_browser_and_package_judge_reports_alike(modules: Viewer) -> None:
 def parcel_item(message: bytes) -> int:
     """The number of the item that is about the first parcel."""
     whole = Report.decode(message)
-    found = VOILE.recognise(link().key(whole.place.slot), whole.place, whole.body)
+    found = VOILE.recognise(link().key(whole.at.slot), whole.at, whole.body)
     assert found is not None
     return found
 
@@ -121,7 +121,7 @@ def signed_again(message: bytes, at: int, value: int | None = None) -> bytes:
     forged = message[:at] + bytes([changed]) + message[at + 1 :]
     whole = Report.decode(message)
     digest = digest_of_body(VOILE.code, forged[26 : 26 + len(whole.body)])
-    record = Record(whole.place, whole.sequence, digest, whole.previous).signed(truck())
+    record = Record(whole.at, whole.sequence, digest, whole.previous).signed(truck())
     return forged[:-64] + record.signature
 
 

@@ -195,7 +195,7 @@ def test_nothing_secret_is_stored_in_plain(scene):
     scene.drive(of_device, 2, place=(52.0777777, 4.3888888))
     secrets = scene.platform._trucks.of(truck.truck).under_way._publisher.secrets
     (parcel,) = scene.platform.parcels(company, truck.truck)
-    assert unsealed_destination(scene.platform._ground, parcel) == (52.0123456, 4.3654321)
+    assert unsealed_destination(scene.platform._core, parcel) == (52.0123456, 4.3654321)
     state = scene.platform._trucks.of(truck.truck).under_way.state
     scene.platform.close()
     stored = b"".join(

@@ -23,7 +23,7 @@ from voile.randomness import Key
 from voile.sharing import protocol
 from voile.sharing.platform import AccessError, Settings, Vault
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
-from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.writing import Writer, stream_context
 from voile.sharing.positions import Levels, PositionStream
 
@@ -34,7 +34,7 @@ def test_an_operator_without_the_key_opens_nothing_that_is_sealed(scene):
     truck, token = scene.truck(company)
     scene.parcel(company, truck, b"P1", Parties())
     scene.drive(token, 1)
-    thief = Ground(scene.store, scene.store, Vault(b"guessed key of 32 bytes, no luck"))
+    thief = PlatformCore(scene.store, scene.store, Vault(b"guessed key of 32 bytes, no luck"))
     with pytest.raises(InputError, match="another key"):
         unsealed_secrets(thief, truck)
     with pytest.raises(InputError, match="another key"):
@@ -193,10 +193,10 @@ def test_a_customer_opens_no_other_parcel_of_the_truck(scene):
     opened = 0
     for link in links:
         secret = link.key(NOON)
-        own = report.suite.recognise(secret, report.place, report.body)
+        own = report.suite.recognise(secret, report.at, report.body)
         for item in range(30):
             try:
-                report.suite.open(secret, report.place, report.body, item)
+                report.suite.open(secret, report.at, report.body, item)
                 opened += 1
                 assert item == own
             except protocol.RejectedError:
@@ -226,7 +226,7 @@ def test_a_stolen_link_ends_when_it_ends(scene):
         protocol.Reader(link).read(message, int(scene.clock.now))
     assert rejected.value.reason == "expired"
     report = protocol.Report.decode(message)
-    assert report.suite.recognise(link.key(NOON), report.place, report.body) is None
+    assert report.suite.recognise(link.key(NOON), report.at, report.body) is None
     tomorrow = protocol.Link.to(
         protocol.suite_named(), card, DAY + 1, [parties.secret(b"P1", DAY + 1)]
     )

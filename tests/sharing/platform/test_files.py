@@ -22,7 +22,7 @@ def trip(points: int, latitude: float = 52.0) -> Request:
 
 @pytest.fixture
 def reader():
-    made = Reader(beside=True)
+    made = Reader(in_worker=True)
     yield made
     made.close()
 
@@ -35,7 +35,7 @@ def refusal(reader: Reader, request: Request) -> tuple[str, str, int]:
 
 def test_what_is_read_beside_is_what_is_read_here(reader):
     """Positions, refusals and their sentences are the same, and short messages begin no process."""
-    here, short = Reader(beside=False), trip(3)
+    here, short = Reader(in_worker=False), trip(3)
     assert reader.decode(short, ARRIVAL) == here.decode(short, ARRIVAL)
     assert reader._pool is None
     long = trip(400)

@@ -65,7 +65,7 @@ class Beside:
         """Much to write, until it is written elsewhere."""
         while not self.process:
             self.written([draft_of(one, slots=20) for one in range(10)])
-        wait_until(self.line._beside.is_ready)
+        wait_until(self.line._worker.is_ready)
 
     @property
     def line(self):
@@ -73,7 +73,7 @@ class Beside:
 
     @property
     def process(self):
-        return self.line._beside and self.line._beside._process
+        return self.line._worker and self.line._worker._process
 
     def written(self, drafts):
         """What came of some drafts that wait together."""

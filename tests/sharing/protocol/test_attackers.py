@@ -38,7 +38,6 @@ from voile.sharing.protocol import (
     Carried,
     Content,
     Link,
-    Place,
     Publisher,
     Reader,
     Reason,
@@ -47,6 +46,7 @@ from voile.sharing.protocol import (
     Role,
     Submission,
     TrackingKeys,
+    TruckSlot,
     Waybill,
     group,
 )
@@ -82,7 +82,7 @@ def receivers_game(suite, address):
     for game, same in enumerate(truth):
         r = [secrets[64 * game :][:32], secrets[64 * game + 32 :][:32]]
         chosen = keys[0], keys[0] if same else keys[1]
-        places = Place(TRUCK, NOON), Place(TRUCK, NOON + SLOT_SECONDS)
+        places = TruckSlot(TRUCK, NOON), TruckSlot(TRUCK, NOON + SLOT_SECONDS)
         messages = [address(*one) for one in zip(chosen, r, places, strict=True)]
         shown.append(pad(suite, points, *messages))
     return Game(shown, truth)
@@ -136,7 +136,7 @@ def test_addresses_that_are_points_would_be_told_from_such_dummies():
 
 def items_game(show):
     """Reports of five parcels and five dummies; from each one of either, by a coin."""
-    place, truth, shown = Place(TRUCK, NOON), [], []
+    place, truth, shown = TruckSlot(TRUCK, NOON), [], []
     keys = [secret_of(VOILE, number) for number in range(5)]
     parcels = [Carried(VOILE.tracking_public(secret), 1, 500) for secret in keys]
     for game in range(GAMES // 10):
@@ -158,7 +158,7 @@ def test_the_place_of_an_item_tells_nothing():
 
 def levels_game(suite, width, start):
     """1,000 reports of two parcels, which open one ciphertext or two; items are shown xored."""
-    place, truth, shown = Place(TRUCK, NOON), coins(f"levels {suite.name}", 1000), []
+    place, truth, shown = TruckSlot(TRUCK, NOON), coins(f"levels {suite.name}", 1000), []
     own, other = (carried(suite, number) for number in range(2))
     secrets = [secret_of(suite, number) for number in range(2)]
     for game, same in enumerate(truth):
@@ -235,7 +235,7 @@ def test_a_malicious_company_that_carries_the_parcel_cannot_speak_for_another_tr
     company = dataclasses.replace(truck(b"another truck 99"), truck=TRUCK)
     forged = Publisher.new(company).publish(NOON, content(VOILE), RANDOMNESS)[1]
     found = Report.decode(forged)
-    assert VOILE.recognise(secret_of(VOILE), found.place, found.body) is not None
+    assert VOILE.recognise(secret_of(VOILE), found.at, found.body) is not None
     with pytest.raises(RejectedError) as error:
         Reader(link()).read(forged, NOON)
     assert error.value.reason == Reason.SIGNATURE
@@ -245,7 +245,7 @@ def test_the_truck_cannot_recognise_what_another_truck_publishes():
     """TK and K_b make addresses; used as if they were secrets they recognise and open nothing."""
     public = carried(VOILE).keys
     body = Report.decode(report()).body
-    place = Place(TRUCK, NOON)
+    place = TruckSlot(TRUCK, NOON)
     for guess in (public.tracking, public.address):
         pretended = dataclasses.replace(secret_of(VOILE), tracking=guess)
         assert VOILE.recognise(pretended, place, body) is None

@@ -177,5 +177,5 @@ def test_a_body_that_somebody_vouches_for_has_one_encoding_of_its_point():
     whole = Report.decode(report())
     written = whole.body[:31] + bytes([whole.body[31] | 128])
     with pytest.raises(RejectedError) as rejected:
-        Reader(link()).read_vouched(whole.place, written + whole.body[32:], whole.place.slot)
+        Reader(link()).read_vouched(whole.at, written + whole.body[32:], whole.at.slot)
     assert rejected.value.reason == Reason.POINT

@@ -21,12 +21,12 @@ from tests.sharing.protocol.scenes import (
 from voile.errors import InputError
 from voile.sharing.protocol import (
     Link,
-    Place,
     Reason,
     RejectedError,
     Role,
     Submission,
     TruckCard,
+    TruckSlot,
     group,
 )
 from voile.sharing.protocol.derivation import hkdf
@@ -122,14 +122,14 @@ def test_the_truck_multiplies_no_hostile_point():
         own = suite.tracking_public(secret_of(suite))
         public = TrackingPublic(hostile, own.address, own.encryption)
         assert rejected(suite.check_public, public) == Reason.POINT
-        assert rejected(suite.address, public, b"r" * 32, Place(TRUCK, NOON)) == Reason.POINT
+        assert rejected(suite.address, public, b"r" * 32, TruckSlot(TRUCK, NOON)) == Reason.POINT
 
 
 @pytest.mark.parametrize("suite", BOTH, ids=lambda suite: suite.name)
 def test_the_reader_multiplies_no_hostile_point(suite):
     """A hostile R is rejected and says nothing about tk."""
     hostile = HOSTILE_COORDINATES["order 8"] if suite is VOILE else TORSION
-    place = Place(TRUCK, NOON)
+    place = TruckSlot(TRUCK, NOON)
     assert rejected(suite.expected_address, secret_of(suite), hostile, place) == Reason.POINT
 
 

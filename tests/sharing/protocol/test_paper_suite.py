@@ -24,17 +24,17 @@ from tests.sharing.protocol.scenes import (
 )
 from voile.sharing.protocol import (
     Content,
-    Place,
     Position,
     Reader,
     Reason,
     RejectedError,
     Report,
+    TruckSlot,
     group,
 )
 from voile.sharing.protocol.paper_suite import WRAPPED_BYTES, unwrap, wrap
 
-PLACE = Place(TRUCK, NOON)
+PLACE = TruckSlot(TRUCK, NOON)
 
 
 def test_ecies_opens_for_its_key_alone():
@@ -80,7 +80,7 @@ def test_a_flipped_bit_moves_the_truck_unnoticed():
 def test_what_was_published_once_matches_again(suite, matches):
     """A replayed (R, P) is recognised in another slot of another truck; ours is bound to both."""
     body = suite.compose(PLACE, content(suite), RANDOMNESS)
-    elsewhere = Place(b"another truck 99", NOON + SLOT_SECONDS)
+    elsewhere = TruckSlot(b"another truck 99", NOON + SLOT_SECONDS)
     assert (suite.recognise(secret_of(suite), elsewhere, body) is not None) == matches
 
 

@@ -32,13 +32,13 @@ from voile.errors import InputError
 from voile.sharing.protocol import (
     LEVELS,
     Content,
-    Place,
     Position,
     Publisher,
     Reader,
     Reason,
     RejectedError,
     Report,
+    TruckSlot,
     search,
 )
 from voile.sharing.protocol.voile_suite import BUCKETS, ITEM_BYTES
@@ -110,7 +110,7 @@ def test_more_parcels_than_a_report_has_room_for_are_refused():
     own = carried(VOILE)
     with pytest.raises(InputError, match="1000"):
         VOILE.compose(
-            Place(TRUCK, NOON), Content(positions(), [own] * (BUCKETS[-1] + 1)), RANDOMNESS
+            TruckSlot(TRUCK, NOON), Content(positions(), [own] * (BUCKETS[-1] + 1)), RANDOMNESS
         )
 
 
@@ -128,7 +128,7 @@ def test_every_flipped_bit_of_a_report_is_rejected():
 
 def test_ciphertexts_are_bound_even_without_the_signature():
     """Where the chain names the sender there is no signature: the ciphers alone reject."""
-    place, secret = Place(TRUCK, NOON), secret_of(VOILE)
+    place, secret = TruckSlot(TRUCK, NOON), secret_of(VOILE)
     body = VOILE.compose(place, content(VOILE), RANDOMNESS)
     item = VOILE.recognise(secret, place, body)
     start = 130 + item * ITEM_BYTES
@@ -141,7 +141,7 @@ def test_ciphertexts_are_bound_even_without_the_signature():
             with pytest.raises(RejectedError) as error:
                 VOILE.open(secret, place, bytes(changed), item)
             assert error.value.reason in (Reason.TAMPERED, Reason.POINT)
-    for elsewhere in (Place(TRUCK, NOON + 1), Place(b"t" * 16, NOON)):
+    for elsewhere in (TruckSlot(TRUCK, NOON + 1), TruckSlot(b"t" * 16, NOON)):
         assert VOILE.recognise(secret, elsewhere, body) is None
         with pytest.raises(RejectedError, match="does not open"):
             VOILE.open(secret, elsewhere, body, item)
@@ -149,7 +149,7 @@ def test_ciphertexts_are_bound_even_without_the_signature():
 
 def test_positions_cannot_change_places_or_reports():
     """A position of another level, or of another report of the same truck and slot, is rejected."""
-    place, secret = Place(TRUCK, NOON), secret_of(VOILE)
+    place, secret = TruckSlot(TRUCK, NOON), secret_of(VOILE)
     body = VOILE.compose(place, content(VOILE), RANDOMNESS)
     other = VOILE.compose(place, content(VOILE), RANDOMNESS.within("other"))
     item = VOILE.recognise(secret, place, body)
@@ -162,7 +162,7 @@ def test_positions_cannot_change_places_or_reports():
 
 def test_a_truck_that_names_a_level_that_is_not_there_is_rejected():
     """What a truck writes into an item is checked like everything else."""
-    place, secret, r = Place(TRUCK, NOON), secret_of(VOILE), b"r" * 32
+    place, secret, r = TruckSlot(TRUCK, NOON), secret_of(VOILE), b"r" * 32
     bad = SimpleNamespace(keys=VOILE.tracking_public(secret), level=3, remaining=None)
     item = VOILE._item(bad, r, VOILE.ephemeral(r), place, bytes(16))
     body = VOILE.ephemeral(r) + bytes(96) + (1).to_bytes(2, "big") + item
@@ -204,7 +204,7 @@ def test_the_signature_of_another_report_is_rejected():
     first, second = (Report.decode(message) for message in reports(2))
     for mixed in (
         dataclasses.replace(second, body=first.body),
-        dataclasses.replace(second, place=first.place),
+        dataclasses.replace(second, at=first.at),
         dataclasses.replace(second, sequence=0),
         dataclasses.replace(second, previous=first.previous),
         dataclasses.replace(second, signature=first.signature),
@@ -214,21 +214,21 @@ def test_the_signature_of_another_report_is_rejected():
 
 def test_a_body_whose_sender_the_chain_names_needs_no_signature():
     """What a chain vouches for is read alike: truck, slot, form and ciphers still count."""
-    place, body = Place(TRUCK, NOON), Report.decode(report()).body
+    place, body = TruckSlot(TRUCK, NOON), Report.decode(report()).body
     reader, seen = Reader(link()).read_vouched(place, body, NOON)
     assert seen.position == positions()[1]
     for elsewhere, changed, reason in (
         (place, body, Reason.REPLAYED),
-        (Place(b"t" * 16, NOON + 1), body, Reason.FOREIGN),
-        (Place(TRUCK, LATER), body, Reason.FUTURE),
-        (Place(TRUCK, NOON + 1), body[:-1], Reason.TRUNCATED),
-        (Place(TRUCK, NOON + 1), body + b"\0", Reason.TRAILING),
+        (TruckSlot(b"t" * 16, NOON + 1), body, Reason.FOREIGN),
+        (TruckSlot(TRUCK, LATER), body, Reason.FUTURE),
+        (TruckSlot(TRUCK, NOON + 1), body[:-1], Reason.TRUNCATED),
+        (TruckSlot(TRUCK, NOON + 1), body + b"\0", Reason.TRAILING),
     ):
         with pytest.raises(RejectedError) as error:
             reader.read_vouched(elsewhere, changed, NOON)
         assert error.value.reason == reason
     # The same body in a later slot is about nobody.
-    assert reader.read_vouched(Place(TRUCK, NOON + 1), body, NOON)[1] is None
+    assert reader.read_vouched(TruckSlot(TRUCK, NOON + 1), body, NOON)[1] is None
 
 
 def test_a_rejected_report_changes_nothing():
@@ -272,8 +272,8 @@ def test_a_publisher_moves_forward_only():
 def test_a_retry_writes_the_same_report_and_another_content_shares_nothing(suite):
     """A crash between writing and sending gives no second look, and no key is used twice."""
     assert report(suite) == report(suite)
-    one = suite.compose(Place(TRUCK, NOON), content(suite, level=1), RANDOMNESS)
-    other = suite.compose(Place(TRUCK, NOON), content(suite, level=2), RANDOMNESS)
+    one = suite.compose(TruckSlot(TRUCK, NOON), content(suite, level=1), RANDOMNESS)
+    other = suite.compose(TruckSlot(TRUCK, NOON), content(suite, level=2), RANDOMNESS)
     at = 0 if suite is VOILE else 147
     assert one[at : at + 32] != other[at : at + 32]
     assert one[32:128] != other[32:128]
@@ -286,8 +286,8 @@ def test_impossible_contents_are_refused():
         lambda: dataclasses.replace(carried(VOILE), level=3),
         lambda: dataclasses.replace(carried(VOILE), level=True),
         lambda: dataclasses.replace(carried(VOILE), remaining=-1),
-        lambda: Place(b"short", NOON),
-        lambda: Place(TRUCK, 2**32),
+        lambda: TruckSlot(b"short", NOON),
+        lambda: TruckSlot(TRUCK, 2**32),
         lambda: Position(90.1, 0, 0, 1),
         lambda: Position(0, float("nan"), 0, 1),
         lambda: Position(0, 0, -1, 1),
@@ -310,4 +310,4 @@ def test_a_parcel_is_found_among_many_trucks(suite):
         for number in range(6)
     ]  # fmt: skip
     ((found, _),) = search(secret_of(suite, 4), many)
-    assert found.place.truck == b"truck number 004"
+    assert found.at.truck == b"truck number 004"

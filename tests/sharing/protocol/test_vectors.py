@@ -23,7 +23,7 @@ from tests.sharing.protocol.scenes import (
     report,
     run,
 )
-from voile.sharing.protocol import LEVELS, Link, Place, Reader, Report
+from voile.sharing.protocol import LEVELS, Link, Reader, Report, TruckSlot
 
 VECTORS = json.loads((Path(__file__).parent / "vectors.json").read_text(encoding="utf-8"))
 PLACE = TRUCK + NOON.to_bytes(4, "big")
@@ -68,7 +68,7 @@ def test_webcrypto_operations_alone_read_a_report():
     for number in range(5):
         browser = Browser.of(link(number=number).fragment())
         (item,) = browser.items(body, PLACE)
-        assert item == VOILE.recognise(link(number=number).days[0], Place(TRUCK, NOON), body)
+        assert item == VOILE.recognise(link(number=number).days[0], TruckSlot(TRUCK, NOON), body)
     assert Browser.of(link(number=5).fragment()).read(message) is None
     with pytest.raises(InvalidSignature):
         Browser.of(link().fragment()).read(message[:-1] + bytes([message[-1] ^ 1]))

@@ -127,7 +127,7 @@ def check_kept(log: ReportLog, trucks: Trucks, taken: Collection[tuple[str, int]
                 records.append(Record.decode(record))
         reports = list(log.after(number, -1, 10_000))
         slots = [one.slot for one in reports]
-        assert slots == [one.place.slot for one in records]
+        assert slots == [one.at.slot for one in records]
         assert [Report.decode(one.message).sequence for one in reports] == list(range(len(slots)))
         acknowledged = {slot for its, slot in taken if its == token}
         assert acknowledged, "this tracker was never answered"

@@ -155,7 +155,7 @@ def check_on_chain(
 
     def are_found() -> bool:
         there = published(node.chain, place, bytes.fromhex(truck))
-        found[:] = [one.place.slot for one in there]
+        found[:] = [one.at.slot for one in there]
         return acknowledged <= set(found)
 
     wait_until(are_found, "acknowledged reports are not on the chain")

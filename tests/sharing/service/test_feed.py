@@ -64,7 +64,7 @@ def test_a_feed_begins_with_the_terms_and_the_last_report(service, http, company
         "speeds_kmh": [20.0, 35.0, 50.0],
     }
     assert (report.name, report.number) == ("report", slots[-1])
-    assert protocol.Report.decode(decoded(report.data)).place.slot == slots[-1]
+    assert protocol.Report.decode(decoded(report.data)).at.slot == slots[-1]
 
 
 def test_reports_are_sent_as_they_come_and_are_read(service, http, company):
@@ -242,10 +242,10 @@ def test_all_reports_of_a_slot_come_at_once(service, http, company):
     answer = http.get(f"/api/v1/slots/{slot}", headers=headers)
     assert answer.headers["content-type"] == "application/octet-stream"
     reports = unframed(answer.content)
-    assert [one.place.truck.hex() for one in reports] == sorted(trucks)
-    assert {one.place.slot for one in reports} == {slot}
+    assert [one.at.truck.hex() for one in reports] == sorted(trucks)
+    assert {one.at.slot for one in reports} == {slot}
     rest = http.get(f"/api/v1/slots/{slot}", params={"after": sorted(trucks)[0]}, headers=headers)
-    assert [one.place.truck.hex() for one in unframed(rest.content)] == sorted(trucks)[1:]
+    assert [one.at.truck.hex() for one in unframed(rest.content)] == sorted(trucks)[1:]
     assert http.get(f"/api/v1/slots/{slot + 300}", headers=headers).content == b""
 
 

@@ -47,8 +47,8 @@ def audit(chain: Chain, deployment: Deployment, card: bytes) -> Iterator[Audited
         raise InputError(msg)
     for one in published(chain, deployment, truck):
         report = Report.decode(one.message)
-        if report.place != one.place:
-            msg = f"what is published in slot {one.place.slot} names another slot or truck"
+        if report.at != one.at:
+            msg = f"what is published in slot {one.at.slot} names another slot or truck"
             raise RejectedError(Reason.FOREIGN, msg)
         auditor = auditor.follow(report.record().encode())
-        yield Audited(one.place.slot, report.sequence, one.block)
+        yield Audited(one.at.slot, report.sequence, one.block)

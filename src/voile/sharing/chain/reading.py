@@ -16,7 +16,15 @@ from voile.sharing.chain.contract import Anchored, Contract, Deployment
 from voile.sharing.chain.following import span
 from voile.sharing.chain.interface import Chain
 from voile.sharing.chain.merkle import Inclusion, verify_inclusion
-from voile.sharing.protocol import Place, Reader, Reason, Record, RejectedError, Report, Sighting
+from voile.sharing.protocol import (
+    Reader,
+    Reason,
+    Record,
+    RejectedError,
+    Report,
+    Sighting,
+    TruckSlot,
+)
 
 __all__ = [
     "NotAnchoredError",
@@ -36,7 +44,7 @@ class Published:
     has seen to; what is in the message, it has not looked at.
     """
 
-    place: Place
+    at: TruckSlot
     message: bytes
     block: int
 
@@ -73,11 +81,11 @@ def published(
     while block <= newest:
         end, found = span(lambda low, high: contract.sent(low, high, truck), block, newest)
         for one in found:
-            place = Place(one.truck, one.slot)
+            at = TruckSlot(one.truck, one.slot)
             message = one.message
             if message is None:
                 message = contract.stored(one.truck, one.slot)
-            yield Published(place, message, one.block)
+            yield Published(at, message, one.block)
         block = end + 1
 
 
@@ -95,11 +103,11 @@ def read_published(
         try:
             if vouched:
                 report = Report.decode(one.message)
-                reader, sighting = reader.read_vouched(one.place, report.body, now)
+                reader, sighting = reader.read_vouched(one.at, report.body, now)
             else:
                 reader, sighting = reader.read(one.message, now)
         except RejectedError as error:
-            rejected.append((one.place.slot, error.reason))
+            rejected.append((one.at.slot, error.reason))
             continue
         if sighting is not None:
             sightings.append(sighting)
@@ -114,8 +122,8 @@ def check_anchored(
     Raises ``NotAnchoredError``, ``RejectedError`` for what is no record, and ``ChainError``.  That
     the truck signed the record is for ``protocol.Reader`` or ``protocol.Auditor`` to see.
     """
-    place, contract = Record.decode(record).place, Contract(chain, deployment)
-    registration = contract.registration(place.truck)
+    at, contract = Record.decode(record).at, Contract(chain, deployment)
+    registration = contract.registration(at.truck)
     if registration is None:
         msg = "the contract knows no such truck"
         raise NotAnchoredError("unregistered", msg)
@@ -126,7 +134,7 @@ def check_anchored(
     if not verify_inclusion(record, inclusion, anchored.root):
         msg = f"the record is not under root {inclusion.number} of the truck's company"
         raise NotAnchoredError("not-included", msg)
-    if place.slot > anchored.slot:
+    if at.slot > anchored.slot:
         msg = (
             f"root {inclusion.number} is of slots up to {anchored.slot}, the record of a later one"
         )

@@ -28,7 +28,7 @@ from voile.sharing import protocol
 from voile.sharing.chain import Contract, EmbeddedChain
 from voile.sharing.demo.town import Drive
 from voile.sharing.ingest import Request
-from voile.sharing.parties import Door, Parties
+from voile.sharing.parties import Parties, PlatformClient
 from voile.sharing.platform import Settings
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.folder import Configuration, create, open_platform, open_store
@@ -245,7 +245,7 @@ class Demonstration:
         for party in ("sender", "receiver"):
             made = _answer(company.post(f"/api/v1/trucks/{number}/links", json={"hours": _HOURS}))
             # Two days, for a demonstration that lasts over midnight (UTC).
-            link = parties.submit(Door(company, made["link"]), parcel, today, days=2)
+            link = parties.submit(PlatformClient(company, made["link"]), parcel, today, days=2)
             self.addresses.append(Address(name, party, made["address"] + link.fragment()))
 
     def _drive(self, truck: _Truck, drive: Drive) -> None:

@@ -5,7 +5,7 @@ itself (``Party``): keys stay here, the platform sees sealed submissions, and th
 address that is made goes to nobody but the party.
 """
 
-from voile.sharing.parties.door import Door, DoorError, TrackingAddress
+from voile.sharing.parties.client import PlatformClient, PlatformClientError, TrackingAddress
 from voile.sharing.parties.party import Parties, Party
 
-__all__ = ["Door", "DoorError", "Parties", "Party", "TrackingAddress"]
+__all__ = ["Parties", "Party", "PlatformClient", "PlatformClientError", "TrackingAddress"]

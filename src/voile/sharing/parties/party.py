@@ -12,7 +12,7 @@ from voile.durable import new_private_file
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing import protocol
-from voile.sharing.parties.door import Door
+from voile.sharing.parties.client import PlatformClient
 from voile.sharing.platform.key_file import secret_text
 from voile.sharing.protocol.base64url import from_base64url, to_base64url
 from voile.sharing.protocol.signing import verifying_key
@@ -39,16 +39,19 @@ class Party:
         """The key by which others check what it signs: for the parcel's waybill."""
         return verifying_key(self.seed)
 
-    def submit(self, door: Door, parcel: bytes, first_day: int, days: int = 1) -> protocol.Link:
+    def submit(
+        self, client: PlatformClient, parcel: bytes, first_day: int, days: int = 1
+    ) -> protocol.Link:
         """Tell the truck this party's half of the keys of some days; what readers need of them.
 
         Reports are about the parcel when the truck has both halves of their day.  Days are by UTC,
-        since 1970.  Raises ``DoorError``, and ``InputError`` for a parcel or days that cannot be.
+        since 1970.  Raises ``PlatformClientError``, and ``InputError`` for a parcel or days that
+        cannot be.
         """
-        card = door.card()
+        card = client.card()
         link = self.link(card, parcel, first_day, days)
         for sealed in self.halves(card, parcel, first_day, days):
-            door.submit(sealed)
+            client.submit(sealed)
         return link
 
     def link(
@@ -154,15 +157,17 @@ class Parties:
             self.party(protocol.Role.RECEIVER).signer,
         )
 
-    def submit(self, door: Door, parcel: bytes, first_day: int, days: int = 1) -> protocol.Link:
+    def submit(
+        self, client: PlatformClient, parcel: bytes, first_day: int, days: int = 1
+    ) -> protocol.Link:
         """``Party.submit`` for both."""
-        card = door.card()
+        card = client.card()
         parties = [self.party(role) for role in protocol.Role]
         link = parties[0].link(card, parcel, first_day, days)
         halves = [party.halves(card, parcel, first_day, days) for party in parties]
         for both in zip(*halves, strict=True):
             for sealed in both:
-                door.submit(sealed)
+                client.submit(sealed)
         return link
 
 

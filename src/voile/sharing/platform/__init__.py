@@ -2,7 +2,7 @@
 
     settings, vault      terms of the operator; the key that seals secrets
     key_file             keys in files
-    access, ground       why a caller may not; stores, clock, and the doors of tokens and links
+    access, core         why a caller may not; stores, clock, and what tokens and links open
     registrar            where trucks must be known before they publish
     operating            companies and auditors: what the operator does
     administration       trucks, devices, parcels, links: what companies do

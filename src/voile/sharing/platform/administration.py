@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from voile.errors import InputError
 from voile.sharing.ingest import issue, token_hash
 from voile.sharing.platform.access import AccessError, printable
-from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.platform.writing import stream_context
 from voile.sharing.positions import spent_on
@@ -53,12 +53,12 @@ class Administration:
 
     def __init__(
         self,
-        ground: Ground,
+        core: PlatformCore,
         changed: Callable[[bytes], None],
         registrar: Registrar,
     ) -> None:
         """``changed`` is told which truck carries other parcels, or lets others in."""
-        self._ground = ground
+        self._core = core
         self._changed = changed
         self._registrar = registrar
 
@@ -73,36 +73,36 @@ class Administration:
         return truck, token
 
     def _added(self, company: Company, card: bytes | None) -> tuple[Truck, str | None]:
-        now = self._ground.clock()
+        now = self._core.clock()
         if card is None:
-            drawn = self._ground.fresh("truck")
+            drawn = self._core.fresh("truck")
             number = bytes.fromhex(drawn.token("truck"))
             secrets = TruckSecrets.draw(number, drawn)
-            sealed = self._ground.vault.seal(_SECRETS + number, secrets.signing + secrets.sealing)
+            sealed = self._core.vault.seal(_SECRETS + number, secrets.signing + secrets.sealing)
             truck = Truck(number, company.company, secrets.card().encode(), sealed, now)
-            self._ground.directory.add_truck(truck)
+            self._core.directory.add_truck(truck)
             return truck, None
         truck = Truck(_card(card).truck, company.company, card, None, now, own_keys=True)
-        token = self._ground.new_token()
+        token = self._core.new_token()
         kept = AccessToken(token_hash(token), Role.TRUCK, truck.truck.hex(), now)
         try:
-            self._ground.directory.add_truck(truck, kept)
+            self._core.directory.add_truck(truck, kept)
         except ConflictError:
             raise AccessError("card-taken", "draw another number for the truck") from None
         return truck, token
 
     def trucks(self, company: Company | None = None) -> Sequence[Truck]:
         """Those of a company, or of all."""
-        return self._ground.directory.trucks(company.company if company else None)
+        return self._core.directory.trucks(company.company if company else None)
 
     def retire_truck(self, company: Company, truck: bytes) -> None:
         """End a truck: its links expire, its tokens are refused; raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
-        now = self._ground.clock()
-        self._ground.directory.retire_truck(truck, now)
-        self._ground.directory.revoke_tokens(Role.TRUCK, truck.hex(), now)
-        for device in self._ground.directory.devices(truck):
-            self._ground.directory.revoke_device(truck, device.token.device, now)
+        self._core.own_truck(company, truck)
+        now = self._core.clock()
+        self._core.directory.retire_truck(truck, now)
+        self._core.directory.revoke_tokens(Role.TRUCK, truck.hex(), now)
+        for device in self._core.directory.devices(truck):
+            self._core.directory.revoke_device(truck, device.token.device, now)
         self._changed(truck)
         self._registrar.changed()
 
@@ -112,14 +112,14 @@ class Administration:
         It follows from when they were published, which is public.  Raises ``AccessError``, also for
         a truck that holds its keys itself.
         """
-        held, now = self._ground.own_truck(company, truck), self._ground.clock()
+        held, now = self._core.own_truck(company, truck), self._core.clock()
         if held.own_keys:
             raise AccessError("own-keys")
-        sealed = self._ground.directory.state(truck)
+        sealed = self._core.directory.state(truck)
         if sealed is None:
             return 0.0
-        state = self._ground.vault.unseal(stream_context(truck), sealed)
-        return spent_on(state, day_of(int(now)), self._ground.settings.delta)
+        state = self._core.vault.unseal(stream_context(truck), sealed)
+        return spent_on(state, day_of(int(now)), self._core.settings.delta)
 
     def add_device(
         self, company: Company, truck: bytes, device: str, days: float | None = None
@@ -128,30 +128,30 @@ class Administration:
 
         Raises ``AccessError``.
         """
-        if self._ground.own_truck(company, truck).own_keys:
+        if self._core.own_truck(company, truck).own_keys:
             raise AccessError("own-keys", "its tracker sends to the truck's own program")
         name = printable(device, _MOST_DEVICE, "device-unfit")
         if days is not None and not 0 < days <= _MOST_DAYS:
             raise AccessError("days-out-of-range", f"at most {_MOST_DAYS:.0f}")
         lifetime = None if days is None else days * _DAY
-        token, kept = issue(name, self._ground.clock(), lifetime, self._ground.fresh("device"))
-        self._ground.directory.add_device(Device(kept, truck))
+        token, kept = issue(name, self._core.clock(), lifetime, self._core.fresh("device"))
+        self._core.directory.add_device(Device(kept, truck))
         # Whoever goes by names must look again: this one may be on two trucks now.
-        for same in self._ground.directory.devices_named(company.company, name):
+        for same in self._core.directory.devices_named(company.company, name):
             self._changed(same.truck)
         return token
 
     def devices(self, company: Company, truck: bytes) -> Sequence[Device]:
         """Tokens of a truck's devices; raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
-        return self._ground.directory.devices(truck)
+        self._core.own_truck(company, truck)
+        return self._core.directory.devices(truck)
 
     def revoke_device(self, company: Company, truck: bytes, device: str) -> None:
         """Refuse a device from now on; raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
-        if all(kept.token.device != device for kept in self._ground.directory.devices(truck)):
+        self._core.own_truck(company, truck)
+        if all(kept.token.device != device for kept in self._core.directory.devices(truck)):
             raise AccessError("device-unknown")
-        self._ground.directory.revoke_device(truck, device, self._ground.clock())
+        self._core.directory.revoke_device(truck, device, self._core.clock())
         self._changed(truck)
 
     def add_parcel(
@@ -170,7 +170,7 @@ class Administration:
 
         Raises ``AccessError``.
         """
-        self._ground.own_truck(company, truck)
+        self._core.own_truck(company, truck)
         try:
             waybill = Waybill(parcel, sender, receiver)
         except InputError as error:
@@ -182,11 +182,11 @@ class Administration:
             if not (abs(latitude) <= 90 and abs(longitude) <= 180):
                 raise AccessError("place-unfit", "latitude and longitude, in degrees")
             place = json.dumps([float(latitude), float(longitude)]).encode()
-            sealed = self._ground.vault.seal(_DESTINATION + truck + parcel, place)
-        now = self._ground.clock()
+            sealed = self._core.vault.seal(_DESTINATION + truck + parcel, place)
+        now = self._core.clock()
         kept = Parcel(parcel, truck, waybill.sender, waybill.receiver, sealed, now)
         try:
-            self._ground.directory.add_parcel(kept)
+            self._core.directory.add_parcel(kept)
         except ConflictError:
             return self._same_parcel(kept)
         self._changed(truck)
@@ -194,45 +194,45 @@ class Administration:
 
     def _same_parcel(self, asked: Parcel) -> Parcel:
         """The parcel that is carried already, if it is the one that is asked for."""
-        for held in self._ground.directory.parcels(asked.truck):
+        for held in self._core.directory.parcels(asked.truck):
             if held.parcel == asked.parcel:
                 same = replace(asked, destination=held.destination, created=held.created) == held
-                places = [unsealed_destination(self._ground, one) for one in (held, asked)]
+                places = [unsealed_destination(self._core, one) for one in (held, asked)]
                 if same and places[0] == places[1]:
                     return held
         raise AccessError("parcel-carried", "end it first, or give the other one another number")
 
     def parcels(self, company: Company, truck: bytes) -> Sequence[Parcel]:
         """What a truck carries; raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
-        return self._ground.directory.parcels(truck)
+        self._core.own_truck(company, truck)
+        return self._core.directory.parcels(truck)
 
     def end_parcel(self, company: Company, truck: bytes, parcel: bytes) -> None:
         """Deliver a parcel, or take it off; its keys are forgotten.  Raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
-        if not self._ground.directory.end_parcel(truck, parcel, self._ground.clock()):
+        self._core.own_truck(company, truck)
+        if not self._core.directory.end_parcel(truck, parcel, self._core.clock()):
             raise AccessError("parcel-unknown")
         self._changed(truck)
 
     def add_link(self, company: Company, truck: bytes, hours: float) -> tuple[str, TrackingLink]:
         """The number of a new link to the reports of a truck; raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
+        self._core.own_truck(company, truck)
         if not (math.isfinite(hours) and _LEAST_HOURS <= hours <= _MOST_HOURS):
             raise AccessError("hours-out-of-range", f"from a minute to {_MOST_HOURS:.0f} hours")
-        number, now = self._ground.new_token(), self._ground.clock()
+        number, now = self._core.new_token(), self._core.clock()
         link = TrackingLink(token_hash(number), truck, now, now + hours * _HOUR)
-        self._ground.directory.add_link(link)
+        self._core.directory.add_link(link)
         return number, link
 
     def links(self, company: Company, truck: bytes) -> Sequence[TrackingLink]:
         """Links to a truck that have not expired, revoked ones too; raises ``AccessError``."""
-        self._ground.own_truck(company, truck)
-        now = self._ground.clock()
-        return [link for link in self._ground.directory.links(truck) if now < link.expires]
+        self._core.own_truck(company, truck)
+        now = self._core.clock()
+        return [link for link in self._core.directory.links(truck) if now < link.expires]
 
     def revoke_link(self, company: Company, number: str) -> None:
         """Close a link from now on; raises ``AccessError``."""
-        link = self._ground.directory.link(token_hash(number))
+        link = self._core.directory.link(token_hash(number))
         self._revoke(company, [] if link is None else [link])
 
     def revoke_link_of(self, company: Company, identity: str) -> None:
@@ -240,34 +240,34 @@ class Administration:
 
         Raises ``AccessError``.
         """
-        self._revoke(company, self._ground.directory.links_beginning(bytes.fromhex(identity)))
+        self._revoke(company, self._core.directory.links_beginning(bytes.fromhex(identity)))
 
     def _revoke(self, company: Company, links: Sequence[TrackingLink]) -> None:
         own = [link for link in links if self._is_of(company, link)]
         if not own:
             raise AccessError("link-unknown")
         for link in own:
-            self._ground.directory.revoke_link(link.hash, self._ground.clock())
+            self._core.directory.revoke_link(link.hash, self._core.clock())
 
     def _is_of(self, company: Company, link: TrackingLink) -> bool:
-        truck = self._ground.directory.truck(link.truck)
+        truck = self._core.directory.truck(link.truck)
         return truck is not None and truck.company == company.company
 
 
-def unsealed_secrets(ground: Ground, truck: Truck) -> TruckSecrets:
+def unsealed_secrets(core: PlatformCore, truck: Truck) -> TruckSecrets:
     """The secrets of a truck whose keys the platform holds; raises ``AccessError``."""
     if truck.secrets is None:
         raise AccessError("own-keys")
-    both = ground.vault.unseal(_SECRETS + truck.truck, truck.secrets)
+    both = core.vault.unseal(_SECRETS + truck.truck, truck.secrets)
     return TruckSecrets(truck.truck, both[:32], both[32:])
 
 
-def unsealed_destination(ground: Ground, parcel: Parcel) -> tuple[float, float] | None:
+def unsealed_destination(core: PlatformCore, parcel: Parcel) -> tuple[float, float] | None:
     """Latitude and longitude of where a parcel goes; private."""
     if parcel.destination is None:
         return None
     context = _DESTINATION + parcel.truck + parcel.parcel
-    latitude, longitude = json.loads(ground.vault.unseal(context, parcel.destination))
+    latitude, longitude = json.loads(core.vault.unseal(context, parcel.destination))
     return latitude, longitude
 
 

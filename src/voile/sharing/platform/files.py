@@ -1,4 +1,4 @@
-"""Long messages, such as files of trips, are read by a process beside, at a low priority.
+"""Long messages, such as files of trips, are read by a worker process, at a low priority.
 
 To read one takes a second or more of pure parsing, for much of which a parser holds the
 interpreter's lock: in a thread of this process every position would wait for it.  Reading is a pure
@@ -30,14 +30,14 @@ _Refused = tuple[str, str, int]
 class Reader:
     """Decodes requests; to be used by one thread at a time where they are long."""
 
-    def __init__(self, *, beside: bool) -> None:
-        """``beside``: whether long ones go to a process."""
-        self._beside = beside and not multiprocessing.current_process().daemon
+    def __init__(self, *, in_worker: bool) -> None:
+        """``in_worker``: whether long ones go to a worker process."""
+        self._in_worker = in_worker and not multiprocessing.current_process().daemon
         self._pool: ProcessPoolExecutor | None = None
 
     def decode(self, request: Request, arrival: Arrival) -> Decoded:
         """What a request says; raises ``IngestError``."""
-        if not self._beside or len(request.body) <= LONG_BYTES:
+        if not self._in_worker or len(request.body) <= LONG_BYTES:
             return decode(request, arrival)
         try:
             read = self._begun().submit(_read, decode, request, arrival).result()

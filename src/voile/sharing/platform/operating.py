@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from voile.errors import InputError
 from voile.sharing.ingest import token_hash
 from voile.sharing.platform.access import printable
-from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.registrar import Registrar
 from voile.sharing.store import AccessToken, Company, Role
 
@@ -45,10 +45,10 @@ class Operating:
     """Companies and auditors, as their operator sees them."""
 
     def __init__(
-        self, ground: Ground, changed: Callable[[bytes], None], registrar: Registrar
+        self, core: PlatformCore, changed: Callable[[bytes], None], registrar: Registrar
     ) -> None:
         """``changed`` is told which truck lets others in."""
-        self._ground = ground
+        self._core = core
         self._changed = changed
         self._registrar = registrar
 
@@ -57,10 +57,10 @@ class Operating:
 
         Companies may have one name: their numbers tell them apart.
         """
-        now, token = self._ground.clock(), self._ground.new_token()
-        number = self._ground.fresh("company").token("company")
+        now, token = self._core.clock(), self._core.new_token()
+        number = self._core.fresh("company").token("company")
         company = Company(number, printable(name, _MOST_NAME, "name-unfit"), now)
-        self._ground.directory.add_company(
+        self._core.directory.add_company(
             company, AccessToken(token_hash(token), Role.COMPANY, number, now)
         )
         return company, token
@@ -74,8 +74,8 @@ class Operating:
         if company.closed is not None:
             msg = f"company {number} was closed, and closed companies are not opened again"
             raise InputError(msg)
-        now, token = self._ground.clock(), self._ground.new_token()
-        self._ground.directory.replace_tokens(
+        now, token = self._core.clock(), self._core.new_token()
+        self._core.directory.replace_tokens(
             AccessToken(token_hash(token), Role.COMPANY, number, now)
         )
         return company, token
@@ -83,28 +83,28 @@ class Operating:
     def close_company(self, number: str) -> None:
         """Refuse all that is a company's from now on; raises ``InputError``."""
         self._company(number)
-        now = self._ground.clock()
-        self._ground.directory.close_company(number, now)
-        self._ground.directory.revoke_tokens(Role.COMPANY, number, now)
-        for truck in self._ground.directory.trucks(number):
+        now = self._core.clock()
+        self._core.directory.close_company(number, now)
+        self._core.directory.revoke_tokens(Role.COMPANY, number, now)
+        for truck in self._core.directory.trucks(number):
             self._changed(truck.truck)
         self._registrar.changed()
 
     def companies(self) -> Sequence[KnownCompany]:
         """All, closed ones too, in the order in which they were opened."""
         trucks = Counter(
-            truck.company for truck in self._ground.directory.trucks() if truck.retired is None
+            truck.company for truck in self._core.directory.trucks() if truck.retired is None
         )
         return [
             KnownCompany(company, trucks[company.company])
-            for company in self._ground.directory.companies()
+            for company in self._core.directory.companies()
         ]
 
     def open_auditor(self, name: str) -> str:
         """The token of a new auditor; raises ``AccessError``."""
-        token, now = self._ground.new_token(), self._ground.clock()
+        token, now = self._core.new_token(), self._core.clock()
         holder = printable(name, _MOST_NAME, "name-unfit")
-        self._ground.directory.add_token(AccessToken(token_hash(token), Role.AUDITOR, holder, now))
+        self._core.directory.add_token(AccessToken(token_hash(token), Role.AUDITOR, holder, now))
         return token
 
     def revoke_auditor(self, name: str) -> int:
@@ -112,9 +112,7 @@ class Operating:
 
         Raises ``InputError``.
         """
-        revoked = self._ground.directory.revoke_tokens(
-            Role.AUDITOR, name.strip(), self._ground.clock()
-        )
+        revoked = self._core.directory.revoke_tokens(Role.AUDITOR, name.strip(), self._core.clock())
         if not revoked:
             msg = f"no auditor called {name.strip()!r} has an open token"
             raise InputError(msg)
@@ -122,14 +120,14 @@ class Operating:
 
     def auditors(self) -> Sequence[KnownAuditor]:
         """All, revoked ones too, in the order in which they were first admitted."""
-        now, since, tokens = self._ground.clock(), dict[str, float](), Counter[str]()
-        for token in self._ground.directory.tokens(Role.AUDITOR):
+        now, since, tokens = self._core.clock(), dict[str, float](), Counter[str]()
+        for token in self._core.directory.tokens(Role.AUDITOR):
             since.setdefault(token.holder, token.created)
             tokens[token.holder] += token.is_open(now)
         return [KnownAuditor(name, first, tokens[name]) for name, first in since.items()]
 
     def _company(self, number: str) -> Company:
-        company = self._ground.directory.company(number)
+        company = self._core.directory.company(number)
         if company is None:
             msg = f"there is no company {number}"
             raise InputError(msg)

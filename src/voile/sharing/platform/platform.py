@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from voile.randomness import Randomness
 from voile.sharing.platform.administration import Administration
-from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.operating import Operating
 from voile.sharing.platform.publishing import Publishing
 from voile.sharing.platform.reading import Reading
@@ -28,7 +28,7 @@ _DAY = 86_400
 
 
 class Platform(Operating, Administration, Publishing, Reading):
-    """One face of four parts, which share their ground.  Threads may share it."""
+    """One face of four parts, which share their core.  Threads may share it."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a platform stands on
         self,
@@ -45,10 +45,10 @@ class Platform(Operating, Administration, Publishing, Reading):
         """Stores are closed with the platform.  ``clock``: seconds since 1970 UTC.
 
         ``registrar`` makes trucks known where the log is, if that must be; ``writing_lines`` are
-        processes beside that write reports when there are many (``Writers``); by ``gather`` seconds
+        worker processes that write reports when there are many (``Writers``); by ``gather`` seconds
         a position waits for others, since what is done together costs less.
         """
-        ground = Ground(
+        core = PlatformCore(
             directory,
             log,
             vault,
@@ -56,41 +56,41 @@ class Platform(Operating, Administration, Publishing, Reading):
             randomness or Randomness.secure(),
             clock,
         )
-        Reading.__init__(self, ground)
-        Publishing.__init__(self, ground, self.tell, writing_lines, gather)
+        Reading.__init__(self, core)
+        Publishing.__init__(self, core, self.tell, writing_lines, gather)
         registrar = registrar or NoRegistrar()
-        Operating.__init__(self, ground, self.changed, registrar)
-        Administration.__init__(self, ground, self.changed, registrar)
+        Operating.__init__(self, core, self.changed, registrar)
+        Administration.__init__(self, core, self.changed, registrar)
 
     @property
     def settings(self) -> Settings:
         """The terms of the platform."""
-        return self._ground.settings
+        return self._core.settings
 
     @property
     def clock(self) -> Callable[[], float]:
         """The platform's clock."""
-        return self._ground.clock
+        return self._core.clock
 
     def company_of(self, token: str) -> Company:
         """The company of a token; raises ``AccessError``."""
-        return self._ground.company_of(token)
+        return self._core.company_of(token)
 
     def truck_of(self, token: str) -> Truck:
         """The truck that publishes by itself with a token; raises ``AccessError``."""
-        return self._ground.truck_of(token)
+        return self._core.truck_of(token)
 
     def auditor_of(self, token: str) -> str:
         """The name of the auditor of a token; raises ``AccessError``."""
-        return self._ground.auditor_of(token)
+        return self._core.auditor_of(token)
 
     def link_of(self, number: str) -> TrackingLink:
         """The link of a number, if it is open; raises ``AccessError``."""
-        return self._ground.link_of(number)
+        return self._core.link_of(number)
 
     def company_behind(self, link: TrackingLink) -> str:
         """The number of the company that has opened a link."""
-        truck = self._ground.directory.truck(link.truck)
+        truck = self._core.directory.truck(link.truck)
         return "" if truck is None else truck.company
 
     def settle(self) -> None:
@@ -114,11 +114,11 @@ class Platform(Operating, Administration, Publishing, Reading):
         ``most`` is the last slot whose reports may be dropped at all.
         """
         before = int(self.clock()) - keep_days * _DAY
-        self._ground.directory.drop_mail(before)
-        self._ground.log.forget(before if most is None else min(before, most + 1))
+        self._core.directory.drop_mail(before)
+        self._core.log.forget(before if most is None else min(before, most + 1))
 
     def close(self) -> None:
         """Finish what was begun, and close the stores."""
         Publishing.close(self)
-        self._ground.log.close()
-        self._ground.directory.close()
+        self._core.log.close()
+        self._core.directory.close()

@@ -10,8 +10,8 @@ fills the slots that were missed.
 One thread takes what waits, of each company in turn, and brings it as far as its reports are
 written; another appends what is written, in the order in which it came.  So the slots of a truck
 ascend.  A message of many slots is published in pieces, each in a turn of its own.  One that is
-long to read, such as a file of a trip, waits before its turn for a third thread, and a process
-beside, to read it.  A call returns a future that is done when its reports are durable.
+long to read, such as a file of a trip, waits before its turn for a third thread, and a worker
+process, to read it.  A call returns a future that is done when its reports are durable.
 
 Exact positions live in what is on this way, and in no log or file.
 """
@@ -27,9 +27,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from voile.sharing.ingest import Arrival, Decoded, Request
 from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.fair_queue import FairQueue
 from voile.sharing.platform.files import Reader
-from voile.sharing.platform.ground import Ground
 from voile.sharing.platform.receiving import Admission, Message, Receipt, Reception, Understood
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.storing import Committer
@@ -98,18 +98,18 @@ class Publishing:
 
     def __init__(
         self,
-        ground: Ground,
+        core: PlatformCore,
         committed: Callable[[Entry], None],
         writing_lines: int = 0,
         gather: float = 0.0,
     ) -> None:
-        self._ground = ground
-        self._admission = Admission(ground)
-        self._reader = Reader(beside=writing_lines > 0)
-        self._reception = Reception(ground, self._admission, self._reader)
-        self._trucks = Trucks(ground)
-        self._writers = Writers(Writer(ground.vault, ground.settings), writing_lines)
-        self._committer = Committer(ground.log, committed, gather)
+        self._core = core
+        self._admission = Admission(core)
+        self._reader = Reader(in_worker=writing_lines > 0)
+        self._reception = Reception(core, self._admission, self._reader)
+        self._trucks = Trucks(core)
+        self._writers = Writers(Writer(core.vault, core.settings), writing_lines)
+        self._committer = Committer(core.log, committed, gather)
         self._open = _Open()
         self._queue: FairQueue[_Piece] = FairQueue(weigh=_weight)
         self._files: FairQueue[Message] = FairQueue(math.inf, _MOST_FILES)
@@ -181,10 +181,10 @@ class Publishing:
         if sealed.truck != link.truck:
             msg = "the submission is meant for another truck than that of the link"
             raise RejectedError(Reason.FOREIGN, msg)
-        truck, now = self._admission.served(link.truck), self._ground.clock()
+        truck, now = self._admission.served(link.truck), self._core.clock()
         if truck.own_keys:
             bounds = MailBounds(link.hash, _MOST_OF_LINK, _MOST_MAIL)
-            if self._ground.directory.add_mail(Mail(truck.truck, message, now), bounds) is None:
+            if self._core.directory.add_mail(Mail(truck.truck, message, now), bounds) is None:
                 raise AccessError("mail-box-full", _FULL)
             return
         held = self._trucks.of(truck.truck)
@@ -248,7 +248,7 @@ class Publishing:
     def _understood(self, message: Message) -> Understood | None:
         """What is to be published of a message; None where it is answered already."""
         try:
-            task = message.understood(self._ground.clock(), self._ground.settings)
+            task = message.understood(self._core.clock(), self._core.settings)
         except BaseException as error:
             message.answer.set_exception(error)
             return None
@@ -344,7 +344,7 @@ class Publishing:
     def _store_own(self, piece: _OwnReport) -> None:
         truck, message, answer = piece
         try:
-            entry = _checked_entry(truck, message, self._ground.settings, self._ground.clock())
+            entry = _checked_entry(truck, message, self._core.settings, self._core.clock())
             storing = self._committer.append([entry])
         except Exception as error:
             answer.set_exception(error)
@@ -390,20 +390,20 @@ def _checked_entry(truck: Truck, message: bytes, settings: Settings, now: float)
     has not begun, and ``AccessError`` where its slot is none of the platform's.
     """
     report = Report.decode(message)
-    place = report.place
+    at = report.at
     if not report.suite.signs:
         msg = f"reports of suite {report.suite.name} are not signed, and are not taken"
         raise RejectedError(Reason.SUITE, msg)
-    if place.truck != truck.truck:
+    if at.truck != truck.truck:
         msg = "the report is of another truck than the token"
         raise RejectedError(Reason.FOREIGN, msg)
     report.record().check_signature(truck.truck, TruckCard.decode(truck.card).verifying)
-    if place.slot > now + _EARLY_SECONDS:
-        msg = f"slot {place.slot} has not begun"
+    if at.slot > now + _EARLY_SECONDS:
+        msg = f"slot {at.slot} has not begun"
         raise RejectedError(Reason.FUTURE, msg)
-    if place.slot % settings.slot_seconds:
+    if at.slot % settings.slot_seconds:
         raise AccessError("slot-unfit", f"use multiples of {settings.slot_seconds}")
-    return Entry(truck.truck, place.slot, message)
+    return Entry(truck.truck, at.slot, message)
 
 
 def _hand_on(answer: Future[Appended], stored: Future[Sequence[Appended]]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 
 from voile.sharing.platform.access import AccessError
-from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.store import Entry, Mail, TrackingLink, Truck
 
 __all__ = ["Reading"]
@@ -17,30 +17,30 @@ _MOST_AT_ONCE = 1000
 class Reading:
     """Reports, records, cards and mail: everything that changes nothing."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, core: PlatformCore) -> None:
+        self._core = core
         self._listeners: dict[bytes, list[Callable[[Entry], None]]] = {}
         self._lock = Lock()
 
     def card(self, truck: bytes) -> bytes:
         """The public keys of a truck (``protocol.TruckCard``); raises ``AccessError``."""
-        held = self._ground.directory.truck(truck)
+        held = self._core.directory.truck(truck)
         if held is None:
             raise AccessError("truck-unknown")
         return held.card
 
     def last_report(self, link: TrackingLink) -> Entry | None:
         """The last report of a link's truck."""
-        return self._ground.log.last(link.truck)
+        return self._core.log.last(link.truck)
 
     def last_slot(self, truck: Truck) -> int | None:
         """The slot of the last report of a truck that holds its keys itself."""
-        last = self._ground.log.last(truck.truck)
+        last = self._core.log.last(truck.truck)
         return None if last is None else last.slot
 
     def reports_after(self, link: TrackingLink, slot: int, limit: int) -> Sequence[Entry]:
         """Reports of a link's truck later than a slot, ascending."""
-        return self._ground.log.after(link.truck, slot, min(limit, _MOST_AT_ONCE))
+        return self._core.log.after(link.truck, slot, min(limit, _MOST_AT_ONCE))
 
     def slot(self, slot: int, after: bytes | None, limit: int) -> Sequence[Entry]:
         """Reports of all trucks in a slot, by truck, those after one of them.
@@ -48,16 +48,16 @@ class Reading:
         Whoever takes all of them shows nobody which truck is meant.
         """
         place = None if after is None else (slot, after)
-        return self._ground.log.in_slots(slot, slot, min(limit, _MOST_AT_ONCE), place)
+        return self._core.log.in_slots(slot, slot, min(limit, _MOST_AT_ONCE), place)
 
     def records(self, truck: bytes, number: int, limit: int) -> Sequence[bytes]:
         """Signed, chained records of a truck from a number on; raises ``AccessError``."""
         self.card(truck)
-        return self._ground.log.records(truck, number, min(limit, _MOST_AT_ONCE))
+        return self._core.log.records(truck, number, min(limit, _MOST_AT_ONCE))
 
     def mail(self, truck: Truck, after: int) -> Sequence[Mail]:
         """What parties have submitted to a truck that holds its keys itself."""
-        return self._ground.directory.mail(truck.truck, after, _MOST_AT_ONCE)
+        return self._core.directory.mail(truck.truck, after, _MOST_AT_ONCE)
 
     def subscribe(self, truck: bytes, listener: Callable[[Entry], None]) -> Callable[[], None]:
         """Tell a listener of each report that this process stores for a truck.

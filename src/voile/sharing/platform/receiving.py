@@ -1,7 +1,7 @@
 """The first step: which device has sent a message, and what it says.
 
 Who may send is looked up in the directory and then believed: for as long as this process alone
-changes the directory, and else for some seconds (``ground.Watch``).  Nothing of a message is read
+changes the directory, and else for some seconds (``core.Watch``).  Nothing of a message is read
 before its device may send.
 """
 
@@ -27,8 +27,8 @@ from voile.sharing.ingest import (
     token_hash,
 )
 from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.core import PlatformCore, Seen
 from voile.sharing.platform.files import LONG_BYTES, Reader
-from voile.sharing.platform.ground import Ground, Seen
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.writing import Outcome
 from voile.sharing.store import Device, Truck
@@ -65,8 +65,8 @@ class _Known:
 class Admission:
     """The doors of devices; what is wrong with a token is never told apart."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, core: PlatformCore) -> None:
+        self._core = core
         self._known: dict[_Key, _Known] = {}
         self._of_truck: defaultdict[bytes, set[_Key]] = defaultdict(set)
         self._forgotten = 0
@@ -87,7 +87,7 @@ class Admission:
         hash_ = token_hash(token)
 
         def found() -> Admitted:
-            device = self._ground.directory.device(hash_)
+            device = self._core.directory.device(hash_)
             admit(token, device.token if device else None, (), now)
             assert device is not None
             return Admitted(device, self._truck(device))
@@ -106,13 +106,13 @@ class Admission:
 
     def served(self, number: bytes) -> Truck:
         """A truck that is neither retired nor its company closed; raises ``AccessError``."""
-        truck = self._ground.directory.truck(number)
-        if truck is None or truck.retired is not None or not self._ground.is_served(truck):
+        truck = self._core.directory.truck(number)
+        if truck is None or truck.retired is not None or not self._core.is_served(truck):
             raise AccessError("truck-retired")
         return truck
 
     def _remembered(self, key: _Key, now: float, find: Callable[[], Admitted]) -> Admitted:
-        known, watch = self._known.get(key), self._ground.watch
+        known, watch = self._known.get(key), self._core.watch
         if known is None or watch.is_stale(known.seen, now):
             forgotten, seen = self._forgotten, watch.look(now, token_hash(str(key)))
             known = _Known(find(), seen)
@@ -125,7 +125,7 @@ class Admission:
         return known.admitted
 
     def _named(self, company: str, name: str, now: float) -> Admitted:
-        named = self._ground.directory.devices_named(company, name)
+        named = self._core.directory.devices_named(company, name)
         open_ = [device for device in named if device.token.is_open(now)]
         if not open_:
             raise _nobody()
@@ -208,8 +208,8 @@ class Understood:
 class Reception:
     """Makes messages of what comes; nothing is looked at before they are to be understood."""
 
-    def __init__(self, ground: Ground, admission: Admission, reader: Reader) -> None:
-        self._ground = ground
+    def __init__(self, core: PlatformCore, admission: Admission, reader: Reader) -> None:
+        self._core = core
         self._admission = admission
         self._reader = reader
 
@@ -233,7 +233,7 @@ class Reception:
         )
 
     def _decoded(self, token: str, request: Request, admitted: Admitted, now: float) -> Decoded:
-        rules, given = self._ground.settings.rules, (request.content_type, request.query)
+        rules, given = self._core.settings.rules, (request.content_type, request.query)
         if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
             rules = replace(BACKFILL, region=rules.region)
         kept = admitted.device.token
@@ -245,7 +245,7 @@ class Reception:
         self, decode: Callable[[Arrival], Decoded], admitted: Admitted, now: float
     ) -> Decoded:
         name = admitted.device.token.device
-        decoded = decode(Arrival(now, self._ground.settings.rules, name))
+        decoded = decode(Arrival(now, self._core.settings.rules, name))
         if not decoded.devices <= {name}:
             raise IngestError("token-refused", "the message names another device")
         return decoded

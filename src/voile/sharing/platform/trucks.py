@@ -1,7 +1,7 @@
 """The second step: trucks whose keys the platform holds, in memory.
 
 Of each is kept what it carries and from where its chain of records and its noise go on.  What it
-carries is read again where this process or another has changed it (``ground.Watch``).  One thread
+carries is read again where this process or another has changed it (``core.Watch``).  One thread
 makes reports; others ask what is here and change it, so each truck has a lock, held for moments.
 """
 
@@ -15,7 +15,7 @@ from threading import Lock
 
 from voile.sharing.ingest import Fix
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
-from voile.sharing.platform.ground import Ground, Seen
+from voile.sharing.platform.core import PlatformCore, Seen
 from voile.sharing.platform.writing import Aboard, Draft, Written, stream_context
 from voile.sharing.protocol import (
     Publisher,
@@ -39,20 +39,20 @@ Storing = Future[Sequence[Appended]]
 class Trucks:
     """All of them; threads may share it."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, core: PlatformCore) -> None:
+        self._core = core
         self._held: dict[bytes, Held] = {}
 
     def of(self, truck: bytes) -> Held:
         """What is in memory of a truck, by its number."""
-        return self._held.get(truck) or self._held.setdefault(truck, Held(self._ground))
+        return self._held.get(truck) or self._held.setdefault(truck, Held(self._core))
 
 
 class Held:
     """What is in memory of one truck."""
 
-    def __init__(self, ground: Ground) -> None:
-        self._ground = ground
+    def __init__(self, core: PlatformCore) -> None:
+        self._core = core
         self.lock = Lock()
         """Of everything here."""
         self.under_way: UnderWay | None = None
@@ -70,7 +70,7 @@ class Held:
     def present(self, truck: Truck, now: float) -> UnderWay:
         """The truck with its present parcels; the caller holds the lock."""
         if self.under_way is None:
-            self.under_way = UnderWay(self._ground, truck)
+            self.under_way = UnderWay(self._core, truck)
         changed, self.changed = self.changed, False
         self.under_way.refresh(now, changed=changed)
         return self.under_way
@@ -84,18 +84,18 @@ class Held:
 class UnderWay:
     """A truck, its streams and its parcels.  Callers hold its lock."""
 
-    def __init__(self, ground: Ground, truck: Truck) -> None:
-        self._ground = ground
+    def __init__(self, core: PlatformCore, truck: Truck) -> None:
+        self._core = core
         self._truck = truck.truck
-        secrets = unsealed_secrets(ground, truck)
-        last = ground.log.last(truck.truck)
+        secrets = unsealed_secrets(core, truck)
+        last = core.log.last(truck.truck)
         self._publisher = (
             Publisher.new(secrets)
             if last is None
             else Publisher.after(secrets, Report.decode(last.message).record())
         )
-        sealed = ground.directory.state(truck.truck)
-        self.state = None if sealed is None else ground.vault.unseal(self._context, sealed)
+        sealed = core.directory.state(truck.truck)
+        self.state = None if sealed is None else core.vault.unseal(self._context, sealed)
         """Of its stream of positions; as secret as its keys."""
         self._keys = TrackingKeys(truck.truck)
         self._aboard: dict[int, list[Aboard]] = {}
@@ -119,7 +119,7 @@ class UnderWay:
             return None
         days = {day_of(slot) for slot, _ in fixes}
         aboard = {day: self._on(day) for day in days}
-        drawn = self._ground.fresh("reports")
+        drawn = self._core.fresh("reports")
         return Draft(self._publisher, self.state, drawn, fixes, aboard)
 
     def wrote(self, written: Written) -> None:
@@ -145,17 +145,17 @@ class UnderWay:
         keys = self._keys.receive(self._opened(message), today=day_of(int(now)))
         if keys == self._keys:
             return  # or one party could fill the box with what is known
-        self._ground.directory.add_mail(Mail(self._truck, message, now))
+        self._core.directory.add_mail(Mail(self._truck, message, now))
         self._carry(keys)
 
     def refresh(self, now: float, *, changed: bool = False) -> None:
         """Read which parcels are on the truck, and what their parties have submitted."""
-        watch, today = self._ground.watch, day_of(int(now))
+        watch, today = self._core.watch, day_of(int(now))
         known = self._seen is not None and not watch.is_stale(self._seen, now)
         if known and not changed and today == self._today:
             return
         seen = watch.look(now, self._truck)
-        parcels = {one.parcel: one for one in self._ground.directory.parcels(self._truck)}
+        parcels = {one.parcel: one for one in self._core.directory.parcels(self._truck)}
         keys = self._keys.from_day(today)
         for parcel in set(keys.waybills) - set(parcels):
             keys = keys.delivered(parcel)
@@ -164,7 +164,7 @@ class UnderWay:
         added = [one for name, one in parcels.items() if name not in keys.waybills]
         for one in added:
             keys = keys.carrying(_waybill(one))
-            self._destinations[one.parcel] = unsealed_destination(self._ground, one)
+            self._destinations[one.parcel] = unsealed_destination(self._core, one)
         names = {one.parcel for one in added}
         if names & self._ended:
             # One that comes back: what was submitted for it is still in the box.
@@ -183,7 +183,7 @@ class UnderWay:
 
     def _with_new_mail(self, keys: TrackingKeys, today: int) -> TrackingKeys:
         while True:
-            some = self._ground.directory.mail(self._truck, self._mail_read, _MAIL_AT_ONCE)
+            some = self._core.directory.mail(self._truck, self._mail_read, _MAIL_AT_ONCE)
             for mail in some:
                 # What is rejected is of a day that is over, or says what is known otherwise.
                 with suppress(RejectedError):

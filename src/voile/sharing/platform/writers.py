@@ -1,4 +1,4 @@
-"""The third step: who writes reports, this process alone or others beside.
+"""The third step: who writes reports, this process alone or worker processes beside it.
 
 Writing a report is a few operations on a curve for each parcel, under the interpreter's lock.  It
 is a pure function (``writing``), so other processes can do it.  Drafts that wait together are
@@ -25,13 +25,13 @@ from voile.sharing.platform.writing import Draft, Writer, Written
 
 __all__ = ["Writers"]
 
-_WORTH_ITEMS = 3_000
+_ITEMS_FOR_A_PROCESS = 3_000
 """A line that has addressed so many reports and parcels in ``_WINDOW_SECONDS`` gets a process: that
 many take some tenth of a second of a core."""
 _WINDOW_SECONDS = 10.0
 _END_SECONDS = 5.0
 
-_Place = int
+_Index = int
 """Of a draft among those that are written together."""
 
 
@@ -49,26 +49,26 @@ class Writers:
         Of a truck there is one draft at a time.
         """
         outcomes: list[Written | Exception | None] = [None] * len(drafts)
-        shares = defaultdict[_Line, list[_Place]](list)
-        for place, draft in enumerate(drafts):
+        shares = defaultdict[_Line, list[_Index]](list)
+        for index, draft in enumerate(drafts):
             if self._lines:
-                shares[self._lines[draft.truck[0] % len(self._lines)]].append(place)
+                shares[self._lines[draft.truck[0] % len(self._lines)]].append(index)
         sent = {
-            line: places
-            for line, places in shares.items()
-            if line.send([drafts[place] for place in places])
+            line: indices
+            for line, indices in shares.items()
+            if line.send([drafts[index] for index in indices])
         }
-        elsewhere = {place for places in sent.values() for place in places}
-        for place in range(len(drafts)):
-            if place not in elsewhere:
-                outcomes[place] = _outcome(self._writer, drafts[place])
-        for line, places in shares.items():
+        elsewhere = {index for indices in sent.values() for index in indices}
+        for index in range(len(drafts)):
+            if index not in elsewhere:
+                outcomes[index] = _outcome(self._writer, drafts[index])
+        for line, indices in shares.items():
             if line not in sent:
-                line.count(sum(map(_items, (drafts[place] for place in places))))
-        for line, places in sent.items():
-            for place, one in zip(places, line.receive(len(places)), strict=True):
+                line.count(sum(map(_items, (drafts[index] for index in indices))))
+        for line, indices in sent.items():
+            for index, one in zip(indices, line.receive(len(indices)), strict=True):
                 # What failed there fails here, too, and says why.
-                outcomes[place] = one or _outcome(self._writer, drafts[place])
+                outcomes[index] = one or _outcome(self._writer, drafts[index])
         return [one for one in outcomes if one is not None]
 
     def close(self) -> None:
@@ -89,14 +89,14 @@ class _Line:
         self._writer = writer
         self._items = 0
         self._since = time.monotonic()
-        self._beside: _Beside | None = None
+        self._worker: _WorkerProcess | None = None
 
     def send(self, drafts: Sequence[Draft]) -> bool:
         """Whether the process of the line writes these."""
-        if self._beside is None or not self._beside.is_ready():
+        if self._worker is None or not self._worker.is_ready():
             return False
         try:
-            self._beside.send(drafts)
+            self._worker.send(drafts)
         except OSError:
             self._give_up()
             return False
@@ -104,9 +104,9 @@ class _Line:
 
     def receive(self, count: int) -> Sequence[Written | None]:
         """What came of what was sent; None for an error, and for all where the process has died."""
-        assert self._beside is not None
+        assert self._worker is not None
         try:
-            return self._beside.receive()
+            return self._worker.receive()
         except (OSError, EOFError):
             self._give_up()
             return [None] * count
@@ -117,20 +117,20 @@ class _Line:
         if now - self._since > _WINDOW_SECONDS:
             self._items, self._since = 0, now
         self._items += items
-        if self._beside is None and self._items > _WORTH_ITEMS:
+        if self._worker is None and self._items > _ITEMS_FOR_A_PROCESS:
             self._items = 0
-            self._beside = _Beside.begun(self._writer)
+            self._worker = _WorkerProcess.begun(self._writer)
 
     def close(self) -> None:
-        if self._beside is not None:
-            self._beside.close()
+        if self._worker is not None:
+            self._worker.close()
 
     def _give_up(self) -> None:
         self.close()
-        self._beside = None
+        self._worker = None
 
 
-class _Beside:
+class _WorkerProcess:
     """A process that writes."""
 
     def __init__(self, writer: Writer) -> None:
@@ -149,7 +149,7 @@ class _Beside:
         self._is_ready = False
 
     @classmethod
-    def begun(cls, writer: Writer) -> _Beside | None:
+    def begun(cls, writer: Writer) -> _WorkerProcess | None:
         """None where this is a process that may have no children, or the machine has no room."""
         if multiprocessing.current_process().daemon:
             return None

@@ -25,7 +25,7 @@ from voile.sharing.protocol.reading import Link, Reader, day_of, search
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Publisher, Report
 from voile.sharing.protocol.sealing import SealedSubmission
-from voile.sharing.protocol.suite import Carried, Content, Place, Sighting, Suite, suite_named
+from voile.sharing.protocol.suite import Carried, Content, Sighting, Suite, TruckSlot, suite_named
 from voile.sharing.protocol.tracking import Role, Submission, TrackingKeys, Waybill
 from voile.sharing.protocol.truck import TruckCard, TruckSecrets
 
@@ -38,7 +38,6 @@ __all__ = [
     "Link",
     "Pair",
     "PairKeys",
-    "Place",
     "Position",
     "Publisher",
     "Reader",
@@ -58,6 +57,7 @@ __all__ = [
     "TrackingSecret",
     "TruckCard",
     "TruckSecrets",
+    "TruckSlot",
     "Waybill",
     "day_of",
     "is_equivocation",

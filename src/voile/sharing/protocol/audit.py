@@ -20,7 +20,7 @@ from typing import Self
 
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.signing import SIGNATURE_BYTES, check_signature, sign
-from voile.sharing.protocol.suite import Place
+from voile.sharing.protocol.suite import TruckSlot
 from voile.sharing.protocol.truck import TruckCard, TruckSecrets
 from voile.sharing.protocol.wire import TRUCK_BYTES, Kind, framed, header, number, opened
 
@@ -41,7 +41,7 @@ def digest_of_body(suite: int, body: bytes) -> bytes:
 class Record:
     """One link of a truck's chain."""
 
-    place: Place
+    at: TruckSlot
     sequence: int
     body: bytes
     """Digest of the report's body."""
@@ -50,7 +50,7 @@ class Record:
     signature: bytes = b""
 
     def _unsigned(self) -> bytes:
-        head = header(Kind.RECORD, _SIGNING_SUITE) + self.place.encode()
+        head = header(Kind.RECORD, _SIGNING_SUITE) + self.at.encode()
         return head + number(self.sequence, 4) + self.body + self.previous
 
     def signed(self, secrets: TruckSecrets) -> Self:
@@ -71,15 +71,15 @@ class Record:
         code, fields = opened(message, Kind.RECORD)
         if code != _SIGNING_SUITE:
             fields.reject(Reason.SUITE, f"is of suite {code}, whose reports are not signed")
-        place = Place(fields.take(TRUCK_BYTES), fields.number(4))
+        at = TruckSlot(fields.take(TRUCK_BYTES), fields.number(4))
         sequence, body, previous = fields.number(4), fields.take(32), fields.take(32)
         signature = fields.take(SIGNATURE_BYTES)
         fields.finish()
-        return cls(place, sequence, body, previous, signature)
+        return cls(at, sequence, body, previous, signature)
 
     def check_signature(self, truck: bytes, verifying: bytes) -> None:
         """Raise ``RejectedError`` unless it is of this truck, and signed by its Ed25519 key."""
-        if self.place.truck != truck:
+        if self.at.truck != truck:
             msg = "the record or report is of another truck"
             raise RejectedError(Reason.FOREIGN, msg)
         what = "the record or report"
@@ -107,10 +107,10 @@ class Auditor:
                 f"{self.sequence} is next, so one was left out, put in or reordered"
             )
             raise RejectedError(Reason.CHAIN, msg)
-        if read.place.slot <= self.last:
+        if read.at.slot <= self.last:
             msg = "the record's slot is not later than that of the record before"
             raise RejectedError(Reason.REPLAYED, msg)
-        return replace(self, sequence=read.sequence + 1, last=read.place.slot, head=read.digest())
+        return replace(self, sequence=read.sequence + 1, last=read.at.slot, head=read.digest())
 
 
 def is_equivocation(card: TruckCard, first: bytes, second: bytes) -> bool:
@@ -118,5 +118,5 @@ def is_equivocation(card: TruckCard, first: bytes, second: bytes) -> bool:
     one, other = Record.decode(first), Record.decode(second)
     for record in (one, other):
         record.check_signature(card.truck, card.verifying)
-    same = one.sequence == other.sequence or one.place.slot == other.place.slot
+    same = one.sequence == other.sequence or one.at.slot == other.at.slot
     return same and one.digest() != other.digest()

@@ -54,7 +54,7 @@ from voile.sharing.protocol.keys import (
 )
 from voile.sharing.protocol.position import POSITION_BYTES, Position
 from voile.sharing.protocol.rejection import Reason, RejectedError
-from voile.sharing.protocol.suite import Content, Place, Sighting
+from voile.sharing.protocol.suite import Content, Sighting, TruckSlot
 from voile.sharing.protocol.wire import framed, number
 
 __all__ = ["ITERATIONS", "WRAPPED_BYTES", "PaperSuite", "unwrap", "wrap"]
@@ -170,13 +170,13 @@ class PaperSuite:
         """R = r G; r is 32 bytes, hashed to a scalar."""
         return group.multiple_of_base(_scalar(b"ephemeral", secret))
 
-    def address(self, public: TrackingPublic, secret: bytes, place: Place) -> bytes:
-        """P = H_s(r TK) G + K_b; the place plays no part."""
+    def address(self, public: TrackingPublic, secret: bytes, at: TruckSlot) -> bytes:
+        """P = H_s(r TK) G + K_b; the slot plays no part."""
         shared = group.multiple(_scalar(b"ephemeral", secret), public.tracking)
         return self._address(shared, public.address)
 
-    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, place: Place) -> bytes:
-        """P' = H_s(tk R) G + K_b; the place plays no part."""
+    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, at: TruckSlot) -> bytes:
+        """P' = H_s(tk R) G + K_b; the slot plays no part."""
         return self._address(group.multiple(secret.tracking, ephemeral), secret.address)
 
     def _address(self, shared: bytes, address: bytes) -> bytes:
@@ -184,7 +184,7 @@ class PaperSuite:
 
     # Reports
 
-    def compose(self, place: Place, content: Content, randomness: Randomness) -> bytes:
+    def compose(self, at: TruckSlot, content: Content, randomness: Randomness) -> bytes:
         """The positions, the number of items, the items: as many as there are parcels.
 
         Raises ``InputError`` for more than 65,535 parcels.
@@ -192,7 +192,7 @@ class PaperSuite:
         if len(content.parcels) > _MOST_ITEMS:
             msg = f"a report has room for {_MOST_ITEMS:,} parcels"
             raise InputError(msg)
-        own = randomness.within("report", sha3_256(place.encode() + content.encode()).hexdigest())
+        own = randomness.within("report", sha3_256(at.encode() + content.encode()).hexdigest())
         keys = [drawn(own, _BLOCK, "key", f"{level}") for level in range(len(content.positions))]
         boxes = []
         for level, position in enumerate(content.positions):
@@ -202,7 +202,7 @@ class PaperSuite:
         for item, one in enumerate(content.parcels):
             secret = drawn(own, 32, "ephemeral", f"{item}")
             wrapped = wrap(one.keys.encryption, keys[one.level], drawn(own, 32, "ecies", f"{item}"))
-            address = self.address(one.keys, secret, place)
+            address = self.address(one.keys, secret, at)
             items.append(self.ephemeral(secret) + address + wrapped + number(one.level, 1))
         counts = number(len(boxes), 1), number(len(items), 2)
         return counts[0] + b"".join(boxes) + counts[1] + b"".join(items)
@@ -214,14 +214,14 @@ class PaperSuite:
             msg = "an item of a report opens a position that is not there"
             raise RejectedError(Reason.FIELD, msg)
 
-    def recognise(self, secret: TrackingSecret, place: Place, body: bytes) -> int | None:
+    def recognise(self, secret: TrackingSecret, at: TruckSlot, body: bytes) -> int | None:
         """An exchange for each item."""
         for number_of_item, item in enumerate(_Body.of(body).items):
-            if self.expected_address(secret, item.ephemeral, place) == item.address:
+            if self.expected_address(secret, item.ephemeral, at) == item.address:
                 return number_of_item
         return None
 
-    def open(self, secret: TrackingSecret, place: Place, body: bytes, item: int) -> Sighting:
+    def open(self, secret: TrackingSecret, at: TruckSlot, body: bytes, item: int) -> Sighting:
         """The position that the item points to, authentic or not."""
         self.check_body(body)
         parts = _Body.of(body)
@@ -229,7 +229,7 @@ class PaperSuite:
         key = unwrap(secret.opening, found.key)
         box = parts.boxes[found.level]
         position = _decrypted(key, box[:_BLOCK], box[_BLOCK:], "the position")
-        return Sighting(place, found.level, Position.decode(position), None)
+        return Sighting(at, found.level, Position.decode(position), None)
 
 
 def wrap(public: bytes, key: bytes, secret: bytes) -> bytes:

@@ -22,7 +22,7 @@ from voile.sharing.protocol.base64url import from_base64url, to_base64url
 from voile.sharing.protocol.keys import TrackingSecret
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Report
-from voile.sharing.protocol.suite import Place, Sighting, Suite, suite_of_code
+from voile.sharing.protocol.suite import Sighting, Suite, TruckSlot, suite_of_code
 from voile.sharing.protocol.truck import TruckCard
 from voile.sharing.protocol.wire import TRUCK_BYTES, Kind, header, number, opened
 
@@ -64,11 +64,11 @@ class Link:
 
     def key(self, slot: int) -> TrackingSecret:
         """The secrets of a slot's day; raises ``RejectedError`` where the link has none."""
-        place = day_of(slot) - self.first_day
-        if not 0 <= place < len(self.days):
+        index = day_of(slot) - self.first_day
+        if not 0 <= index < len(self.days):
             msg = "the link has no key for the day of this report: it has expired or not begun"
             raise RejectedError(Reason.EXPIRED, msg)
-        return self.days[place]
+        return self.days[index]
 
     def encode(self) -> bytes:
         """56 bytes, and 64 for each day (96 in suite ``paper``)."""
@@ -128,37 +128,37 @@ class Reader:
         if report.suite.code != self.link.suite.code:
             msg = f"the report is of suite {report.suite.name}, and the link is not"
             raise RejectedError(Reason.SUITE, msg)
-        self._check_truck(report.place)
+        self._check_truck(report.at)
         if report.suite.signs:
             report.record().check_signature(self.link.truck, self.link.verifying)
-        return self._follow(report.place, report.body, now)
+        return self._follow(report.at, report.body, now)
 
-    def read_vouched(self, place: Place, body: bytes, now: int) -> tuple[Self, Sighting | None]:
+    def read_vouched(self, at: TruckSlot, body: bytes, now: int) -> tuple[Self, Sighting | None]:
         """The same for a body without signature.
 
         The caller vouches that the truck is its sender, as the sender of a transaction is known.
         """
-        self._check_truck(place)
+        self._check_truck(at)
         self.link.suite.check_body(body)
-        return self._follow(place, body, now)
+        return self._follow(at, body, now)
 
-    def _check_truck(self, place: Place) -> None:
-        if place.truck != self.link.truck:
+    def _check_truck(self, at: TruckSlot) -> None:
+        if at.truck != self.link.truck:
             msg = "the report is of another truck"
             raise RejectedError(Reason.FOREIGN, msg)
 
-    def _follow(self, place: Place, body: bytes, now: int) -> tuple[Self, Sighting | None]:
-        if place.slot <= self.last:
-            msg = f"slot {place.slot} is not later than slot {self.last}, which was read"
+    def _follow(self, at: TruckSlot, body: bytes, now: int) -> tuple[Self, Sighting | None]:
+        if at.slot <= self.last:
+            msg = f"slot {at.slot} is not later than slot {self.last}, which was read"
             raise RejectedError(Reason.REPLAYED, msg)
-        if place.slot > now + _EARLY_SECONDS:
-            msg = f"slot {place.slot} has not begun"
+        if at.slot > now + _EARLY_SECONDS:
+            msg = f"slot {at.slot} has not begun"
             raise RejectedError(Reason.FUTURE, msg)
-        secret, forward = self.link.key(place.slot), replace(self, last=place.slot)
-        item = self.link.suite.recognise(secret, place, body)
+        secret, forward = self.link.key(at.slot), replace(self, last=at.slot)
+        item = self.link.suite.recognise(secret, at, body)
         if item is None:
             return forward, None
-        return forward, self.link.suite.open(secret, place, body, item)
+        return forward, self.link.suite.open(secret, at, body, item)
 
 
 def search(secret: TrackingSecret, reports: Iterable[bytes]) -> Iterator[tuple[Report, int]]:
@@ -168,6 +168,6 @@ def search(secret: TrackingSecret, reports: Iterable[bytes]) -> Iterator[tuple[R
     """
     for message in reports:
         report = Report.decode(message)
-        item = report.suite.recognise(secret, report.place, report.body)
+        item = report.suite.recognise(secret, report.at, report.body)
         if item is not None:
             yield report, item

@@ -19,7 +19,7 @@ from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing.protocol.audit import GENESIS, Record, digest_of_body
 from voile.sharing.protocol.signing import SIGNATURE_BYTES
-from voile.sharing.protocol.suite import Content, Place, Suite, suite_named, suite_of_code
+from voile.sharing.protocol.suite import Content, Suite, TruckSlot, suite_named, suite_of_code
 from voile.sharing.protocol.truck import TruckSecrets
 from voile.sharing.protocol.wire import TRUCK_BYTES, Kind, header, number, opened
 
@@ -34,7 +34,7 @@ class Report:
     """One report; the last three fields are empty in suite ``paper``."""
 
     suite: Suite
-    place: Place
+    at: TruckSlot
     body: bytes
     sequence: int = 0
     previous: bytes = b""
@@ -42,7 +42,7 @@ class Report:
 
     def encode(self) -> bytes:
         """26 bytes and the body, and 100 where it is signed."""
-        head = header(Kind.REPORT, self.suite.code) + self.place.encode()
+        head = header(Kind.REPORT, self.suite.code) + self.at.encode()
         tail = number(self.sequence, 4) + self.previous + self.signature
         return head + number(len(self.body), 3) + self.body + (tail if self.suite.signs else b"")
 
@@ -51,7 +51,7 @@ class Report:
         """Raises ``RejectedError``; signatures are checked by who knows the truck."""
         code, fields = opened(message, Kind.REPORT)
         suite = suite_of_code(code)
-        place = Place(fields.take(TRUCK_BYTES), fields.number(4))
+        at = TruckSlot(fields.take(TRUCK_BYTES), fields.number(4))
         body = fields.take(fields.number(3))
         tail = (
             (fields.number(4), fields.take(_DIGEST_BYTES), fields.take(SIGNATURE_BYTES))
@@ -60,7 +60,7 @@ class Report:
         )
         fields.finish()
         suite.check_body(body)
-        return cls(suite, place, body, *tail)
+        return cls(suite, at, body, *tail)
 
     def record(self) -> Record:
         """What an auditor is given; raises ``InputError`` in suite ``paper``."""
@@ -68,7 +68,7 @@ class Report:
             msg = f"reports of suite {self.suite.name} are not signed, so there is no record"
             raise InputError(msg)
         digest = digest_of_body(self.suite.code, self.body)
-        return Record(self.place, self.sequence, digest, self.previous, self.signature)
+        return Record(self.at, self.sequence, digest, self.previous, self.signature)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Publisher:
         Raises ``RejectedError`` for a record of another truck.
         """
         record.check_signature(secrets.truck, secrets.card().verifying)
-        return cls(secrets, suite_named(), record.place.slot, record.sequence + 1, record.digest())
+        return cls(secrets, suite_named(), record.at.slot, record.sequence + 1, record.digest())
 
     def publish(self, slot: int, content: Content, randomness: Randomness) -> tuple[Self, bytes]:
         """The next state and the report; put the state away before the report is sent.
@@ -106,15 +106,15 @@ class Publisher:
         if slot <= self.last:
             msg = f"slot {slot} is not later than slot {self.last}, which was published"
             raise InputError(msg)
-        place = Place(self.secrets.truck, slot)
-        body = self.suite.compose(place, content, randomness)
+        at = TruckSlot(self.secrets.truck, slot)
+        body = self.suite.compose(at, content, randomness)
         if len(body) > MOST_BODY_BYTES:
             msg = f"a report must stay below {MOST_BODY_BYTES + 1} bytes"
             raise InputError(msg)
         if not self.suite.signs:
-            return replace(self, last=slot), Report(self.suite, place, body).encode()
+            return replace(self, last=slot), Report(self.suite, at, body).encode()
         digest = digest_of_body(self.suite.code, body)
-        record = Record(place, self.sequence, digest, self.head).signed(self.secrets)
-        report = Report(self.suite, place, body, self.sequence, self.head, record.signature)
+        record = Record(at, self.sequence, digest, self.head).signed(self.secrets)
+        report = Report(self.suite, at, body, self.sequence, self.head, record.signature)
         after = replace(self, last=slot, sequence=self.sequence + 1, head=record.digest())
         return after, report.encode()

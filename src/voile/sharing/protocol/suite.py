@@ -21,9 +21,9 @@ __all__ = [
     "SUITES",
     "Carried",
     "Content",
-    "Place",
     "Sighting",
     "Suite",
+    "TruckSlot",
     "suite_named",
     "suite_of_code",
 ]
@@ -32,7 +32,7 @@ SUITES = ("voile", "paper")
 
 
 @dataclass(frozen=True)
-class Place:
+class TruckSlot:
     """Which truck, and when: what every ciphertext of a report is bound to."""
 
     truck: bytes
@@ -98,7 +98,7 @@ class Content:
 class Sighting:
     """What a reader learns from a report about its parcel."""
 
-    place: Place
+    at: TruckSlot
     level: int
     position: Position
     remaining: int | None
@@ -153,26 +153,26 @@ class Suite(Protocol):
     def ephemeral(self, secret: bytes) -> bytes:
         """R of 32 secret bytes r."""
 
-    def address(self, public: TrackingPublic, secret: bytes, place: Place) -> bytes:
+    def address(self, public: TrackingPublic, secret: bytes, at: TruckSlot) -> bytes:
         """Protocol 3, truck: P of r."""
 
-    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, place: Place) -> bytes:
+    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, at: TruckSlot) -> bytes:
         """Protocol 3, sender or receiver: the P that goes with R if the parcel is meant."""
 
-    def compose(self, place: Place, content: Content, randomness: Randomness) -> bytes:
+    def compose(self, at: TruckSlot, content: Content, randomness: Randomness) -> bytes:
         """The body of a report.
 
-        What it draws is a function of the randomness, the place and the content: the same report
+        What it draws is a function of the randomness, the slot and the content: the same report
         again has the same bytes, and another report shares no key with it.
         """
 
     def check_body(self, body: bytes) -> None:
         """Reject a body that no honest truck composes, as far as everybody can see."""
 
-    def recognise(self, secret: TrackingSecret, place: Place, body: bytes) -> int | None:
+    def recognise(self, secret: TrackingSecret, at: TruckSlot, body: bytes) -> int | None:
         """Which item is about the parcel, from 0; None if none is."""
 
-    def open(self, secret: TrackingSecret, place: Place, body: bytes, item: int) -> Sighting:
+    def open(self, secret: TrackingSecret, at: TruckSlot, body: bytes, item: int) -> Sighting:
         """What the item that was recognised gives away."""
 
 

@@ -70,7 +70,7 @@ from voile.sharing.protocol.position import (
     encoded_remaining,
 )
 from voile.sharing.protocol.rejection import Reason, RejectedError
-from voile.sharing.protocol.suite import Carried, Content, Place, Sighting
+from voile.sharing.protocol.suite import Carried, Content, Sighting, TruckSlot
 from voile.sharing.protocol.wire import framed, number
 
 __all__ = ["BUCKETS", "ITEM_BYTES", "VoileSuite"]
@@ -188,27 +188,29 @@ class VoileSuite:
         """R in coordinates of X25519."""
         return group.x25519_public(secret)
 
-    def address(self, public: TrackingPublic, secret: bytes, place: Place) -> bytes:
+    def address(self, public: TrackingPublic, secret: bytes, at: TruckSlot) -> bytes:
         """P = F(r TK; R, truck, slot, K_b)."""
         shared = group.x25519(secret, public.tracking)
-        return _tag(shared, public.address, self.ephemeral(secret), place)
+        return _tag(shared, public.address, self.ephemeral(secret), at)
 
-    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, place: Place) -> bytes:
+    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, at: TruckSlot) -> bytes:
         """P' = F(tk R; R, truck, slot, K_b)."""
         shared = group.x25519(secret.tracking, ephemeral)
-        return _tag(shared, secret.address, ephemeral, place)
+        return _tag(shared, secret.address, ephemeral, at)
 
-    def _item_box(self, shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> SingleUse:
-        return SingleUse(shared, "voile 1 item", place.encode(), address, salt=ephemeral)
+    def _item_box(
+        self, shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot
+    ) -> SingleUse:
+        return SingleUse(shared, "voile 1 item", at.encode(), address, salt=ephemeral)
 
     # Reports
 
-    def compose(self, place: Place, content: Content, randomness: Randomness) -> bytes:
+    def compose(self, at: TruckSlot, content: Content, randomness: Randomness) -> bytes:
         """R, three positions, the number of items, the items.
 
         Raises ``InputError`` for more parcels than the largest bucket has room for.
         """
-        own = randomness.within("report", sha256(place.encode() + content.encode()).hexdigest())
+        own = randomness.within("report", sha256(at.encode() + content.encode()).hexdigest())
         count = _bucket(max(len(content.parcels), content.room))
         dummies = (count - len(content.parcels)) * ITEM_BYTES
         draws = drawn(own, 32 + LEVELS * _SEED_BYTES + dummies, "report")
@@ -216,34 +218,34 @@ class VoileSuite:
         seeds = [*_pieces(rest[: LEVELS * _SEED_BYTES], _SEED_BYTES)]
         ephemeral = self.ephemeral(secret)
         boxes = [
-            self._level_box(seed, place, level, ephemeral).seal(
-                position.encode(), self._bound(place, ephemeral, number(level, 1))
+            self._level_box(seed, at, level, ephemeral).seal(
+                position.encode(), self._bound(at, ephemeral, number(level, 1))
             )
             for level, (seed, position) in enumerate(zip(seeds, content.positions, strict=True))
         ]
         items = [
-            self._item(one, secret, ephemeral, place, seeds[one.level]) for one in content.parcels
+            self._item(one, secret, ephemeral, at, seeds[one.level]) for one in content.parcels
         ]
         # Items for nobody: uniform bytes, as a tag and a box are to all others.
         items += _pieces(rest[LEVELS * _SEED_BYTES :], ITEM_BYTES)
         return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
 
     def _item(
-        self, one: Carried, secret: bytes, ephemeral: bytes, place: Place, seed: bytes
+        self, one: Carried, secret: bytes, ephemeral: bytes, at: TruckSlot, seed: bytes
     ) -> bytes:
         shared = group.x25519(secret, one.keys.tracking)
-        address = _tag(shared, one.keys.address, ephemeral, place)
+        address = _tag(shared, one.keys.address, ephemeral, at)
         plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seed
-        box = self._item_box(shared, one.keys.address, ephemeral, place)
-        return address + box.seal(plaintext, self._bound(place, ephemeral, address))
+        box = self._item_box(shared, one.keys.address, ephemeral, at)
+        return address + box.seal(plaintext, self._bound(at, ephemeral, address))
 
-    def _level_box(self, seed: bytes, place: Place, level: int, ephemeral: bytes) -> SingleUse:
-        context = (place.encode(), number(level, 1))
+    def _level_box(self, seed: bytes, at: TruckSlot, level: int, ephemeral: bytes) -> SingleUse:
+        context = (at.encode(), number(level, 1))
         return SingleUse(seed, "voile 1 position", *context, salt=ephemeral)
 
-    def _bound(self, place: Place, ephemeral: bytes, last: bytes) -> bytes:
+    def _bound(self, at: TruckSlot, ephemeral: bytes, last: bytes) -> bytes:
         """Associated data: suite, truck, slot, R, and the level or P."""
-        return framed(number(self.code, 1), place.encode(), ephemeral, last)
+        return framed(number(self.code, 1), at.encode(), ephemeral, last)
 
     def check_body(self, body: bytes) -> None:
         """Size, bucket, a canonical R and ascending items.
@@ -264,15 +266,15 @@ class VoileSuite:
             msg = "the R of a report is not canonical"
             raise RejectedError(Reason.POINT, msg)
 
-    def recognise(self, secret: TrackingSecret, place: Place, body: bytes) -> int | None:
+    def recognise(self, secret: TrackingSecret, at: TruckSlot, body: bytes) -> int | None:
         """One exchange, and a binary search for the tag, or for what stood for it formerly."""
         ephemeral = body[: group.POINT_BYTES]
         shared = group.x25519(secret.tracking, ephemeral)
-        given = shared, secret.address, ephemeral, place
+        given = shared, secret.address, ephemeral, at
         found = _place_of(_tag(*given), body)
         return _place_of(_former_address(*given), body) if found is None else found
 
-    def open(self, secret: TrackingSecret, place: Place, body: bytes, item: int) -> Sighting:
+    def open(self, secret: TrackingSecret, at: TruckSlot, body: bytes, item: int) -> Sighting:
         """The position of the one level whose seed the item holds."""
         parts = _Body.of(body)
         shared = group.x25519(secret.tracking, parts.ephemeral)
@@ -280,19 +282,19 @@ class VoileSuite:
             parts.items[item][: group.POINT_BYTES],
             parts.items[item][group.POINT_BYTES :],
         )
-        plaintext = self._item_box(shared, secret.address, parts.ephemeral, place).open(
-            box, self._bound(place, parts.ephemeral, address), "the item of the parcel"
+        plaintext = self._item_box(shared, secret.address, parts.ephemeral, at).open(
+            box, self._bound(at, parts.ephemeral, address), "the item of the parcel"
         )
         level, remaining, seed = plaintext[0], plaintext[1:4], plaintext[4:]
         if level >= LEVELS:
             msg = f"the item of the parcel names level {level}, of {LEVELS}"
             raise RejectedError(Reason.FIELD, msg)
-        position = self._level_box(seed, place, level, parts.ephemeral).open(
+        position = self._level_box(seed, at, level, parts.ephemeral).open(
             parts.boxes[level],
-            self._bound(place, parts.ephemeral, number(level, 1)),
+            self._bound(at, parts.ephemeral, number(level, 1)),
             "the position",
         )
-        return Sighting(place, level, Position.decode(position), decoded_remaining(remaining))
+        return Sighting(at, level, Position.decode(position), decoded_remaining(remaining))
 
 
 def _bucket(parcels: int) -> int:
@@ -303,15 +305,15 @@ def _bucket(parcels: int) -> int:
     return fitting[0]
 
 
-def _tag(shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
+def _tag(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> bytes:
     """P: a pseudorandom function under S.  All parts have one size each."""
-    said = ephemeral + place.encode() + address
+    said = ephemeral + at.encode() + address
     return blake2b(said, key=shared, digest_size=group.POINT_BYTES, person=b"voile 1 tag").digest()
 
 
-def _former_address(shared: bytes, address: bytes, ephemeral: bytes, place: Place) -> bytes:
+def _former_address(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> bytes:
     """P as trucks of Voile 0.1 without tags write it: H_s(S, R, truck, slot) G + K_b."""
-    hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, place.encode())).digest()
+    hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, at.encode())).digest()
     return group.added(group.multiple_of_base(group.reduced(hashed)), address)
 
 

@@ -3,11 +3,12 @@
     options, folder        what the operator chooses; the folder that a service runs on
     chain_options,         reports on a chain: [chain], the platform over it, trucks
     on_chain, fleet,       that send, how they stand
-    standing
+    chain_status
     problems, models       errors (RFC 9457) and JSON, as callers see them
-    limits, bodies, guard  how often, how much; faults
+    limits, bodies,        how often, how much; headers of every answer, faults
+    middleware
     connection             bounds of connections
-    context                   who asks, and threads for what blocks
+    context                who asks, and threads for what blocks
     devices, company,      the routes
     exchange, reading,
     feed, public

@@ -20,7 +20,7 @@ from voile.sharing.service.broker import Broker
 from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.devices import Trackers
 from voile.sharing.service.feed import Feeds
-from voile.sharing.service.guard import Guard
+from voile.sharing.service.middleware import OutermostMiddleware
 from voile.sharing.service.mqtt import subscribe
 from voile.sharing.service.notices import Notices
 from voile.sharing.service.options import Options
@@ -74,7 +74,7 @@ def application(
     app.state.context = context
     app.state.feeds = Feeds(context)
     app.state.roads = roads
-    app.around = lambda inner: Guard(
+    app.around = lambda inner: OutermostMiddleware(
         Bodies(
             Trackers(inner, handlers(_fields(), notices)),
             most_waiting=chosen.body_bytes_waiting,
@@ -122,7 +122,7 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    """What the caller is told; the exception goes on to ``Guard``, which tells the operator."""
+    """What the caller is told; the exception goes on, and ``middleware`` tells the operator."""
     return response_of(ProblemError("fault"))
 
 

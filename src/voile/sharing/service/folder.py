@@ -25,7 +25,7 @@ from voile.durable import new_private_folder, write_text
 from voile.errors import InputError, PlanError, nearest, place_in_toml
 from voile.sharing.platform import Platform, Settings, Vault
 from voile.sharing.platform.administration import unsealed_secrets
-from voile.sharing.platform.ground import Ground
+from voile.sharing.platform.core import PlatformCore
 from voile.sharing.protocol import group
 from voile.sharing.service.broker import Broker
 from voile.sharing.service.chain_options import ChainOptions
@@ -236,7 +236,7 @@ def open_platform(
     try:
         held = next((truck for truck in store.trucks() if truck.secrets is not None), None)
         if held is not None:
-            unsealed_secrets(Ground(store, store, vault), held)
+            unsealed_secrets(PlatformCore(store, store, vault), held)
         check_place(folder, configuration.chain, store)
         lines = os.cpu_count() or 1
         given = vault, configuration.settings

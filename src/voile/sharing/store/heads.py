@@ -44,7 +44,7 @@ class Arrival:
     def of(cls, entry: Entry) -> Self:
         """Raises ``RejectedError`` for what is no report, ``InputError`` for another one."""
         report = Report.decode(entry.message)
-        if (report.place.truck, report.place.slot) != (entry.truck, entry.slot):
+        if (report.at.truck, report.at.slot) != (entry.truck, entry.slot):
             msg = "an entry's truck and slot must be those of its report"
             raise InputError(msg)
         record = report.record()

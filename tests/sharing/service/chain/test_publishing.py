@@ -71,7 +71,7 @@ def test_an_audit_finds_what_does_not_belong(on, node):
     card = scene.platform.card(truck.truck)
     [honest] = published(node, scene.deployment, truck.truck)
     forged = bytearray(honest.message)
-    forged[19:23] = (honest.place.slot + 300).to_bytes(4, "big")
+    forged[19:23] = (honest.at.slot + 300).to_bytes(4, "big")
     node.fund(scene.fleet.address(truck.truck), 1)
     sender = scene.fleet.account(truck.truck)
     send(node, scene.deployment, sender, Contract.publish(bytes(forged)))

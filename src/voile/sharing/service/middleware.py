@@ -12,7 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from voile.sharing.service.notices import Notices
 from voile.sharing.service.problems import ProblemError, response_of
 
-__all__ = ["Guard"]
+__all__ = ["OutermostMiddleware"]
 
 _HEADERS = {
     "x-content-type-options": "nosniff",
@@ -24,7 +24,7 @@ _HEADERS = {
 _STRICT_TRANSPORT = "max-age=31536000"
 
 
-class Guard:
+class OutermostMiddleware:
     """Middleware of ASGI."""
 
     def __init__(self, app: ASGIApp, notices: Notices, *, is_encrypted: bool) -> None:

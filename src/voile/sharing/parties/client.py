@@ -1,4 +1,4 @@
-"""The platform as parties see it: through a link, which opens the door to one truck."""
+"""The platform as parties see it: through a link, which opens the reports of one truck."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from voile.errors import InputError
 from voile.sharing import protocol
 from voile.sharing.protocol.base64url import from_base64url
 
-__all__ = ["Door", "DoorError", "TrackingAddress"]
+__all__ = ["PlatformClient", "PlatformClientError", "TrackingAddress"]
 
 _PATIENCE = 30.0
 _MOST_SAID = 300
 _NUMBER = re.compile(r"[A-Za-z2-7]{32}")
 
 
-class DoorError(InputError):
+class PlatformClientError(InputError):
     """The platform does not let one in, or is not there; ``reason`` is that of its problem."""
 
     def __init__(self, reason: str, message: str) -> None:
@@ -77,7 +77,7 @@ def _is_here(host: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Door:
+class PlatformClient:
     """A link to a truck's reports: who has its number may read them and submit keys.
 
     Where the platform asks to wait, ``sleep`` does, for at most some seconds altogether.
@@ -89,16 +89,16 @@ class Door:
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
     def card(self) -> protocol.TruckCard:
-        """The truck's card; raises ``DoorError``."""
+        """The truck's card; raises ``PlatformClientError``."""
         answer = self._ask("GET", "/api/v1/card")
         try:
             return protocol.TruckCard.decode(from_base64url(answer.json()["card"]))
         except (ValueError, LookupError, TypeError, AttributeError, protocol.RejectedError):
             msg = "what answers is no sharing service of Voile, or not of this version"
-            raise DoorError("", msg) from None
+            raise PlatformClientError("", msg) from None
 
     def submit(self, sealed: protocol.SealedSubmission) -> None:
-        """Hand a submission to the truck; raises ``DoorError``."""
+        """Hand a submission to the truck; raises ``PlatformClientError``."""
         kind = {"content-type": "application/octet-stream"}
         self._ask("POST", "/api/v1/mail", headers=kind, content=sealed.encode())
 
@@ -110,7 +110,7 @@ class Door:
                 answer = self.client.request(method, path, headers=headers, **given)
             except httpx.RequestError as error:
                 msg = f"the platform does not answer ({type(error).__name__})"
-                raise DoorError("", msg) from None
+                raise PlatformClientError("", msg) from None
             if answer.is_success:
                 return answer
             seconds = _seconds_to_wait(answer)
@@ -127,7 +127,7 @@ def _seconds_to_wait(answer: httpx.Response) -> float | None:
     return float(max(1, int(wait))) if busy and re.fullmatch(r"[0-9]{1,6}", wait) else None
 
 
-def _refusal(answer: httpx.Response) -> DoorError:
+def _refusal(answer: httpx.Response) -> PlatformClientError:
     """A problem (RFC 9457) in its own words, as far as they can be shown."""
     try:
         problem = answer.json()
@@ -137,4 +137,4 @@ def _refusal(answer: httpx.Response) -> DoorError:
         reason, said = "", ""
     if not (said and said.isprintable()):
         said = f"status {answer.status_code}"
-    return DoorError(reason, f"the platform refuses: {said}")
+    return PlatformClientError(reason, f"the platform refuses: {said}")

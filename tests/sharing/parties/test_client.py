@@ -6,7 +6,7 @@ import httpx2 as httpx
 import pytest
 
 from voile.errors import InputError
-from voile.sharing.parties import Door, DoorError, TrackingAddress
+from voile.sharing.parties import PlatformClient, PlatformClientError, TrackingAddress
 
 NUMBER = "abcdefghijklmnopqrstuvwxyz234567"
 
@@ -66,7 +66,7 @@ class Platform:
         client = httpx.Client(
             base_url="https://share.example.org", transport=httpx.MockTransport(self._answer)
         )
-        self.door = Door(client, NUMBER, self.waited.append)
+        self.client = PlatformClient(client, NUMBER, self.waited.append)
 
     def _answer(self, request: httpx.Request) -> httpx.Response:
         assert request.headers["authorization"] == f"Bearer {NUMBER}"
@@ -76,10 +76,10 @@ class Platform:
             raise answer
         return answer
 
-    def refusal(self) -> DoorError:
+    def refusal(self) -> PlatformClientError:
         """Why the card is not given."""
-        with pytest.raises(DoorError) as refused:
-            self.door.card()
+        with pytest.raises(PlatformClientError) as refused:
+            self.client.card()
         assert not self._answers
         assert NUMBER not in str(refused.value)
         return refused.value

@@ -1,4 +1,4 @@
-"""What every part of the platform stands on, and its two doors: tokens and links.
+"""The core of the platform, which every part is given: stores, key, clock, tokens and links.
 
 What is read from the directory for every report is believed afterwards (``Watch``): this process
 says by itself what it changes, and asks the store now and then whether others have written.
@@ -29,7 +29,7 @@ from voile.sharing.store import (
     Truck,
 )
 
-__all__ = ["Ground", "Seen", "Watch"]
+__all__ = ["PlatformCore", "Seen", "Watch"]
 
 _LOOK_SECONDS = 2.0
 """Between two looks whether others have written."""
@@ -74,7 +74,7 @@ class Watch:
 
 
 @dataclass(frozen=True)
-class Ground:
+class PlatformCore:
     """Stores, key, terms, entropy and clock of a platform."""
 
     directory: Directory

@@ -13,13 +13,13 @@ from voile.sharing.service.fleet import Side, ended
 from voile.sharing.service.folder import KEY, Configuration, open_store
 from voile.sharing.service.on_chain import check_place, open_on_chain, side_of
 
-__all__ = ["Standing", "TruckStanding", "side_in", "standing"]
+__all__ = ["ChainStatus", "TruckStatus", "chain_status", "side_in"]
 
 _WEI = 10**18
 
 
 @dataclass(frozen=True)
-class TruckStanding:
+class TruckStatus:
     """A truck; numbers and addresses in hexadecimal."""
 
     truck: str
@@ -31,7 +31,7 @@ class TruckStanding:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ChainStatus:
     """A contract, the operator's account, and what is under way."""
 
     chain: int
@@ -45,7 +45,7 @@ class Standing:
     last_block_read: int | None
     waiting: int
     """Reports, or roots, that are not on the chain yet."""
-    trucks: tuple[TruckStanding, ...]
+    trucks: tuple[TruckStatus, ...]
 
 
 def side_in(folder: Path) -> Side:
@@ -57,7 +57,7 @@ def side_in(folder: Path) -> Side:
     return side_of(folder, options)
 
 
-def standing(folder: Path) -> Standing:
+def chain_status(folder: Path) -> ChainStatus:
     """How it stands; a service may run on the folder.  Raises ``InputError``, ``StoreError``."""
     configuration, side = Configuration.read(folder), side_in(folder)
     node, contract, operator = side.node, side.registry.contract, address_of(side.operator)
@@ -68,7 +68,7 @@ def standing(folder: Path) -> Standing:
             known = store.trucks()
             over = ended(store, known)
             trucks = tuple(
-                TruckStanding(
+                TruckStatus(
                     one.truck.hex(),
                     f"0x{fleet.address(one.truck).hex()}",
                     contract.is_registered(one.truck),
@@ -78,7 +78,7 @@ def standing(folder: Path) -> Standing:
                 for one in known
             )
             seen = log.seen()
-            return Standing(
+            return ChainStatus(
                 node.identity(),
                 f"0x{side.deployment.address.hex()}",
                 side.options.mode,
