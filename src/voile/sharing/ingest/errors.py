@@ -41,7 +41,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "time-too-old": "The time is too long ago",
         "time-unreadable": "The time cannot be read",
         "token-refused": "The token does not open this door",
-        "too-large": "The message is too large",
+        "too-large": "Content Too Large",
         "too-many-fields": "The message has too many fields",
         "too-many-fixes": "The message has too many positions",
         "topic-unfit": "The topic is not that of a device",

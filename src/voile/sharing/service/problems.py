@@ -68,21 +68,21 @@ _REJECTIONS: Mapping[Reason, str] = MappingProxyType(
 
 _OWN: Mapping[str, str] = MappingProxyType(
     {
-        "busy": "Too much is waiting",
-        "conflict": "There is another one of this name already",
-        "fault": "A fault of the service",
-        "headers-too-large": "The first line and the headers of the request are too large",
-        "invalid-request": "The request is not as it must be",
-        "method-not-allowed": "This cannot be done here",
-        "not-http": "The request is not HTTP",
-        "not-found": "There is nothing here",
+        "busy": "Service Unavailable: too much is waiting",
+        "conflict": "Conflict",
+        "fault": "Internal Server Error",
+        "headers-too-large": "Request Header Fields Too Large",
+        "invalid-request": "Unprocessable Content",
+        "method-not-allowed": "Method Not Allowed",
+        "not-http": "Bad Request",
+        "not-found": "Not Found",
         "slot-taken": "Another report of this slot, or a later one, was published",
-        "store-unavailable": "The store cannot do its work now",
+        "store-unavailable": "Service Unavailable: the store cannot do its work now",
         "token-missing": "There is no token",
         "too-many-feeds": "Too many feeds are open",
-        "too-many-requests": "Too many requests",
-        "too-slow": "The request took too long to arrive",
-        "type-unfit": "The content type is not the one taken here",
+        "too-many-requests": "Too Many Requests",
+        "too-slow": "Request Timeout",
+        "type-unfit": "Unsupported Media Type",
     }
 )
 
