@@ -19,6 +19,7 @@ from typing import Any
 from voile.errors import PlanError
 from voile.publish.registry import publisher_of, read_plan
 from voile.schema.budget import BudgetPlan
+from voile.schema.hierarchy.code_lists import CodeList
 from voile.schema.hierarchy.dates import Dates
 from voile.schema.hierarchy.declared import Hierarchy
 from voile.schema.hierarchy.intervals import Intervals
@@ -176,3 +177,6 @@ def _hierarchy(hierarchy: Hierarchy) -> dict[str, Any]:
             return {"prefix": hierarchy.kept}
         case Dates():
             return {"dates": hierarchy.periods}
+        case CodeList():
+            stated = {field.name: getattr(hierarchy, field.name) for field in fields(hierarchy)}
+            return {"code_list": stated}

@@ -6,6 +6,7 @@
     intervals   of numbers: { origin = 0, widths = [5, 10, 20] }            ``intervals``
     prefix      characters that are kept of a text: [3, 1]                  ``prefixes``
     dates       periods of a date or time: ["month", "year"]                ``dates``
+    code_list   a public list that ships with the package: "icd-9-cm"       ``code_lists``
 
 Files are looked for in the folder of the plan, read once, and checked before any row is read.
 Every kind is an immutable value with the same ``bind``; without any, ``plain`` does.
@@ -22,6 +23,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from voile.errors import PlanError
+from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName
 from voile.schema.hierarchy.dates import Dates, Periods
 from voile.schema.hierarchy.files import read_taxonomy
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
@@ -34,7 +36,7 @@ from voile.values.value import Says, checked
 
 __all__ = ["HIERARCHY_KEYS", "Hierarchy", "HierarchyKeys", "plain", "read_hierarchy"]
 
-Hierarchy = Taxonomy | Intervals | Prefixes | Dates
+Hierarchy = Taxonomy | Intervals | Prefixes | Dates | CodeList
 FileName = Annotated[str, Field(min_length=1), Says('the name of a file, for example "age.csv"')]
 
 
@@ -65,6 +67,10 @@ class HierarchyKeys:
     intervals: Intervals | None = None
     prefix: Kept | None = None
     dates: Periods | None = None
+    code_list: Annotated[
+        CodeListName | CodeList | None,
+        Says(f"the name of a public list, one of {', '.join(CODE_LISTS)}", within=False),
+    ] = None
 
 
 HIERARCHY_KEYS = tuple(key.name for key in fields(HierarchyKeys))
@@ -96,4 +102,5 @@ _READERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
     "intervals": lambda intervals, folder: intervals,
     "prefix": lambda kept, folder: Prefixes(kept),
     "dates": lambda periods, folder: Dates(periods),
+    "code_list": lambda said, folder: said if isinstance(said, CodeList) else CodeList(said),
 }
