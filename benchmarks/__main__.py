@@ -18,6 +18,7 @@ NAMES = (
     "query_error",
     "widening",
     "generalization",
+    "many_columns",
     "dp_generalization",
     "peers",
     "noise",

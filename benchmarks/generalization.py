@@ -172,7 +172,7 @@ def _decision_seconds(found: Sequence[Found], setting: Setting) -> float:
 
 def _release_seconds(frame: pl.DataFrame) -> float:
     """From a data frame to a checked release, the second time and later."""
-    plan, publisher = plan_for(), voile.Generalization(k=MAIN.k)
+    plan, publisher = plan_for(), voile.Generalization(k=MAIN.k, algorithm="flash")
 
     def release() -> voile.Release:
         return publisher.publish(voile.open_frame(frame, plan))
@@ -199,7 +199,8 @@ def _plan_text(setting: Setting) -> str:
     )
     return (
         f"[roles]\nquasi_identifiers = [{known}]\n{columns}"
-        f'[method]\nname = "generalization"\nk = {setting.k}\nsuppression_limit = {setting.limit}\n'
+        f'[method]\nname = "generalization"\nalgorithm = "flash"\nk = {setting.k}\n'
+        f"suppression_limit = {setting.limit}\n"
     )
 
 

@@ -108,8 +108,9 @@ def _generalized(*columns: str, **parameters: Any) -> tuple[Any, Plan]:
 
 
 METHODS: Mapping[str, Callable[[], tuple[Any, Plan]]] = {
-    "flash": _generalized,
-    "suppressing": lambda: _generalized(suppression_limit=0.2),
+    "flash": lambda: _generalized(algorithm="flash"),
+    "auto": _generalized,
+    "suppressing": lambda: _generalized(algorithm="flash", suppression_limit=0.2),
     "k-optimize": lambda: _generalized("age", "work", algorithm="k-optimize"),
     "mondrian": lambda: _generalized(algorithm="mondrian"),
     "dp-generalization": lambda: (DPGeneralization(k=3, epsilon=3), _without_id("age", "work")),

@@ -18,7 +18,7 @@ from voile.disclosure.spread import Spread
 from voile.errors import TableError
 from voile.schema.hierarchy.levels import EVERYTHING
 
-__all__ = ["Covered", "intervals_covered", "labels_covered", "noisy_covered"]
+__all__ = ["Covered", "intervals_covered", "labels_covered", "noisy_covered", "sets_covered"]
 
 Texts = Sequence[str | None]
 
@@ -109,6 +109,26 @@ def labels_covered(domain: Domain, cells: Cells, evidence: Evidence, level: int 
     hidden = mixed | unclear
     size = np.where(hidden, _size_of_hidden(spread), size)
     return Covered(spread, size, ends, reading.levels_of_entries(hidden))
+
+
+def sets_covered(domain: Domain, named: Sequence[Texts | None]) -> Covered:
+    """Each cell stands for the values that it names; None for any."""
+    places = {text: place for place, text in enumerate(domain.values.texts)}
+    everything = list(range(len(domain)))
+    members = [
+        everything if texts is None else [places[text] for text in texts if text in places]
+        for texts in named
+    ]
+    size = np.array([len(found) for found in members], dtype=np.int64)
+    stop = np.cumsum(size)
+    runs = _Runs(stop - size, stop)
+    _require_explained(domain, runs)
+    order = np.array([place for found in members for place in found], dtype=np.int64)
+    spread = Spread(order, runs.start, runs.stop, domain.weight)
+    wide = size > 1
+    share = np.where(wide, size / len(domain), 0.0)
+    ends = _ends_of_runs(domain, spread)
+    return Covered(spread, share, ends, None if wide.any() else np.zeros(len(size), np.int64))
 
 
 @dataclass(frozen=True, eq=False)

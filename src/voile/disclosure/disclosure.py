@@ -16,6 +16,7 @@ from voile.disclosure.moved import Moved, Remaining
 from voile.disclosure.noisy import Noisy
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.value_set import ValueSet
 from voile.disclosure.withheld import Withheld
 from voile.values.value import Exact as ExactNumber
 from voile.values.value import Value
@@ -26,6 +27,7 @@ Shown = Annotated[
     Exact
     | Generalized
     | Interval
+    | ValueSet
     | Noisy
     | Permuted
     | Moved

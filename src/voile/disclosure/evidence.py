@@ -21,7 +21,7 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Chosen", "Covering", "Evidence", "Intervals", "Labels"]
+__all__ = ["Chosen", "Covering", "Evidence", "Intervals", "Labels", "Sets"]
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -136,3 +136,53 @@ class Labels(Covering):
     def is_exact(self) -> bool:
         """Whether a target fits the rows that show one text, and no other."""
         return len(self.known) == 1 and not self.anything.any()
+
+
+@dataclass(frozen=True, eq=False)
+class Sets(Covering):
+    """The values of t targets as numbers, and sets of them in n rows; of e different sets."""
+
+    known: NDArray[np.int64]
+    """Shape (t,)."""
+    first: NDArray[np.int64]
+    """Shape (v + 1,): where in ``sets`` those begin that name each of the v values."""
+    sets: NDArray[np.int64]
+    """The sets, between 0 and e, that name each value, value by value."""
+    shown: NDArray[np.int64]
+    """Shape (n,): the set of each row."""
+    anything: Mask
+    """Shape (e,): sets that are not written out, and may hold any value."""
+
+    @classmethod
+    def of(
+        cls,
+        known: Sequence[str | None],
+        shown: Sequence[Sequence[str | None] | None],
+    ) -> Self:
+        """From the values of t targets, and those that n rows name; None names any."""
+        codes: dict[str | None, int] = {}
+        targets = np.array([codes.setdefault(text, len(codes)) for text in known], dtype=np.int64)
+        pairs = [
+            (codes[value], place)
+            for place, named in enumerate(shown)
+            for value in named or ()
+            if value in codes
+        ]
+        value, place = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        order = np.argsort(value, kind="stable")
+        first = np.searchsorted(value[order], np.arange(len(codes) + 1))
+        anything = np.array([named is None for named in shown], dtype=np.bool_)
+        return cls(targets, first, place[order], np.arange(len(shown)), anything)
+
+    def covers(self, targets: Chosen) -> Mask:
+        """Whether the set holds the value."""
+        values, target = np.unique(self.known[targets], return_inverse=True)
+        holds = np.tile(self.anything, (len(values), 1))
+        for place, value in enumerate(values.tolist()):
+            holds[place, self.sets[self.first[value] : self.first[value + 1]]] = True
+        covers: Mask = holds[:, self.shown][target]
+        return covers
+
+    def only(self, rows: NDArray[np.int64]) -> Self:
+        """The same about some of the rows."""
+        return replace(self, shown=self.shown[rows])

@@ -4,12 +4,13 @@ What it does: holds, for e entries and d values, a row-stochastic matrix (e, d) 
 and multiplies with it without building it.
 
 Algorithm: values are put in an order in which every entry stands for a run of them: ascending for
-intervals, the leaves of the tree for generalized labels.  A value has a weight, and within a run
-values share by their weights.  Products are differences of cumulative sums.
+intervals, the leaves of the tree for generalized labels; sets of values, of which there need be no
+such order, stand one behind the other.  A value has a weight, and within a run values share by
+their weights.  Products are differences of cumulative sums.
 
-Cost: O(e + d) for a product with a vector; ``expectation`` has those with several.  ``matrix``
-holds a number for each pair of an entry and a value that it stands for: up to e d, so ask for it
-where d is small.
+Cost: O(e + o) for a product with a vector, where the order has o places; ``expectation`` has those
+with several.  ``matrix`` holds a number for each pair of an entry and a value that it stands for:
+up to e d, so ask for it where d is small.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Spread:
     """The distributions of e entries over d values."""
 
     order: Indices
-    """Shape (d,): the values in the order of the runs."""
+    """Shape (o,): the values in the order of the runs; one may stand there several times."""
     start: Indices
     """Shape (e,): where in that order the run of each entry begins."""
     stop: Indices
@@ -59,7 +60,7 @@ class Spread:
         value = self.order[run]
         share = self.weight[value] / np.repeat(self._total, self.covered)
         entries = np.concatenate([[0], ends])
-        return csr_array((share, value, entries), shape=(len(self), len(self.order)))
+        return csr_array((share, value, entries), shape=(len(self), len(self.weight)))
 
     def spread(self, rows: NDArray[Any]) -> Floats:
         """The rows of each value, shape (d,), where ``rows`` (e,) are those of each entry."""
@@ -73,8 +74,7 @@ class Spread:
             change -= np.bincount(self.stop[wide], density, size)
             # Rounding may leave less than nothing where no run is.
             counts += np.maximum(np.cumsum(change)[:-1], 0.0) * self.weight[self.order]
-        found = np.empty_like(counts)
-        found[self.order] = counts
+        found: Floats = np.bincount(self.order, counts, len(self.weight)).astype(np.float64)
         return found
 
     @cached_property

@@ -9,10 +9,14 @@ from voile.disclosure.disclosure import Shown
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
+from voile.disclosure.value_set import ValueSet
 from voile.schema.roles import Roles
 from voile.table.decisions import RecodedColumn
 
-__all__ = ["exactly", "recoded", "shown_roles"]
+__all__ = ["Spans", "exactly", "recoded", "shown_roles"]
+
+Spans = Literal["period", "range", "set"]
+"""How texts of groups that differ in detail name several values."""
 
 _PRIVATE = ("identifiers",)
 
@@ -39,11 +43,11 @@ def exactly(names: Iterable[str]) -> dict[str, Shown]:
 def recoded(
     columns: Iterable[RecodedColumn],
     levels: Mapping[str, int] | None,
-    spans: Mapping[str, Literal["period", "range"]] | None = None,
+    spans: Mapping[str, Spans] | None = None,
 ) -> dict[str, Shown]:
     """Columns that the engine recodes, at one level each, or (None) with groups that differ.
 
-    ``spans`` are the columns of texts with two ends, where groups differ.
+    ``spans`` are the columns of texts with two ends, or of sets, where groups differ.
     """
     return {
         column.column: _recoded(
@@ -58,11 +62,13 @@ def recoded(
 def _recoded(
     column: RecodedColumn,
     level: int | Literal["differs"],
-    span: Literal["period", "range"] | None,
+    span: Spans | None,
 ) -> Shown:
     values = column.values
     if values is None or (values.texts is None and values.low is None):
         return Exact()
     if values.texts is None:
         return Interval(level=level)
+    if span == "set":
+        return ValueSet()
     return Generalized(level=level) if span is None else Interval(level=level, ends=span)

@@ -250,8 +250,9 @@ def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[Any]) -> Floa
 
 def _anything(spread: Spread) -> Spread:
     """The distribution of one entry that may stand for every value."""
-    first, last = np.zeros(1, dtype=np.int64), np.array([len(spread.order)])
-    return Spread(spread.order, first, last, spread.weight)
+    values = len(spread.weight)
+    first, last = np.zeros(1, dtype=np.int64), np.array([values])
+    return Spread(np.arange(values), first, last, spread.weight)
 
 
 def _sampling_rate(comparison: Comparison) -> float:

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.noisy import Noisy
+from voile.disclosure.value_set import ValueSet
 from voile.models.information_loss import (
     average_class_size,
     certainty_penalties,
@@ -73,7 +74,9 @@ class Precision:
             return "levels are counted in the hierarchies of the plan, and no plan was given"
         found = coverings(comparison, _columns(comparison))
         if any(covering.level is None for covering in found.values()):
-            return "its groups show intervals, which lie on no level of a hierarchy"
+            sets = any(isinstance(covering.stated, ValueSet) for covering in found.values())
+            what = "intervals or sets of values" if sets else "intervals"
+            return f"its groups show {what}, which lie on no level of a hierarchy"
         return None
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:

@@ -2,6 +2,7 @@
 
 import csv
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.publish.generalization.cut_tables import (
+    TREE,
     covers,
     distinct,
     groups_of,
@@ -17,12 +19,16 @@ from tests.publish.generalization.cut_tables import (
     shown,
     tables,
 )
+from voile.disclosure.value_set import named_values
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity
 from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
+from voile.publish.generalization.regions import MOST_NAMED, regions
+from voile.schema.hierarchy.declared import plain
 from voile.schema.hierarchy.files import read_taxonomy
+from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.table.summaries import CombinationCounts
 
 small_k = st.integers(1, 4)
@@ -293,3 +299,76 @@ def test_adult_loses_far_less_than_under_full_domain_generalization(shared_data,
     assert np.bincount(solution.group, counts).min() >= 5
     assert len(solution.columns[0].codes) > 3900
     assert 0.05 < solution.loss < 0.573150966 / 6
+
+
+def named(region):
+    """The values that a shown text stands for, where sets are named."""
+    return {region} if region is None else set(named_values(region) or TREE)
+
+
+@given(tables, small_k)
+def test_sets_name_the_values_of_their_group_and_no_others(rows, k):
+    """Without a tree: k rows together, and each set is exactly what stands in its group."""
+    rows = [(row[1], row[0], row[3]) for row in rows]
+    problem = flat(problem_of(rows, [KAnonymity(k)], columns=("place", "age", "disease")))
+    solution = mondrian(problem, sets=True)
+    assert (solution is None) == (len(rows) < k)
+    if solution is None:
+        return
+    for group, combinations in groups_of(problem, solution).items():
+        assert sum(n for _, n in combinations) >= k
+        texts = problem.counts.values[0].texts
+        inside = {texts[codes[0]] for codes, _ in combinations}
+        assert named(shown(problem, solution, group, 0)) == inside
+
+
+def flat(problem):
+    """The same problem, its first column without a tree."""
+    first, *others = problem.hierarchies
+    values = problem.counts.values[0]
+    return replace(problem, hierarchies=(plain(first.column, values), *others))
+
+
+def test_frequent_values_soon_stand_alone():
+    """The value that most rows have is cut from the others, which stay together as one set."""
+    rows = [("a1", "flu")] * 6 + [("a2", "flu"), ("b1", "flu"), ("b2", "flu")]
+    problem = flat(problem_of(rows, [KAnonymity(3)], columns=("place", "disease")))
+    solution = mondrian(problem, sets=True)
+    assert {shown(problem, solution, group, 0) for group in range(2)} == {"a1", "a2|b1|b2"}
+    assert mondrian(problem).loss == 1  # one group under "*", as trees of two levels allow
+
+
+def test_small_branches_stay_together_where_sets_are_asked():
+    """A tree is cut although one of its branches is too small to stand alone."""
+    rows = [("a1", "flu")] * 4 + [("a2", "flu"), ("a3", "flu"), ("b1", "flu"), ("b2", "flu")]
+    problem = problem_of(rows, [KAnonymity(2)], columns=("place", "disease"))
+    strict, sets = (
+        {shown(problem, found, group, 0) for group in set(found.group.tolist())}
+        for found in (mondrian(problem), mondrian(problem, sets=True))
+    )
+    assert strict == {"a", "b"}
+    assert sets == {"a1", "a", "b"}
+
+
+def test_numbers_that_have_a_tree_are_codes():
+    """With sets no interval of a code is published; without, as ever, numbers are ordered."""
+    codes = {"1": ("1", "home", "*"), "2": ("2", "home", "*"), "7": ("7", "ward", "*")}
+    rows = [(1, "flu")] * 2 + [(2, "flu")] * 1 + [(7, "flu")] * 2
+    problem = problem_of(rows, [KAnonymity(2)], columns=("place", "disease"))
+    tree = Taxonomy(tuple(codes.values())).bind("place", problem.counts.values[0])
+    problem = replace(problem, hierarchies=(tree,))
+    solution = mondrian(problem, sets=True)
+    assert {shown(problem, solution, group, 0) for group in range(2)} == {"home", "7"}
+    assert isinstance(shown(problem, mondrian(problem), 0, 0), tuple)
+
+
+def test_sets_that_help_nobody_are_not_written_out():
+    """More than a hundred values of one group read as everything."""
+    rows = [(f"c{i:03}", "flu") for i in range(MOST_NAMED + 1)]
+    values = distinct([row[0] for row in rows])[1]
+    codes = np.arange(len(values), dtype=np.int32)
+    hierarchy = plain("place", values)
+    for last, text in ((MOST_NAMED, "|".join(values.texts[:MOST_NAMED])), (MOST_NAMED + 1, "*")):
+        found = regions(hierarchy, values, codes[:last], np.array([0]), sets=True)
+        assert found.column.values.texts == (text,)
+        assert found.share[0] == pytest.approx((last - 1) / (len(values) - 1))

@@ -5,6 +5,7 @@
 - ``statement``     the guarantee in words, and why there may be no release
 - ``problem``       what an algorithm is given and what it answers
 - ``objective``     what to lose least of, with bounds for the search
+- ``auto``          the better of both kinds below; ``least_loss``: what all of them lose at least
 
 Full domain: one level for all values of a column, a node of a lattice.
 

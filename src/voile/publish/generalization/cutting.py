@@ -29,7 +29,8 @@ class CutTable(NamedTuple):
     Column j has one entry for each of its ``size[j]`` values in each of its layers, from
     ``start[j]`` on.  An ordered column has one layer, the ``extent`` of which is the value's
     position between 0 and 1.  A tree has a layer for each level, with the ``node`` that the
-    value becomes and, as ``extent``, the share of the domain that this node covers.
+    value becomes and, as ``extent``, the share of the domain that this node covers.  A column of
+    sets has one layer and needs neither.
     """
 
     codes: NDArray[np.int32]
@@ -37,11 +38,15 @@ class CutTable(NamedTuple):
     ordered: NDArray[np.bool_]
     missing: NDArray[np.bool_]
     """For ordered columns: whether code 0 stands for missing values."""
+    sets: NDArray[np.bool_]
+    """Columns whose values have neither an order nor a tree."""
     size: NDArray[np.int64]
     layers: NDArray[np.int64]
     start: NDArray[np.int64]
     node: NDArray[np.int32]
     extent: NDArray[np.float64]
+    unbalanced: bool
+    """Whether children of a node that have fewer than k rows stay together."""
 
 
 @njit(cache=True, nogil=True)
@@ -121,10 +126,12 @@ def _propose(
         if table.ordered[j]:
             codes = table.codes[:, j][members]
             found[1] = _cut_ordered(codes, rows, k, table.missing[j], relaxed, part)
+        elif table.sets[j]:
+            found[1] = _cut_set(table.codes[:, j][members], rows, k, part)
         else:
             below = table.start[j] + (layer[j] - 1) * table.size[j]
             nodes = table.node[below + table.codes[:, j][members]]
-            found[1] = _cut_tree(nodes, rows, k, relaxed, part)
+            found[1] = _cut_tree(nodes, rows, k, relaxed or table.unbalanced, part)
         if found[1]:
             return
 
@@ -144,6 +151,9 @@ def _width(table: CutTable, members: NDArray[np.int64], j: int) -> tuple[float, 
             return 1.0, 0
         # Values that lie too close for a float to tell are still different.
         return max(table.extent[start + high] - table.extent[start + low], 1e-300), 0
+    if table.sets[j]:
+        values, _ = _counted(table.codes[:, j][members], table.rows[members])
+        return (len(values) - 1) / max(size - 1, 1), 0
     for layer in range(table.layers[j]):
         here = start + layer * size
         node = table.node[here + first]
@@ -237,18 +247,44 @@ def _cut_ties(
 
 
 @register_jitable
+def _cut_set(
+    codes: NDArray[np.int32],
+    rows: NDArray[np.int64],
+    k: int,
+    part: NDArray[np.int64],
+) -> int:
+    """Cut the more frequent values from the others, as evenly as may be; the number of parts.
+
+    Of equally frequent values the one of the lower code comes first.
+    """
+    values, counts = _counted(codes, rows)
+    total = counts.sum()
+    order = np.argsort(-counts, kind="mergesort")
+    place = np.empty(len(values), np.int64)
+    cut, best, left = 0, np.int64(0), np.int64(0)
+    for n in range(len(values)):
+        place[order[n]] = n
+        left += counts[order[n]]
+        if min(left, total - left) > best:
+            cut, best = n, min(left, total - left)
+    for i in range(len(codes)):
+        part[i] = place[np.searchsorted(values, codes[i])] > cut
+    return 2 if best >= k else 0
+
+
+@register_jitable
 def _cut_tree(
     nodes: NDArray[np.int32],
     rows: NDArray[np.int64],
     k: int,
-    relaxed: bool,
+    unbalanced: bool,
     part: NDArray[np.int64],
 ) -> int:
-    """Cut into the children of a node; relaxed, small ones stay together; the number of parts."""
+    """Cut into the children of a node, small ones together if they may; the number of parts."""
     values, counts = _counted(nodes, rows)
     apart = counts >= k
     together = counts[~apart].sum()
-    if together and not relaxed:
+    if together and not unbalanced:
         return 0
     if 0 < together < k and apart.any():
         smallest = -1

@@ -78,6 +78,11 @@ class Evaluator:
             return True
         return self.problem.suppressible == 0 and all(c.monotone for c in criteria)
 
+    @property
+    def work(self) -> int:
+        """Entries of tables that were read so far."""
+        return self._tables.entries_read
+
     def sizes(self, levels: Levels) -> NDArray[np.int64]:
         """Rows of each group of a node, valid or not; private."""
         return self._groups(self._tables.at(levels))[0].rows

@@ -35,12 +35,17 @@ from voile.publish.generalization.search import Search
 __all__ = ["flash"]
 
 
-def flash(problem: Problem, objective: ObjectiveName = "loss") -> Solution | None:
+def flash(
+    problem: Problem, objective: ObjectiveName = "loss", effort: int | None = None
+) -> Solution | None:
     """The best node, or None where none is feasible.
+
+    With an ``effort`` (see ``search``) the best one that was found within it, and None where none
+    was; ``Solution.proved`` and ``bound`` say how good it is.
 
     Raises ``PlanError`` where the lattice is too large to enumerate.
     """
-    search = Search(problem, objective, "flash")
+    search = Search(problem, objective, "flash", effort)
     if search.evaluator.monotone:
         _search_paths(search)
     search.complete()
@@ -53,9 +58,11 @@ def _search_paths(search: Search) -> None:
     for height in range(sum(lattice.heights) + 1):
         nodes = lattice.at_height(height)
         nodes = nodes[search.undecided(nodes)]
+        if search.spent:
+            return
         for node in nodes[np.argsort(search.bounds[nodes], kind="stable")].tolist():
             waiting = [(search.bounds[node], node)] if _open(search, node) else []
-            while waiting:
+            while waiting and not search.spent:
                 _, start = heappop(waiting)
                 starts = [start] if _open(search, start) else _successors(search, start)
                 for first in starts:

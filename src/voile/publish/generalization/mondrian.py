@@ -22,18 +22,23 @@ value go to either side, those that come first in ascending order to the left, s
 are as even as possible; and children of a node that have fewer than k rows stay together, with the
 smallest other child if they need it.  One atom is never divided.
 
+With ``sets``: nominal columns without a tree show sets of values, the more frequent of which are
+cut from the others (within the partition, as evenly as may be; equally frequent ones by code), so
+that a value that most rows have soon stands alone; and small children of a node stay together,
+strict or not, under the node's own name.
+
 Algorithm: all partitions of a round are cut at once.  Each tries its columns by falling width: for
-ordered columns the range of positions, for trees the share of the lowest common ancestor, and 1
-where missing and other values mix.  Cuts whose parts have fewer than k rows are skipped in compiled
-code; the other criteria look at all cuts of a round together.  A rejected partition tries its
-next column in the next round.
+ordered columns the range of positions, for trees the share of the lowest common ancestor, for sets
+the share of the values, and 1 where missing and other values mix in an order.  Cuts whose parts
+have fewer than k rows are skipped in compiled code; the other criteria look at all cuts of a round
+together.  A rejected partition tries its next column in the next round.
 
 Cost: O(u m) a round for u atoms; about log2(p) rounds for k-anonymity alone, up to m times as many
 where other criteria reject.
 
 Departures: the median cut is the most even one, so that a column is cut whenever k allows any cut
-of it; missing values are cut from all others first; a text column without a declared hierarchy is a
-tree of two levels, because groups of several texts could show only ``*``.
+of it; missing values are cut from all others first; without ``sets`` a text column that has no
+declared hierarchy is a tree of two levels, because groups of several texts show only ``*``.
 """
 
 from __future__ import annotations
@@ -46,15 +51,16 @@ from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.atoms import Atoms, least_rows, loss_of_regions
 from voile.publish.generalization.cutting import CutTable, propose_cuts, split_partitions
 from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.generalization.regions import is_ordered, positions, regions
+from voile.publish.generalization.regions import positions, regions, shape_of
 
 __all__ = ["mondrian"]
 
 
-def mondrian(problem: Problem, relaxed: bool = False) -> Solution | None:
+def mondrian(problem: Problem, relaxed: bool = False, sets: bool = False) -> Solution | None:
     """Groups that no further cut leaves valid; None where not even all rows together are valid.
 
-    ``Solution.loss`` is the product of losses, ``examined`` the number of cuts looked at.
+    ``relaxed`` and ``sets``: see the module.  ``Solution.loss`` is the product of losses,
+    ``examined`` the number of cuts looked at.
     """
     atoms = Atoms(problem)
     if not len(atoms):
@@ -62,22 +68,22 @@ def mondrian(problem: Problem, relaxed: bool = False) -> Solution | None:
     whole = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
     if not all(criterion.holds(whole).all() for criterion in problem.criteria):
         return None
-    partition = _Partition(problem, atoms, relaxed)
+    partition = _Partition(problem, atoms, relaxed, sets)
     partition.cut()
-    return _solution(problem, atoms, partition)
+    return _solution(problem, atoms, partition, sets)
 
 
 class _Partition:
     """A division of the atoms into ranges of ``members``."""
 
-    def __init__(self, problem: Problem, atoms: Atoms, relaxed: bool) -> None:
+    def __init__(self, problem: Problem, atoms: Atoms, relaxed: bool, sets: bool) -> None:
         self.members = np.arange(len(atoms))
         self.examined = 0
         self.done: list[NDArray[np.int64]] = []
         """Ranges (q, 2) of groups that are not cut any more."""
         self._atoms = atoms
         self._relaxed = relaxed
-        self._table = _cut_table(problem, atoms)
+        self._table = _cut_table(problem, atoms, sets)
         self._k = least_rows(problem)
         self._others: list[Criterion] = [
             c for c in problem.criteria if not isinstance(c, KAnonymity)
@@ -123,16 +129,16 @@ class _Partition:
         return accepted
 
 
-def _cut_table(problem: Problem, atoms: Atoms) -> CutTable:
+def _cut_table(problem: Problem, atoms: Atoms, sets: bool) -> CutTable:
     """The columns as compiled cuts read them."""
-    ordered, missing, size, layers = [], [], [], []
+    shapes, missing, size, layers = [], [], [], []
     nodes: list[NDArray[np.int32]] = []
     extents: list[NDArray[np.float64]] = []
     for hierarchy, values in zip(problem.hierarchies, problem.counts.values, strict=False):
-        ordered.append(is_ordered(hierarchy, values))
+        shapes.append(shape_of(hierarchy, values, sets))
         missing.append(values.missing)
         size.append(len(values))
-        if ordered[-1]:
+        if shapes[-1] != "tree":
             layers.append(1)
             nodes.append(np.arange(len(values), dtype=np.int32))
             extents.append(positions(values))
@@ -145,21 +151,23 @@ def _cut_table(problem: Problem, atoms: Atoms) -> CutTable:
     return CutTable(
         codes=atoms.codes,
         rows=atoms.rows,
-        ordered=np.array(ordered),
+        ordered=np.array([shape == "ordered" for shape in shapes]),
         missing=np.array(missing),
+        sets=np.array([shape == "set" for shape in shapes]),
         size=np.array(size),
         layers=np.array(layers),
         start=np.cumsum(entries) - entries,
         node=np.concatenate(nodes).astype(np.int32),
         extent=np.concatenate(extents).astype(np.float64),
+        unbalanced=sets,
     )
 
 
-def _solution(problem: Problem, atoms: Atoms, partition: _Partition) -> Solution:
+def _solution(problem: Problem, atoms: Atoms, partition: _Partition, sets: bool) -> Solution:
     members, starts = partition.members, partition.groups()
     p = len(starts)
     shown = tuple(
-        regions(hierarchy, values, atoms.codes[members, j], starts)
+        regions(hierarchy, values, atoms.codes[members, j], starts, sets)
         for j, (hierarchy, values) in enumerate(
             zip(problem.hierarchies, problem.counts.values, strict=False)
         )

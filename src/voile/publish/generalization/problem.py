@@ -17,7 +17,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
 
-__all__ = ["Problem", "Solution"]
+__all__ = ["Choice", "Problem", "Solution"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +44,17 @@ class Problem:
         return self.counts.codes[:, : len(self.hierarchies)]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """Which of several algorithms made a solution, and how good it is."""
+
+    algorithm: str
+    losses: Mapping[str, float]
+    """Of each algorithm that found a solution."""
+    bound: float
+    """At most the loss of every generalization, of whatever kind was looked for."""
+
+
 @dataclass(frozen=True, eq=False)
 class Solution:
     """A group for each combination, and what the p groups show."""
@@ -62,3 +73,7 @@ class Solution:
     """Nodes or cuts that were evaluated."""
     proved: bool = False
     """Whether no solution of its kind has a smaller loss."""
+    bound: float = 0.0
+    """At most the loss of every solution of its kind."""
+    choice: Choice | None = None
+    """Where several algorithms were asked."""

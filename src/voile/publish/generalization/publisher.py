@@ -16,6 +16,7 @@ groups itself tells ("minimality attacks").  ``dp-generalization`` does.
 Algorithm: the engine counts rows by distinct combination of values; an algorithm gives each
 combination a group; the engine recodes the rows.
 
+- ``auto`` takes the better of ``flash``, within an effort, and ``mondrian`` with sets;
 - ``flash`` and ``ola`` find the best level of each column, for all its rows alike;
 - ``datafly`` finds some such levels quickly;
 - ``k-optimize`` and ``mondrian`` cut the rows into groups, which shows more detail.
@@ -42,8 +43,8 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import PlanError
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.objective import ObjectiveName
-from voile.publish.generalization.problem import Problem, Solution
-from voile.publish.generalization.regions import is_ordered
+from voile.publish.generalization.problem import Choice, Problem, Solution
+from voile.publish.generalization.regions import shape_of
 from voile.publish.generalization.statement import (
     guarantee,
     infeasible,
@@ -59,7 +60,7 @@ from voile.publish.generalization.terms import (
     Diversity,
 )
 from voile.publish.publisher import SingleRelease, refuse_ranking
-from voile.publish.shown import exactly, recoded, shown_roles
+from voile.publish.shown import Spans, exactly, recoded, shown_roles
 from voile.randomness import Randomness
 from voile.release.check import check_against_counts
 from voile.release.history import History
@@ -77,8 +78,8 @@ __all__ = ["Algorithm", "Generalization"]
 
 _NAME = "generalization"
 
-Algorithm = Literal["flash", "ola", "datafly", "k-optimize", "mondrian"]
-_FULL_DOMAIN = ("flash", "ola", "datafly")
+Algorithm = Literal["auto", "flash", "ola", "datafly", "k-optimize", "mondrian"]
+_FULL_DOMAIN = ("auto", "flash", "ola", "datafly")
 
 
 @checked(PlanError)
@@ -91,7 +92,7 @@ class Generalization(SingleRelease):
 
     k: Annotated[int, Field(ge=2)]
     """Least number of rows in a group; at least 2."""
-    algorithm: Algorithm = "flash"
+    algorithm: Algorithm = "auto"
     """How groups are found; see the module."""
     suppression_limit: Annotated[
         Number, Field(ge=0, le=1), Says("a number between 0 and 1: a share of the rows")
@@ -107,6 +108,9 @@ class Generalization(SingleRelease):
     """What to lose least of; see ``objective``."""
     relaxed: bool = False
     """Of ``mondrian``: whether the regions of groups may overlap."""
+    sets: bool = False
+    """Of ``mondrian``: whether nominal columns without a tree are cut into sets of values, numbers
+    that have a tree are codes, and small branches of trees stay together."""
 
     def __post_init__(self) -> None:
         self._refuse_idle_parameters()
@@ -155,7 +159,7 @@ class Generalization(SingleRelease):
         release = Release(
             table=shown,
             method=self._method(solution),
-            disclosure=_disclosure(table, problem, solution),
+            disclosure=_disclosure(table, problem, solution, self._shows_sets),
             guarantee=guarantee(self.k, demands, self._limit),
             roles=shown_roles(roles, shown.columns),
             release_id=randomness.token("release"),
@@ -165,15 +169,21 @@ class Generalization(SingleRelease):
         return Publication(release, self._record(table, release, solution))
 
     @property
+    def _shows_sets(self) -> bool:
+        """Whether groups that differ in detail show sets of nominal values."""
+        return self.sets or self.algorithm == "auto"
+
+    @property
     def _limit(self) -> Decimal:
         assert isinstance(self.suppression_limit, Decimal)
         return self.suppression_limit
 
     def _refuse_idle_parameters(self) -> None:
         """Refuse parameters that the algorithm would not heed; raises ``PlanError``."""
-        if self.relaxed and self.algorithm != "mondrian":
-            msg = f'relaxed is a parameter of algorithm = "mondrian", not of {self.algorithm!r}'
-            raise PlanError(msg)
+        for name in ("relaxed", "sets"):
+            if getattr(self, name) and self.algorithm != "mondrian":
+                msg = f'{name} is a parameter of algorithm = "mondrian", not of {self.algorithm!r}'
+                raise PlanError(msg)
         if self.algorithm == "mondrian" and self.objective != "loss":
             msg = 'algorithm = "mondrian" makes groups as small as it can; leave objective out'
             raise PlanError(msg)
@@ -187,6 +197,10 @@ class Generalization(SingleRelease):
     def _decide(self) -> Callable[[Problem], Solution | None]:
         """The algorithm, loaded when it is asked for: compiled code costs half a second."""
         match self.algorithm:
+            case "auto":
+                from voile.publish.generalization.auto import auto  # noqa: PLC0415
+
+                return partial(auto, objective=self.objective)
             case "flash":
                 from voile.publish.generalization.flash import flash  # noqa: PLC0415
 
@@ -206,7 +220,7 @@ class Generalization(SingleRelease):
             case "mondrian":
                 from voile.publish.generalization.mondrian import mondrian  # noqa: PLC0415
 
-                return partial(mondrian, relaxed=self.relaxed)
+                return partial(mondrian, relaxed=self.relaxed, sets=self.sets)
 
     def _demands(self, table: PrivateTable) -> Demands:
         """What is asked of the sensitive columns."""
@@ -235,16 +249,20 @@ class Generalization(SingleRelease):
             "suppression_limit": json_number(self._limit),
             "objective": self.objective,
             **({"relaxed": True} if self.relaxed else {}),
-            "decision": (
-                {"groups": _groups(solution)}
-                if solution.levels is None
-                else {"levels": dict(solution.levels)}
-            ),
+            **({"sets": True} if self.sets else {}),
+            "decision": {
+                **({"algorithm": solution.choice.algorithm} if solution.choice else {}),
+                **(
+                    {"groups": _groups(solution)}
+                    if solution.levels is None
+                    else {"levels": dict(solution.levels)}
+                ),
+            },
         }
 
     def _record(self, table: PrivateTable, release: Release, solution: Solution) -> PrivateRecord:
         groups = _groups(solution)
-        objective = format(Decimal(repr(solution.loss)), "f")
+        choice = solution.choice
         notices = list(table.notes)
         if solution.suppressed:
             rows = "1 row was" if solution.suppressed == 1 else f"{solution.suppressed:,} rows were"
@@ -259,27 +277,51 @@ class Generalization(SingleRelease):
             rows_out=release.rows,
             suppressed=table.dropped + solution.suppressed,
             held=0,
-            objective=objective,
+            objective=_told(solution.loss),
             decision={
                 **release.method["decision"],
                 "groups": groups,
                 "examined": solution.examined,
+                **(
+                    {
+                        "losses": {name: _told(loss) for name, loss in choice.losses.items()},
+                        "bound": _told(choice.bound),
+                    }
+                    if choice
+                    else {}
+                ),
             },
             notices=tuple(notices),
             summary=(
                 f"in {groups:,} group{'s' * (groups != 1)}, {self.objective} {solution.loss:.6g}"
+                f"{_chosen(choice)}"
             ),
         )
 
 
-def _disclosure(table: PrivateTable, problem: Problem, solution: Solution) -> Disclosure:
+def _told(loss: float) -> str:
+    return format(Decimal(repr(loss)), "f")
+
+
+def _chosen(choice: Choice | None) -> str:
+    """Which algorithm was taken, and how far it is from the best, for the custodian."""
+    if choice is None:
+        return ""
+    return f" by {choice.algorithm}; no generalization is below {choice.bound:.6g}"
+
+
+def _disclosure(
+    table: PrivateTable, problem: Problem, solution: Solution, sets: bool
+) -> Disclosure:
     """Quasi-identifiers as the groups show them, and all other columns as they are."""
     roles = table.plan.roles
-    spans: dict[str, Literal["period", "range"]] = {
-        hierarchy.column: "period"
-        for hierarchy, values in zip(problem.hierarchies, problem.counts.values, strict=False)
-        if is_ordered(hierarchy, values)
-    }
+    spans: dict[str, Spans] = {}
+    for hierarchy, values in zip(problem.hierarchies, problem.counts.values, strict=False):
+        match shape_of(hierarchy, values, sets):
+            case "ordered":
+                spans[hierarchy.column] = "period"
+            case "set":
+                spans[hierarchy.column] = "set"
     return Disclosure(
         columns=exactly(roles.published) | recoded(solution.columns, solution.levels, spans),
         groups=Groups(column=GROUP, made="alike", by=roles.quasi_identifiers),

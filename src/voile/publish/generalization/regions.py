@@ -1,4 +1,4 @@
-"""What groups of rows show that were formed by cutting: intervals, or lowest common ancestors.
+"""What groups show that were formed by cutting: intervals, common ancestors, or sets of values.
 
 What it does: for p groups of values of one column, finds the smallest published value that covers
 each group.
@@ -8,13 +8,18 @@ each group.
   (``2020-02-01/2020-02-28``).  The hierarchy that a numeric column may have is not used.
 - Other columns are trees: a group shows its lowest common ancestor in the column's hierarchy, ``*``
   where there is none.
+- Nominal columns may be shown as sets in place of trees of two levels, which know nothing between
+  a value and ``*``: a group shows the values of its rows, ``A|B|C`` (``disclosure.value_set``), or
+  ``*`` where they are more than ``MOST_NAMED``.  So asked, numbers with a declared tree are codes,
+  and trees.
 
 A group that mixes missing and other values of an ordered column shows a missing value, which says
 nothing about either.
 
 Shares.  An interval covers the share of one value, and of the rest its length over that of the
-public bounds; without bounds, over that of the column's values.  It measures loss and is never
-published.
+public bounds; without bounds, over that of the column's values.  A set covers what its values do,
+or, where nobody declared the domain, of everything the share of its further values among those of
+the column.  Shares measure loss and are never published.
 
 Cost: O(n) for each level of the hierarchy, for n values in groups.
 """
@@ -22,15 +27,33 @@ Cost: O(n) for each level of the hierarchy, for n values in groups.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.disclosure.value_set import set_text
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
-from voile.schema.hierarchy.levels import EVERYTHING
+from voile.schema.hierarchy.levels import EVERYTHING, SMALLEST_SHARE
 from voile.table.decisions import RecodedColumn
 
-__all__ = ["ColumnRegions", "domain_scale", "is_ordered", "positions", "regions"]
+__all__ = [
+    "MOST_NAMED",
+    "ColumnRegions",
+    "Shape",
+    "domain_scale",
+    "is_ordered",
+    "pair_share",
+    "positions",
+    "regions",
+    "shape_of",
+]
+
+Shape = Literal["ordered", "tree", "set"]
+"""What the groups of a column show."""
+
+MOST_NAMED = 100
+"""Values that a set names at most; a longer list helps nobody."""
 
 _CALENDAR = ("date", "datetime", "time")
 
@@ -54,6 +77,22 @@ def is_ordered(hierarchy: BoundHierarchy, values: DistinctValues) -> bool:
     if values.numbers is not None:
         return True
     return values.kind in _CALENDAR and hierarchy.height <= 1
+
+
+def shape_of(hierarchy: BoundHierarchy, values: DistinctValues, sets: bool = False) -> Shape:
+    """What groups show of this column; ``sets``: of nominal columns sets of values."""
+    if not sets:
+        return "ordered" if is_ordered(hierarchy, values) else "tree"
+    if values.numbers is not None and _is_tree(hierarchy):
+        return "tree"
+    if is_ordered(hierarchy, values):
+        return "ordered"
+    return "tree" if _is_tree(hierarchy) else "set"
+
+
+def _is_tree(hierarchy: BoundHierarchy) -> bool:
+    """Whether there are named groups between the values and everything."""
+    return any(level.texts is not None and len(level) > 1 for level in hierarchy.values[1:])
 
 
 def positions(values: DistinctValues) -> NDArray[np.float64]:
@@ -89,13 +128,17 @@ def regions(
     values: DistinctValues,
     codes: NDArray[np.int32],
     starts: NDArray[np.int64],
+    sets: bool = False,
 ) -> ColumnRegions:
     """The smallest published value that covers each of p groups of values, none empty.
 
     ``codes`` (n,) names the values of a column, group by group; ``starts`` (p,) says where each
-    group begins.
+    group begins; ``sets``: as in ``shape_of``.
     """
-    if is_ordered(hierarchy, values):
+    shape = shape_of(hierarchy, values, sets)
+    if shape == "set":
+        return _sets(hierarchy, values, codes, starts)
+    if shape == "ordered":
         low = np.minimum.reduceat(codes, starts)
         high = np.maximum.reduceat(codes, starts)
         return _intervals(hierarchy, values, low, high)
@@ -184,13 +227,70 @@ def _ancestors(
     keys, pair = np.unique(level * (len(values) + 1) + node, return_inverse=True)
     names = [_name(hierarchy, values, *divmod(key, len(values) + 1)) for key in keys.tolist()]
     # Values that stay alone on several levels have one name on all of them.
+    return _of_texts(hierarchy.column, names, pair, share)
+
+
+def _sets(
+    hierarchy: BoundHierarchy,
+    values: DistinctValues,
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+) -> ColumnRegions:
+    """The values of each group, named."""
+    d, p = len(values), len(starts)
+    group = np.repeat(np.arange(p), np.diff(np.append(starts, len(codes))))
+    member_of, member = np.divmod(np.unique(group * d + codes), d)
+    size = np.bincount(member_of, minlength=p)
+    if (size == 1).all() and _leaves_as_it_is(hierarchy.values[0]):
+        own = hierarchy.values[0].share[hierarchy.codes[0][member]]
+        return ColumnRegions(RecodedColumn(hierarchy.column, None, member.astype(np.int32)), own)
+    share = _set_share(hierarchy, member_of, member, size)
+    places: dict[bytes, int] = {}
+    of_group: list[int] = []
+    for found in np.split(member.astype(np.int32), np.cumsum(size)[:-1]):
+        key = found.tobytes() if len(found) <= MOST_NAMED else b""
+        of_group.append(places.setdefault(key, len(places)))
+    names = [
+        set_text(values.texts[code] for code in np.frombuffer(key, np.int32)) if key else EVERYTHING
+        for key in places
+    ]
+    return _of_texts(hierarchy.column, names, np.array(of_group), share)
+
+
+def _set_share(
+    hierarchy: BoundHierarchy,
+    member_of: NDArray[np.int64],
+    member: NDArray[np.int64],
+    size: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """What sets cover; those that are not written out cover everything."""
+    own = hierarchy.values[0].share[hierarchy.codes[0]]
+    share: NDArray[np.float64] = np.bincount(member_of, own[member], len(size)).astype(np.float64)
+    if own.max() <= SMALLEST_SHARE:
+        share += (size - 1) / max(len(own) - 1, 1)
+    return np.where(size > MOST_NAMED, 1.0, np.minimum(share, 1.0))
+
+
+def pair_share(hierarchy: BoundHierarchy, values: int) -> float:
+    """What a set of several values covers more than one alone, at least, for each further one."""
+    own = hierarchy.values[0].share[hierarchy.codes[0]]
+    return float(own.min()) + (1 / max(values - 1, 1) if own.max() <= SMALLEST_SHARE else 0.0)
+
+
+def _of_texts(
+    column: str,
+    names: list[str | None],
+    of_group: NDArray[np.int64],
+    share: NDArray[np.float64],
+) -> ColumnRegions:
+    """Groups that show one of some texts each; a text may stand there several times."""
     texts = sorted(set(names), key=lambda text: (text is not None, text))
     places = {text: place for place, text in enumerate(texts)}
-    place = np.array([places[name] for name in names], dtype=np.int32)[pair]
+    place = np.array([places[name] for name in names], dtype=np.int32)[of_group]
     widest = np.zeros(len(texts))
     np.maximum.at(widest, place, share)
     shown = GeneralizedValues(widest, tuple(texts), missing=bool(texts) and texts[0] is None)
-    return ColumnRegions(RecodedColumn(hierarchy.column, shown, place), share)
+    return ColumnRegions(RecodedColumn(column, shown, place), share)
 
 
 def _leaves_as_it_is(level: GeneralizedValues) -> bool:

@@ -55,6 +55,8 @@ class Tables:
         """The packed codes of the g combinations at the bottom."""
         self._bottom = self.grouper.group(self.words, self.rows)
         self._kept = _KeptTables(self.lattice.bottom, self._bottom)
+        self.entries_read = 0
+        """Entries of all tables that others were rolled up from."""
 
     def at(self, levels: Levels) -> GroupTable:
         """The table of a node, rolled up from the smallest one at hand."""
@@ -96,6 +98,7 @@ class Tables:
                     waiting.append((above, place, levels, table))
 
     def _rolled(self, table: GroupTable, low: Levels, high: Levels) -> GroupTable:
+        self.entries_read += len(table)
         return self.grouper.group(self.generalized(table.words, low, high), table.rows)
 
     def _by_shrinkage(self) -> list[int]:

@@ -12,10 +12,16 @@ criteria are monotone; or if its bound, its own or one from a node below it, exc
 loss.  ``complete`` evaluates every node of which neither is known, the smallest bound first.
 Nothing else is asked of the objective or of the criteria: neither need be monotone.
 
+A search may have an effort, after which it ends: the entries of tables that it reads and, for each
+evaluation, 1 for 16 nodes of the lattice (marking them).  It is counted, never timed, so that the
+answer is the same on every machine.  What it left open then bounds what was not found.
+
 Cost: about 25 bytes a node, and one assignment to a box of the lattice for each evaluation.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +36,7 @@ __all__ = ["Search"]
 _UNKNOWN, _FEASIBLE, _INFEASIBLE = range(3)
 _BATCH = 256
 """Evaluations between two looks at which nodes are still open."""
+_NODES_FOR_ONE = 16
 _EQUAL = 1e-12
 """Losses that differ by less are equal: sums of binary fractions are no more exact."""
 
@@ -37,17 +44,31 @@ _EQUAL = 1e-12
 class Search:
     """The search for the best feasible node of one problem."""
 
-    def __init__(self, problem: Problem, objective: ObjectiveName, method: str) -> None:
-        """``method`` is named in the ``PlanError`` where the lattice is too large."""
+    def __init__(
+        self, problem: Problem, objective: ObjectiveName, method: str, effort: int | None = None
+    ) -> None:
+        """``method`` is named in the ``PlanError`` where the lattice is too large.
+
+        ``effort``: after how much the search ends; None: when the best node is found.
+        """
         self.lattice = Lattice.enumerable(problem.hierarchies, method)
         self.evaluator = Evaluator(problem, objective)
         self.bounds = self.evaluator.objective.bounds(self.lattice)
         """Shape (nodes,): at most the loss of each node."""
         self.examined = 0
+        self._effort = effort
         self._verdict = np.zeros(self.lattice.size, dtype=np.int8)
         self._evaluated = np.zeros(self.lattice.size, dtype=np.bool_)
         self._best: Evaluation | None = None
         self._rank = (float("inf"), 0, 0)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the effort is used up."""
+        if self._effort is None:
+            return False
+        marked = self.examined * (self.lattice.size // _NODES_FOR_ONE)
+        return self.evaluator.work + marked > self._effort
 
     def feasible(self, node: int) -> bool:
         """Whether a node is feasible, evaluated unless its verdict is known."""
@@ -62,17 +83,28 @@ class Search:
         return undecided
 
     def complete(self) -> None:
-        """Evaluate all that may still be better than the best node."""
+        """Evaluate all that may still be better than the best node, within the effort."""
         while len(nodes := self._open()):
             for node in nodes.tolist():
+                if self.spent:
+                    return
                 if self._verdict[node] != _INFEASIBLE and self.bounds[node] <= self._limit():
                     self._evaluate(node)
 
     def solution(self) -> Solution | None:
-        """The best node, once the search is complete; None where none is feasible."""
+        """The best node that was found; None where there is none."""
         if self._best is None:
             return None
-        return self.evaluator.solution(self._best, self.examined, proved=True)
+        found = self.evaluator.solution(self._best, self.examined, proved=not len(self._open()))
+        return replace(found, bound=found.loss if found.proved else self._bound())
+
+    def _bound(self) -> float:
+        """At most the loss of every node: the least bound of those that are not known to be worse.
+
+        Bounds of nodes below others are bounds of them, too.
+        """
+        waiting = ~self._evaluated & (self._verdict != _INFEASIBLE)
+        return float(min(self._rank[0], self.bounds[waiting].min(initial=np.inf)))
 
     def _evaluate(self, node: int) -> None:
         levels = self.lattice.levels(node)

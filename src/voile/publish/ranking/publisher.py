@@ -47,7 +47,7 @@ from voile.publish.ranking.scoring import Scoring
 from voile.publish.ranking.searches import search
 from voile.publish.ranking.statement import Promise, nothing_found
 from voile.publish.ranking.terms import SearchTerms
-from voile.publish.shown import exactly, recoded, shown_roles
+from voile.publish.shown import Spans, exactly, recoded, shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
@@ -317,7 +317,7 @@ def _disclosure(
     plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedColumn]
 ) -> Disclosure:
     """What is ranked by and quasi-identifiers as the groups show them, and the rest as it is."""
-    spans: dict[str, Literal["period", "range"]] = {}
+    spans: dict[str, Spans] = {}
     values = dict(zip(counts.columns, counts.values, strict=True))
     for name in (column.column for column in shown):
         declared = plan.columns.get(name, ColumnPlan())
