@@ -15,5 +15,5 @@ QUICK, LONG = 25, 100
 
 
 def examples(number: int) -> int:
-    """So many where the suite is long, and the share of it that the profile takes elsewhere."""
-    return max(1, number * settings.default.max_examples // LONG)
+    """So many in the slow suite, and elsewhere the share that the profile takes, at least 10."""
+    return max(min(number, 10), number * settings.default.max_examples // LONG)

@@ -27,15 +27,23 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COPIED = ("src", "tests", "benchmarks", "docs", "tools")
 FILES = ("pyproject.toml", "README.md", "Makefile")
-ALSO = {"release": ["tests/attack/test_verification.py"]}
+ALSO = {
+    "disclosure": [
+        "tests/attack/test_posterior.py",
+        "tests/query/test_answer.py",
+        "tests/utility/test_covering.py",
+    ],
+    "release": ["tests/attack/test_verification.py"],
+}
 """Tests of other rooms that are about this one."""
+LIBRARIES = ("pytest", "hypothesis", "numpy", "polars", "scipy.stats", "numba", "pandas", "sklearn")
 UNNOTICED = ("survived", "no tests")
 NOT_PLANTED = "not checked"
 GENERATE = """
@@ -123,8 +131,11 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
         "also_copy": "\n".join(("", *COPIED[2:], *FILES)),
         "pytest_add_cli_args_test_selection": "\n".join(("", f"tests/{room}", *ALSO.get(room, []))),
         "pytest_add_cli_args": "\n".join(("", "-m", "not slow", "-p", "no:cacheprovider")),
-        # Compiled thread pools do not survive a fork, so none may be there when mutmut forks.
+        # Thread pools do not survive a fork, so none may be there when mutmut forks: libraries and
+        # our own modules are loaded before, tests are not, some of which compute at once.
         "process_isolation": "forkserver",
+        "forkserver_warmup": "import",
+        "preload_modules_file": "loaded.txt",
         # A fault counts as noticed where its tests do not end.  They get much time, so that a busy
         # machine notices no more than a quiet one.
         "timeout_constant": "10.0",
@@ -133,6 +144,16 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
     }
     with (desk / "setup.cfg").open("w", encoding="utf-8") as file:
         settings.write(file)
+    loaded = [*LIBRARIES, *_modules(without=("sharing", "cli"))]
+    (desk / "loaded.txt").write_text("\n".join(loaded), encoding="utf-8")
+
+
+def _modules(without: Collection[str]) -> Iterator[str]:
+    """The names of our modules, but for those of some rooms."""
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        parts = path.relative_to(ROOT / "src").with_suffix("").parts
+        if parts[-1] != "__init__" and parts[1] not in without:
+            yield ".".join(parts)
 
 
 def _mutmut(desk: Path, *arguments: str, quiet: bool = False) -> str:

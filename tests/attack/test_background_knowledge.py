@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tests.attack.by_definition import chance_of_best, release_of, small_tables
 from tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
 from tests.attack.test_homogeneity import FOUR_ANONYMOUS, INPATIENTS
+from tests.examples import examples
 from voile.attack.background_knowledge import BackgroundKnowledgeAttack
 from voile.attack.homogeneity import HomogeneityAttack
 from voile.errors import InputError
@@ -41,7 +42,7 @@ def at_worst(beliefs, own, count):
     return max(found)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_tables(), st.integers(1, 2))
 def test_no_other_knowledge_of_as_many_values_serves_better(table, count):
     """Of all sets of values that could be ruled out: the best one for each person, both times."""

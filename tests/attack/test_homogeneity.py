@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.attack.by_definition import chance_of_best, release_of, small_tables
 from tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
+from tests.examples import examples
 from voile.attack.homogeneity import HomogeneityAttack
 from voile.errors import InputError, TableError
 from voile.publish.clustered_laplace import ClusteredLaplace
@@ -26,7 +27,7 @@ from voile.table.opening import open_frame
 EVERYBODY = HomogeneityAttack(targets=None)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_tables())
 def test_guesses_are_those_of_the_definition(table):
     """Tables of up to ten people with permuted columns and rows left out: loops over the rows."""
@@ -84,7 +85,7 @@ def test_bob_has_cancer():
     assert everybody.notes[0].endswith("of these 4 have that value")
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 30)), min_size=1, max_size=9),
     st.integers(0, 8),

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 import voile
+from tests.examples import examples
 from tests.releases import described, promised, restating
 from voile.attack.identification import IdentificationAttack
 from voile.attack.outcome import Estimate
@@ -87,7 +88,7 @@ def uniform_weights(rows, seed):
 # --- noise
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_noise_is_weighed_by_equation_30(data):
     """In releases without bounds, of one column or two: a plain loop over rows and columns."""

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import voile
 from tests.attack.by_definition import release_of
 from tests.attack.small_releases import METHODS, SCORES, small_plan, small_release, words
+from tests.examples import examples
 from tests.releases import described, promised
 from voile.attack.linkage import JournalistAttack, MarketerAttack, ProsecutorAttack
 from voile.errors import InputError, TableError
@@ -46,7 +47,7 @@ def textbook(published, population):
 # --- generalized rows
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_risks_are_those_of_the_textbook(data):
     """Any table, any rows left out, a population that is larger still, with a link and without."""

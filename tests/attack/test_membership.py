@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import voile
 from tests.attack.by_definition import release_of
 from tests.attack.small_releases import METHODS, SCORES, small_plan, small_release, words
+from tests.examples import examples
 from voile.attack.membership import MembershipAttack, _alike, _scores, _Side, _threshold
 from voile.errors import InputError
 from voile.publish.clustered_laplace import ClusteredLaplace
@@ -47,7 +48,7 @@ def log_urn(counts, prior):
     return total - sum(math.log(weight + i) for i in range(sum(counts)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_the_score_is_a_ratio_of_likelihoods(data):
     """Of rows that fit or do not: P(rows and others | in) / P(rows and others | out), by an urn.

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.attack.by_definition import release_of
+from tests.examples import examples
 from voile.attack.owners import Crowd, Owners
 from voile.attack.posterior import (
     draw_rows,
@@ -53,7 +54,7 @@ def weight(published, person, row):
     return jobs.count(person["job"]) / len(jobs) / usual if usual else 0.0
 
 
-@settings(max_examples=80)
+@settings(max_examples=examples(80))
 @given(st.data())
 def test_rows_and_people_are_weighed_by_bayes_rule(data):
     """Weights of all pairs by definition, normalized over rows or over people, in chunks or not."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import voile
 from tests.attack.by_definition import release_of
 from tests.attack.small_releases import SCORES, small_plan, small_release, words
+from tests.examples import examples
 from voile.attack.row_tracing import RowTracingAttack
 from voile.errors import InputError, TableError
 from voile.publish.m_shuffle import MShuffle
@@ -58,7 +59,7 @@ def random_rows(count, seed, groups=2, towns=6):
     ]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_rates_are_counted_by_definition(data):
     """Success, baseline and what chance explains, by loops over all pairs of rows."""

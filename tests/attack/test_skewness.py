@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.attack.by_definition import release_of, small_tables
 from tests.attack.small_releases import METHODS, PEOPLE, SCORES, small_plan, small_release
+from tests.examples import examples
 from voile.attack.skewness import SkewnessAttack, ordered_distance, tree_distance, variation
 from voile.errors import InputError
 from voile.models.criteria import Groups, SensitiveCells
@@ -27,7 +28,7 @@ TREE = tree_of({"lung": {"cold": ["A", "B"], "asthma": ["C"]}, "belly": ["D", "E
 LETTERS = ("A", "B", "C", "D", "E")
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(small_tables(), st.sampled_from([1, 1.5, 2, 4]))
 def test_bets_are_those_of_the_definition(table, gain):
     """Tables of up to ten people with permuted columns and rows left out: loops over the rows."""
@@ -60,7 +61,7 @@ def counted_groups(draw):
     return counts, present
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(counted_groups())
 def test_distances_are_those_of_the_model(drawn):
     """Of beliefs that are the shares of groups: equal, ordered and on a tree, to 12 digits."""

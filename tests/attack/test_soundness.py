@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.attack.differencing import DifferencingAttack
 from voile.models.differencing import atom_breaches
 
@@ -68,14 +69,14 @@ def values_in_all_worlds(people, values, groups):
     return possible
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(growing_tables())
 def test_ranges_and_unique_people_are_narrowed_to_exactly_what_is_possible(publish, table):
     """Not one value too many or too few, over three releases of up to six people."""
     assert claims(attacked(publish, table)) == values_in_all_worlds(*table)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(growing_tables(ranges=False))
 def test_groups_of_any_kind_never_lose_a_possible_value(publish, table):
     """Where values stand in several groups the claims may be wider, and never too narrow."""
@@ -85,7 +86,7 @@ def test_groups_of_any_kind_never_lose_a_possible_value(publish, table):
     assert all(possible[person] <= found[person] for person in possible)
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(st.booleans().flatmap(lambda r: growing_tables(most=14, names="xyz", ranges=r)))
 def test_people_who_look_the_same_keep_all_their_true_values(publish, table):
     """With three names among up to fourteen people, no true value is excluded."""
@@ -97,7 +98,7 @@ def test_people_who_look_the_same_keep_all_their_true_values(publish, table):
     assert all(value in found[person] for person, value in zip(people, values, strict=True))
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(growing_tables(most=12), st.data())
 def test_true_values_remain_possible_when_people_leave(publish, table, data):
     """People who leave at any time make claims weaker, and not false."""
@@ -111,7 +112,7 @@ def test_true_values_remain_possible_when_people_leave(publish, table, data):
     assert all(values[person] in left for person, left in found.items())
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(growing_tables(most=20), st.integers(1, 4), st.integers(0, 5))
 def test_exposed_are_the_people_of_atoms_that_are_not_valid(publish, table, k, e):
     """For ranges and unique people the adversary finds what the custodian's own check finds.

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.dp.accuracy import Sides, epsilon_for, radius, scale_for
 
 scales = st.fractions(min_value=Fraction(1, 50), max_value=30, max_denominator=50)
@@ -41,7 +42,7 @@ def test_on_a_fine_grid_the_radius_is_that_of_laplace_noise(sides: Sides, factor
     assert radius(Fraction(10**9), Decimal("0.7"), sides) == pytest.approx(factor * 1e9, rel=2e-9)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(0, 10**6), confidences, sides)
 def test_the_scale_for_a_radius_is_the_largest(r: int, confidence: Decimal, sides: Sides) -> None:
     """The scale has that radius or less, and a scale larger by 10^-11 of itself has more."""
@@ -50,7 +51,7 @@ def test_the_scale_for_a_radius_is_the_largest(r: int, confidence: Decimal, side
     assert radius(scale * (1 + Fraction(1, 10**11)), confidence, sides) > r
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.integers(1, 10**6), st.integers(1, 10**6), confidences, sides)
 def test_the_epsilon_for_an_accuracy_is_the_smallest(
     sensitivity: int, r: int, confidence: Decimal, sides: Sides

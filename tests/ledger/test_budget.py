@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.dp.accounting import spent
 from voile.dp.events import PrivacyEvent
 from voile.errors import LedgerError, PlanError, RefusedError
@@ -47,7 +48,7 @@ _events = st.lists(
 _pools = st.none() | st.tuples(st.integers(0, 10**6), st.binary(max_size=50))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     releases=st.lists(st.tuples(_events, _pools), min_size=1, max_size=4),
     name=st.text("aé'\0 ", min_size=1),

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.errors import LedgerError
 from voile.ledger import Ledger, chunks
 from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
@@ -114,7 +115,7 @@ def commit_all(ledger: Ledger, history: History) -> None:
         before = ledger.load(history.terms.name)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(history=_histories())
 def test_round_trip(history: History) -> None:
     """Whatever history is committed, the same one is loaded."""

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.models.differencing import Breach, atom_breaches, pairwise_breaches
 
 
@@ -61,7 +62,7 @@ def atoms_by_sets(units, releases, k, e):
     }
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(any_releases(), parameters)
 def test_pairwise_breaches_equal_definition_5_on_sets(releases, parameters):
     """Any blocks, ranges or not, with rows that come and go: the same breaches, measured alike."""
@@ -71,7 +72,7 @@ def test_pairwise_breaches_equal_definition_5_on_sets(releases, parameters):
     assert set(found) == breaches_by_sets(units, blocks, *parameters)
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(any_releases(), parameters)
 def test_no_breach_is_reported_if_and_only_if_definition_5_holds(releases, parameters):
     """Pairs that do not meet are covered too: the blocks themselves must be valid."""
@@ -88,7 +89,7 @@ def test_no_breach_is_reported_if_and_only_if_definition_5_holds(releases, param
     assert holds == (not pairwise_breaches(np.array(units), np.array(blocks), k, e))
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(any_releases(), parameters)
 def test_atom_breaches_equal_grouping_by_place(releases, parameters):
     """Atoms are the rows with one place in every release; never the rows of no release."""

@@ -10,6 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tests.examples import examples
 from tests.models.tables import COLUMN, groups_of, merged, shares, tables
 from voile.errors import PlanError
 from voile.models.criteria import Groups, SensitiveCells
@@ -78,7 +79,7 @@ def test_ordered_distance_is_the_optimal_transport(table):
 
 
 @pytest.mark.parametrize("levels", TREES.values(), ids=TREES)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(table=tables)
 def test_hierarchical_distance_is_the_optimal_transport(levels, table):
     """With moves as dear as the common ancestor is high."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
+from tests.examples import examples
 from tests.packing.brute_force import best_value, fewest_bins
 from voile.packing import Instance, Stop, require_valid
 from voile.packing.column_generation import SCALE, Prices, relax
@@ -65,7 +66,7 @@ def test_a_knapsack_that_is_cut_off_still_bounds(weights, capacity, data, limit)
     assert best <= upper
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(small, st.integers(20, 40))
 def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity):
     """Rounded up, the optimum over patterns that SciPy finds; at most the true optimum."""
@@ -77,7 +78,7 @@ def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity)
     assert relaxation.bound <= fewest_bins(weights, capacity)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(small, st.integers(20, 40))
 def test_the_solution_packs_everything_in_fractions(weights, capacity):
     """Its patterns fit, are not more than there is, and hold each type often enough."""
@@ -134,7 +135,7 @@ def test_too_many_types_are_left_to_others(monkeypatch):
     assert relax(_demand([1, 2, 3], 10), ENOUGH.start()) is None
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(small, st.integers(20, 40))
 def test_a_dive_packs_everything_or_gives_up(weights, capacity):
     """Dives find the optimum of a few items, and never fewer bins than it has."""

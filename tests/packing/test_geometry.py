@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.errors import InputError
 from voile.packing.geometry import BoxInstance, BoxOutcome, require_valid_boxes, solve_boxes
 from voile.packing.instance import Packing
@@ -52,7 +53,7 @@ sides = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(1, 3))
 
 
 @given(st.lists(sides, min_size=1, max_size=4), st.sampled_from(["any", "none"]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_bounds_and_packings_agree_with_all_placements(sizes, turns):
     """A bound above one bin is true, and a packing into one bin is possible."""
     outcome = solve_boxes(boxes(sizes, (3, 3, 4), turns), Stop.by_work(0.3))
@@ -64,7 +65,7 @@ def test_bounds_and_packings_agree_with_all_placements(sizes, turns):
 
 
 @given(st.lists(st.tuples(*[st.integers(1, 30)] * 3), min_size=1, max_size=40))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_every_packing_is_checked(sizes):
     """Packings of all kinds of boxes pass the independent check, with any allowed turns."""
     for turns in ("any", "upright", "none"):

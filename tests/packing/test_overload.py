@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.errors import InputError
 from voile.packing.distributions import Distributions
 from voile.packing.overload import overload_bound, overload_bounds
@@ -137,7 +138,7 @@ def test_noise_on_a_grid_is_covered():
     st.floats(0.5, 60),
     st.floats(0.01, 0.99),
 )
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 def test_laws_agree_with_numerical_integrals(centre, rate, least, width, share):
     """Means, tails, quantiles and both transforms agree with sums over a fine grid."""
     laws = Distributions(*(np.array([x]) for x in (centre, rate, least, least + width)))

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.packing.brute_force import fewest_bins
 from voile.errors import InputError
 from voile.packing import Instance, Packing, Stop, or_tools, require_valid, solve
@@ -33,7 +34,7 @@ def test_small_instances_are_solved_and_proved(drawn):
     require_valid(outcome.packing, instance)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(weights_and_capacity)
 def test_without_work_the_answer_is_valid_and_the_bound_true(drawn):
     """No work at all still gives a packing, and a bound at most the optimum."""

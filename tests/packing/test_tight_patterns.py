@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.packing.brute_force import fewest_bins
 from voile.packing import Instance, Stop, require_valid
 from voile.packing.column_generation import Prices, relax
@@ -24,7 +25,7 @@ def _demand(weights, capacity):
     return Demand.of(Instance(np.array(weights, np.int64), capacity))
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(small, st.integers(20, 30), st.integers(0, 1))
 def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, capacity, more):
     """Against all ways to fill a bin, for the prices of the programme."""
@@ -45,7 +46,7 @@ def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, cap
     assert len(table) == len(expected)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(small, st.integers(20, 30))
 def test_the_verdict_is_the_truth(weights, capacity):
     """At the optimum a packing, one bin below it a proof that there is none."""

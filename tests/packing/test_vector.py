@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.errors import InputError
 from voile.packing.instance import Packing
 from voile.packing.stop import Stop
@@ -52,7 +53,7 @@ small = st.integers(1, 3).flatmap(
 
 
 @given(small)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_small_instances_are_solved(case):
     """Every small instance is packed in the fewest bins, and that is proved."""
     sizes, capacities = case
@@ -63,7 +64,7 @@ def test_small_instances_are_solved(case):
 
 
 @given(small)
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_quick_bounds_hold(case):
     """First bounds are below and first packings above the optimum."""
     sizes, capacities = case
@@ -98,7 +99,7 @@ def test_columns_close_a_gap_that_simple_bounds_leave():
         max_size=5,
     )
 )
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 def test_the_most_profitable_content_is_found(types):
     """The search for a content agrees with trying all of them; an unfinished one is bounded."""
     table = np.array(types)

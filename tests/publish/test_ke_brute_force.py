@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.publish.ke_anonymity.exact import exact_blocks
 from voile.publish.ke_anonymity.full_cover import full_cover_blocks
 from voile.publish.ke_anonymity.static import optimal_blocks
@@ -245,7 +246,7 @@ def run(plan, parameters, check):
             series.history.append(new)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=examples(80))
 @given(st.lists(st.integers(-5, 9), min_size=1, max_size=8), parameters)
 def test_static_optimum_is_the_best_of_all_partitions(batch, parameters):
     """No partition of rows, with ties and negative values, is cheaper than the static blocks."""
@@ -256,28 +257,28 @@ def test_static_optimum_is_the_best_of_all_partitions(batch, parameters):
     assert (None if blocks is None else cost(series.partition(blocks, series.rows))) == best
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(batches(), parameters)
 def test_full_cover_is_safe_against_all_releases_and_best_of_its_kind(plan, parameters):
     """Pairwise: safe against every earlier release, and no partition with full cover is cheaper."""
     run(plan, parameters, check_full_cover)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(batches(rows=7), parameters)
 def test_union_holds_the_fewest_rows_at_the_smallest_sum(plan, parameters):
     """Union: best over all held sets and all partitions, so full cover loses nothing."""
     run(plan, parameters, check_union)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(batches(), parameters)
 def test_exact_is_the_best_of_all_partitions_after_exact_releases(plan, parameters):
     """Pairwise exact: optimal among all partitions of rows, in a history of its own making."""
     run(plan, parameters, check_exact)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(batches(appended=(2, 3)), parameters, st.data())
 def test_exact_is_the_best_of_all_partitions_after_any_safe_releases(plan, parameters, data):
     """Pairwise exact: optimal as well where earlier releases were safe and not optimal."""
@@ -291,7 +292,7 @@ def test_exact_is_the_best_of_all_partitions_after_any_safe_releases(plan, param
     check_exact(series)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(batches(rows=14, appended=(1, 1), largest=40), parameters)
 def test_full_cover_loses_nothing_after_one_optimal_release(plan, parameters):
     """With a single earlier release, the static optimum, full cover and exact cost the same."""
@@ -306,7 +307,7 @@ def test_full_cover_loses_nothing_after_one_optimal_release(plan, parameters):
     assert decision is None or cost(decision[0]) == cost(exact)
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=examples(200))
 @given(batches(rows=30, appended=(2, 8), largest=60), parameters)
 def test_exact_is_never_dearer_than_full_cover(plan, parameters):
     """Over many full-cover releases, full cover stays safe and exact is at most as dear."""
@@ -321,7 +322,7 @@ def test_exact_is_never_dearer_than_full_cover(plan, parameters):
         series.history.append(decision[0])
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(batches(rows=30, appended=(2, 8), largest=60), parameters)
 def test_blocks_only_ever_merge_under_full_cover(plan, parameters):
     """Each old block lies whole in a new one, and stays as it was while rows are held."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.publish.ke_anonymity.cuts import (
     after_last,
     as_units,
@@ -67,7 +68,7 @@ def quadratic_optimum(values, k, e):
     return best[d]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(windowed_problems())
 def test_kernel_finds_the_cheapest_allowed_cuts_and_breaks_ties_as_stated(problem):
     """Of all ways to cut, the answer has the smallest sum of ranges and the latest last cuts."""
@@ -104,7 +105,7 @@ def test_kernel_answers_the_same_for_huge_integers(problem):
     assert found is None or found.tolist() == expected.tolist()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(distinct_values(), st.integers(2, 6), st.integers(0, 40))
 def test_static_optimum_equals_the_quadratic_programme(values, k, e):
     """The O(d) answer costs what the O(d^2) programme finds, with every block valid."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.releases import described, promised
 from voile.disclosure.generalized import Generalized
 from voile.errors import QueryError
@@ -131,7 +132,7 @@ PREDICATES = st.builds(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(publications(), st.sampled_from(["SUM", "AVG", "MIN", "MAX", "COUNT"]), PREDICATES)
 def test_the_true_answer_lies_within_the_bounds(publication, function, predicate):
     """Whatever the table, the permutation and the predicate, and so does the estimate."""

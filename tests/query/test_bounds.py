@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.query.bounds import (
     expected_minimum,
     expected_sum,
@@ -62,7 +63,7 @@ def mean(numbers):
     return Fraction(sum(numbers), len(numbers))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(small_problems())
 def test_sums_are_the_extremes_and_the_mean_over_all_assignments(problem):
     """The bounds of SUM are reached, never passed, and its estimate is the mean of all."""
@@ -73,7 +74,7 @@ def test_sums_are_the_extremes_and_the_mean_over_all_assignments(problem):
     assert abs(expected_sum(groups) - mean(sums)) < Fraction(1, 10**11)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(small_problems())
 def test_minima_and_maxima_are_the_extremes_and_the_mean_over_all_assignments(problem):
     """The bounds of MIN and MAX are reached and never passed; estimates are the means."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.query.parsing import Columns, parse_predicate
 from voile.table.opening import published_rows
 from voile.table.value_types import kind_of_type
@@ -130,7 +131,7 @@ CONDITIONS = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(frames(), CONDITIONS)
 def test_predicates_match_the_rows_that_sqlite_matches(frame, predicate):
     """Random predicates select the same rows in a second evaluator of SQL."""

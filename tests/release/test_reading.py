@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import voile
+from tests.examples import examples
 from tests.releases import described, promised
 from voile.disclosure.evidence import Intervals, Labels
 from voile.release.reading.sightings import (
@@ -55,7 +56,7 @@ def chance_of_multiset(values, prior):
     return len(orders) * math.prod(prior[value] for value in values)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_permuted_values_are_weighed_by_bayes_rule(data):
     """The chance of what each group holds, given that a row of it is the target's, by definition.
@@ -128,7 +129,7 @@ def test_permuted_columns_need_their_groups():
         published_of({"b": [1, 2]}, permuted=["b"])
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.data())
 def test_shares_are_those_of_rows_or_of_their_groups(data):
     """Of a column that stays, over the rows that show a sighting; else over their groups."""
@@ -158,7 +159,7 @@ def test_shares_are_those_of_rows_or_of_their_groups(data):
             assert shares[sighting, i] == pytest.approx(np.mean(chances))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.data())
 def test_columns_of_texts_are_compared_as_one(data):
     """Joined labels fit where all of them do; missing texts are texts of their own."""

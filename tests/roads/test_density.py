@@ -10,6 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.roads.grids import network_of, random_network
 from voile.dp.planar.zones import Zones
 from voile.roads.density import (
@@ -29,7 +30,7 @@ def merged(roads: RoadNetwork) -> Any:
     return np.array(shapely.get_parts(shapely.line_merge(shapely.multilinestrings(lines))))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(
     seed=st.integers(0, 10**6),
     count=st.integers(1, 40),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import wasserstein_distance
 
+from tests.examples import examples
 from tests.utility.releases import METHODS, as_it_is, nothing_left, published, shown_by_hand
 from voile.release.reading.sightings import People
 from voile.utility.binning import MOST_BINS, MOST_TEXTS, even_bins, readable_bins
@@ -215,7 +216,7 @@ def test_no_rows_add_up_to_nothing():
 columns = st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, max_size=12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(columns, columns)
 def test_divergences_equal_their_definitions(before, after):
     """Of texts that stay as they are, against SciPy and sums over values."""
@@ -237,7 +238,7 @@ def test_divergences_equal_their_definitions(before, after):
 numbers = st.lists(st.integers(0, 30), min_size=1, max_size=12)
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(numbers, st.data())
 def test_the_wasserstein_distance_is_that_of_scipy(before, data):
     """Of numbers that stay as they are, as a share of their extent."""
@@ -251,7 +252,7 @@ def test_the_wasserstein_distance_is_that_of_scipy(before, data):
 pair = st.tuples(st.sampled_from(["a", "b", "c"]), st.integers(0, 4))
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(pair, min_size=2, max_size=15), st.data())
 def test_pairs_of_spread_rows_equal_a_sum_over_rows(before, data):
     """Intervals and texts: each row spread over the products of what its two entries cover."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, Live, PlanarLaplace, perturb
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import RadiusGrid, Zones
@@ -48,7 +49,7 @@ def trips() -> Trips:
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.floats(39.86, 39.96), st.floats(116.25, 116.40))
 def test_a_position_has_the_radius_of_its_cell(latitude: float, longitude: float) -> None:
     """On the grid and off it, and the same once the position is rounded to six decimals."""

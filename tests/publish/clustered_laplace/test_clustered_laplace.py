@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.stats import kstest, laplace
 
 import voile
+from tests.examples import examples
 from voile.dp.exact import uniform_words
 from voile.errors import InfeasibleError, PlanError
 from voile.publish.clustered_laplace import ClusteredLaplace
@@ -65,7 +66,7 @@ def test_intervals_hold_their_values_with_the_stated_confidence() -> None:
     assert abs(inside - 0.7) < 4.5 * np.sqrt(0.7 * 0.3 / 20_000)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.integers(0, 100), min_size=2, max_size=12, unique=True).map(sorted),
     st.decimals("0.1", "12", places=1),

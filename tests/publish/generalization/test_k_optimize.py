@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.publish.generalization.cut_tables import (
     TREE,
     covers,
@@ -206,7 +207,7 @@ def test_several_columns_are_optimal_under_diversity(rows, objective, suppressib
     assert_least(solution, expected, objective)
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(numbers, numbers), min_size=4, max_size=30), objectives)
 def test_a_spent_budget_is_told_and_the_answer_still_valid(rows, objective):
     """Ten looks prove little; what they find keeps the criteria, and is the same each time."""

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.publish.m_shuffle.tables import opened, published, staff
 from voile.errors import InfeasibleError, PlanError
 from voile.models.divergence import DivergenceSums
@@ -115,7 +116,7 @@ def expected_release(frame, cluster, permuted):
     return np.array([left.count(cell) for cell in right]), np.array(list(right.values()))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(tiny, st.sampled_from([0.3, 0.8, 2]), st.sampled_from([-2, -5, -9]))
 def test_the_automatic_choice_is_the_first_that_keeps_to_both_limits(rows, most, log_probability):
     """Fewest columns, then fewest clusters: compared with trying every one by hand.

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.cluster import KMeans
 
+from tests.examples import examples
 from voile.publish.m_shuffle.segments import optimal_segments
 
 
@@ -44,7 +45,7 @@ blocks_of_numbers = st.lists(
 ).filter(lambda blocks: sum(map(len, blocks)) <= 8)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(blocks_of_numbers, st.data())
 def test_no_division_is_better(blocks, data):
     """For every number of segments the cost is the least of all divisions that respect blocks."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.examples import examples
 from tests.publish.ranking.brute_force import most_targets, questions
 from voile.publish.ranking.exact import exact
 from voile.publish.ranking.remnant import Remnant
@@ -24,7 +25,7 @@ def published_targets(remnant, terms, outcome):
     return int(remnant.targets(terms.batch)[members[members < remnant.tops]].sum())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(questions())
 def test_the_optimum_equals_the_best_of_all_boxes(question):
     """Boxes spanned by any fresh rows: the same optimum as exhaustive search, and proved."""
@@ -35,7 +36,7 @@ def test_the_optimum_equals_the_best_of_all_boxes(question):
     assert published_targets(remnant, terms, outcome) == best
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(questions())
 def test_without_other_rows_the_optimum_is_that_of_boxes_of_top_rows(question):
     """``beyond_top=False``: the best of the boxes that the top rows searched from span."""

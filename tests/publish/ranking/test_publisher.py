@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.publish.ranking.applicants import APPLICANTS
 from voile.errors import InfeasibleError, PlanError, TableError
 from voile.publish.ranking.publisher import Ranking, SearchName
@@ -474,7 +475,7 @@ def test_an_expression_ranks_as_weights_do():
         assert [end + 50 for end in expressed["score"]] == weighted["score"]
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(
     rows=st.lists(
         st.tuples(st.integers(10**12, 10**12 + 12), st.integers(0, 5)), min_size=5, max_size=20

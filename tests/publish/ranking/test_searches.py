@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
+from tests.examples import examples
 from tests.publish.ranking.brute_force import questions
 from voile.errors import PlanError
 from voile.publish.ranking.groups import publish_groups
@@ -69,7 +70,7 @@ def test_the_order_of_the_rows_decides_nothing(name):
     assert found[0] == found[1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(questions())
 def test_no_search_finds_a_group_where_the_exact_one_proves_there_is_none(question):
     """A heuristic's group is feasible, and publishes no more than the optimum."""
