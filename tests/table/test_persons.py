@@ -165,6 +165,18 @@ def test_identifiers_are_compared_as_they_are_written(tmp_path: Path) -> None:
     assert open_table(tmp_path / "t.csv", Plan(NAMED)).rows == 2
 
 
+@pytest.mark.parametrize("door", ["Parquet", "Arrow", "scanned Parquet", "frame"])
+def test_identifiers_that_no_release_could_show_are_compared_all_the_same(
+    door: str, tmp_path: Path
+) -> None:
+    """Lists and structs cannot be encoded, and an identifier need not be: it is only compared."""
+    of_lists = PEOPLE.with_columns(patient=pl.Series([[i] for i in range(6)]))
+    of_structs = PEOPLE.with_columns(patient=pl.struct("patient"))
+    assert DOORS[door](of_lists, Plan(NAMED), tmp_path).rows == 6
+    with pytest.raises(PlanError, match="'patient' repeats"):
+        DOORS[door](of_structs, Plan(NAMED), tmp_path)
+
+
 def test_a_record_key_answers_for_itself() -> None:
     """It must be unique in every version of a series anyway, and is told so in its own words."""
     roles = Roles(identifiers=("patient",), sensitive=("age",))

@@ -165,9 +165,10 @@ class PolarsRows:
         held = self._columns[column]
         if ignored is None and held.is_read and held.codes is not None:
             return occurrences_of(held.dictionary)
-        if not self.height:
+        batches = [batch[column] for batch in self._batches([column])]
+        if not batches:
             return Occurrences(0, 0, 0)
-        values = pl.concat([batch[column] for batch in self._batches([column])])
+        values = pl.concat(batches)
         return count_occurrences(values) if ignored is None else count_repeats(values, ignored)
 
     def fold(self, columns: Sequence[str], fold: Fold) -> None:
