@@ -1,7 +1,7 @@
-"""``voile demo``: the whole of Voile on the example table that ships with it.
+"""``voile demo``: the whole of Voile on the example tables that ship with it.
 
 Each step is a command that anybody can type; the demonstration runs it and shows its output.
-People and salaries of the example never existed; see ``tools/make_example.py``.
+People, stays and salaries of the examples never existed; see ``tools/make_example.py``.
 """
 
 from __future__ import annotations
@@ -20,11 +20,16 @@ __all__ = ["demo"]
 
 _STEPS = (
     (
-        "A payroll. Who can be told apart by what a neighbour may know?",
-        "inspect payroll-january.csv --plan plan.toml",
+        "Stays in a hospital. Who can be told apart by what a neighbour may know?",
+        "inspect stays.csv --plan stays.toml",
     ),
     (
-        "Publish January, then February: the same people and forty more.",
+        "Publish them so that people look alike, and let adversaries try.",
+        "study stays.csv --plan stays.toml --out stays",
+    ),
+    ("What came out: who looks alike stands in one group.", "HEAD stays/release/data.csv"),
+    (
+        "A payroll every month. Publish January, then February: the same people and forty more.",
         "publish payroll-january.csv --plan plan.toml --ledger payroll.ledger --out january",
         "publish payroll-february.csv --plan plan.toml --ledger payroll.ledger --out february",
     ),
@@ -47,14 +52,14 @@ _STEPS = (
 _SHOWN = 7
 
 
-@click.command(short_help="Publish an example table twice, query it, attack it.")
+@click.command(short_help="Publish example tables, attack them, query them.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Keep the tables, the plans, the ledger and the releases in this new folder.",
 )
 def demo(out: Path | None) -> None:
-    """Publish the payroll of January and that of February, then query and attack the releases."""
+    """Study a hospital's stays, then publish, query and attack two months of a payroll."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="voile-demo-") as folder:
             _demonstrate(Path(folder))
