@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from io import BytesIO
 from time import process_time
 from typing import Any
 
@@ -29,6 +28,7 @@ from voile.packing.posterior import Noise
 from voile.release.release import Publication, Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
+from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable
 
 __all__ = ["Packed", "Parcels", "Published", "Publisher", "Way", "pack", "publish"]
@@ -160,7 +160,7 @@ def _left_in(weights: Weights, publication: Publication) -> Weights:
     """The weights that were published, ascending: all without those that were carried over."""
     if publication.carried is None:
         return np.sort(weights)
-    carried = pl.read_ipc_stream(BytesIO(publication.carried))[WEIGHT].to_numpy()
+    carried = pl.DataFrame(publication.carried.open(PolarsEngine()).to_arrow())[WEIGHT].to_numpy()
     values, rows = np.unique(weights, return_counts=True)
     rows = rows - np.bincount(np.searchsorted(values, carried), minlength=len(values))
     return np.asarray(np.repeat(values, rows))

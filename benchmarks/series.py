@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ke_anonymity.decision import Decision, Terms, decide
-from voile.release.history import Blocks, RowMarks, Version
+from voile.release.history import Blocks, Version
 from voile.schema.numbers import ExactNumbers
 from voile.table.summaries import ValueCounts
 
@@ -53,8 +53,7 @@ def releases(batches: Sequence[ExactNumbers], terms: Terms) -> Iterator[Released
         if decision is None:
             return
         blocks = decision.blocks(counts)
-        marks = RowMarks()
-        versions += (Version(len(versions) + 1, "", "", blocks, marks, marks),)
+        versions += (Version(len(versions) + 1, "", "", blocks),)
         classes.append(np.empty(0, np.int64) if decision.held else waiting)
         waiting = waiting if decision.held else np.empty(0, np.int64)
         yield Released(decision, blocks, int(counts.rows.sum()))

@@ -1,10 +1,10 @@
-"""Publishers that die: ``python crashes.py FOLDER WHAT points`` or ``... WHAT random KILLS SEED``.
+"""Publishers that die: ``python -m tests.cli.crashes FOLDER WHAT points`` or ``random KILLS SEED``.
 
 WHAT is ``series``, releases of one growing table, or ``trips``, releases of one fleet whose trips
 have budgets.  Forks a publisher of the next release for each death, then looks at what it left:
 nothing or a whole release at its place, and a sound ledger that knows every release there is, and
 has charged its trips.
-The parent never touches a row, because compiled thread pools do not survive a fork.
+The parent never touches a row, because thread pools do not survive a fork.
 Prints JSON: what each death left, and what went wrong.
 """
 
@@ -14,22 +14,28 @@ import json
 import os
 import random
 import signal
+import sqlite3
 import sys
 import time
 import tomllib
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
+from tests.forked import answer_of
 from voile.cli.main import main as voile
 from voile.ledger import Ledger, fleets, records, settling
+from voile.ledger.row_sets import RowFolder
 from voile.publish.ke_anonymity.static import optimal_blocks
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release import folder as release_folder
 from voile.schema.plan import parse_plan
 from voile.study import run
+from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
 from voile.table.published import PublishedTable
 from voile.table.shuffling import permute_within_runs
 
@@ -80,6 +86,26 @@ def half_written(self: PublishedTable, folder: Path, file_format: str) -> None:
     die()
 
 
+def half_kept(self: KeptRows, folder: Path) -> None:
+    """The writing of marks that ends in their middle."""
+    KEEP(self, folder)
+    for path in folder.iterdir():
+        os.truncate(path, path.stat().st_size // 2)
+    die()
+
+
+def at_removal(number: int) -> Callable[..., None]:
+    """A removal of rows at whose n-th call the process ends."""
+    calls = []
+
+    def remove(*arguments: object) -> None:
+        calls.append(arguments)
+        if len(calls) == number:
+            die()
+
+    return remove
+
+
 def at_flush(number: int) -> Callable[[Path], None]:
     """A flush of folders at whose n-th call the process ends."""
     calls = []
@@ -92,7 +118,7 @@ def at_flush(number: int) -> Callable[[Path], None]:
     return flush
 
 
-WRITE = PublishedTable.write
+WRITE, KEEP = PublishedTable.write, KeptRows.write
 Points = dict[str, tuple[object, str, Callable[..., object]]]
 WRITING: Points = {
     "before the write": (PublishedTable, "write", die),
@@ -104,7 +130,10 @@ WRITING: Points = {
 POINTS: Points = {
     "before the check": (run, "check_release", die),
     "before the commit": (Ledger, "commit", die),
+    "while marks are written": (KeptRows, "write", half_kept),
+    "before the ledger refers to marks": (records, "refer", die),
     "inside the transaction": (records, "append", dying(records.append)),
+    "before forgotten marks go": (RowFolder, "remove", at_removal(2)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
     **WRITING,
     "before settling": (Ledger, "settle_series", die),
@@ -160,7 +189,8 @@ class Series:
         """Whether a whole release stands at a place; notes everything that is not as it must be."""
         out = self.folder / name
         if self.ledger.exists():
-            self.faults += [f"{name}: {finding}" for finding in Ledger(self.ledger).verify()]
+            findings = answer_of(lambda: [str(each) for each in Ledger(self.ledger).verify()])
+            self.faults += [f"{name}: {finding}" for finding in findings]
         if not out.exists():
             return False
         self.releases.append(out)
@@ -185,9 +215,19 @@ class Series:
 
     def ready(self) -> None:
         """Compile, or load what was compiled, once and not in every child."""
+        engine_of(AUTO)
         optimal_blocks(np.arange(9), 2, 1)
         key = Randomness.seeded(1).key("x")
         permute_within_runs(np.arange(4, dtype=np.int32), np.array([4]), key)
+
+    def beside(self) -> int:
+        """How many data sets stand beside the ledger, of which it must know each."""
+        names = {place.name for place in self.ledger.with_name("ledger.db.rows").iterdir()}
+        with closing(sqlite3.connect(self.ledger)) as connection:
+            known = {name for (name,) in connection.execute("SELECT name FROM row_set")}
+        if names != known:
+            self.faults.append(f"{len(names - known)} data sets of dead publishers were left")
+        return len(names)
 
     def groups(self) -> int:
         """How many kinds of grouping the releases show; it must be one, for the rows are one."""
@@ -230,6 +270,10 @@ class Fleet(Series):
         """Compile, or load what was compiled."""
         publisher_of(parse_plan(tomllib.loads(self.plan)).method).get_ready()
 
+    def beside(self) -> int:
+        """No rows are kept of fleets."""
+        return 0
+
     def groups(self) -> int:
         """Every release draws anew, so no two show the same; 1 if that is so."""
         shown = {(out / "data.csv").read_text() for out in self.releases}
@@ -251,7 +295,7 @@ def die_at_points(series: Series) -> dict[str, object]:
         now = series.versions() if series.ledger.exists() else 0
         left[point] = {"committed": now - known, "released": there}
     series.publish("last")
-    return {"left": left}
+    return {"left": left, "beside": series.beside()}
 
 
 def die_at_random(series: Series, kills: int, seed: int) -> dict[str, object]:

@@ -11,13 +11,15 @@ import pytest
 
 from tests.waiting import PATIENCE
 
-CRASHES = Path(__file__).with_name("crashes.py")
+ROOT = Path(__file__).parents[2]
 
 
 def crashes(folder, *mode):
     """What the publishers of ``crashes.py`` left behind."""
-    command = [sys.executable, str(CRASHES), str(folder), *mode]
-    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    command = [sys.executable, "-m", "tests.cli.crashes", str(folder), *mode]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
     return json.loads(done.stdout)
 
 
@@ -36,7 +38,10 @@ def test_deaths_at_every_step(tmp_path, what):
         "series": {
             "before the check": nothing,
             "before the commit": nothing,
+            "while marks are written": nothing,
+            "before the ledger refers to marks": nothing,
             "inside the transaction": nothing,
+            "before forgotten marks go": known,
             "after the commit": known,
         },
         "trips": {

@@ -9,16 +9,21 @@ from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from voile.dp.events import PrivacyEvent
 from voile.ledger import BudgetState, CarriedRows, Charge, Ledger
 from voile.ledger.formats import APPLICATION_ID
-from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.budget import BudgetPlan
 from voile.schema.numbers import ExactNumbers
+from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
+from voile.table.matching import marks_of_arrays
 
 TERMS = SeriesTerms(
     name="salaries",
@@ -57,10 +62,23 @@ def older(path: Path, number: int) -> Ledger:
     return Ledger(path)
 
 
-def random_marks(count: int) -> RowMarks:
-    """Marks of ``count`` rows that no other row has."""
+def random_marks(count: int, version: int = 1) -> KeptRows:
+    """Marks of ``count`` rows that no other row has, first published in a version."""
     words = np.frombuffer(secrets.token_bytes(16 * count), dtype=np.uint64)
-    return RowMarks(np.sort(words[:count]), words[count:].copy())
+    return marks_of_arrays(np.sort(words[:count]), words[count:].copy(), version)
+
+
+def columns_of(kept: KeptRows) -> dict[str, list[Any]]:
+    """What rows hold that are kept; nothing where there are none."""
+    if not kept.height:
+        return {}
+    columns: dict[str, list[Any]] = kept.open(engine_of(AUTO)).to_arrow().to_pydict()
+    return columns
+
+
+def parcels(release_id: str, rows: int) -> KeptRows:
+    """Rows that say which release left them out, and nothing else."""
+    return KeptRows.of_table(pa.table({"parcel": pa.array([f"left by {release_id}"] * rows)}))
 
 
 def grown(
@@ -87,8 +105,8 @@ def grown(
             distinct=np.full(blocks, 2, dtype=np.int64),
             batch=np.zeros(blocks, dtype=np.int64),
         ),
-        published=random_marks(blocks * rows),
-        held=random_marks(held),
+        published=random_marks(blocks * rows, number),
+        held=random_marks(held, number),
     )
     return history.appended(version)
 
@@ -102,7 +120,7 @@ def charged(
 ) -> Charge:
     """What a release asks of a data set: these epsilons, and to leave ``rows`` rows in its pool.
 
-    Those rows are the id of the release and nothing else, again and again.
+    Those rows say which release it is, and nothing else.
     """
     release_id = release_id or secrets.token_hex(16)
     return Charge(
@@ -110,9 +128,7 @@ def charged(
         before=state,
         release_id=release_id,
         events=tuple(PrivacyEvent("discrete-laplace", Decimal(epsilon)) for epsilon in epsilons),
-        left_out=None
-        if rows is None
-        else CarriedRows(release_id, rows, release_id.encode() * rows),
+        left_out=None if rows is None else CarriedRows(release_id, parcels(release_id, rows)),
     )
 
 
@@ -120,6 +136,12 @@ def charged(
 def charged_fixture() -> Callable[..., Charge]:
     """``charged``, for tests that cannot import this module."""
     return charged
+
+
+@pytest.fixture(name="held_by")
+def columns_fixture() -> Callable[[KeptRows], dict[str, list[Any]]]:
+    """``columns_of``, for tests that cannot import this module."""
+    return columns_of
 
 
 @pytest.fixture(name="older")

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from voile.errors import LedgerError, RefusedError
-from voile.ledger import Ledger, file, formats
+from voile.ledger import Ledger, file, formats, records, row_sets
 
 SMALL_DISK = """
 import resource, signal, sys
@@ -63,13 +63,16 @@ def _modes(folder: Path) -> dict[str, int]:
 
 
 def test_only_its_owner_may_read_it(tmp_path, grown):
-    """The file is created with mode 0600 whatever the umask, and nothing else stays beside it."""
+    """The file is created with mode 0600 whatever the umask; so is all that stands beside it."""
     umask = os.umask(0)
     try:
         Ledger(tmp_path / "ledger.db").commit(None, grown(None))
     finally:
         os.umask(umask)
-    assert _modes(tmp_path) == {"ledger.db": 0o600}
+    assert _modes(tmp_path) == {"ledger.db": 0o600, "ledger.db.rows": 0o700}
+    for rows in (tmp_path / "ledger.db.rows").iterdir():
+        assert stat.S_IMODE(rows.stat().st_mode) == 0o700
+        assert set(_modes(rows).values()) == {0o600}
 
 
 def test_the_journal_is_as_private_as_the_ledger(ledger, grown):
@@ -81,7 +84,8 @@ def test_the_journal_is_as_private_as_the_ledger(ledger, grown):
             modes = _modes(ledger.path.parent)
     finally:
         os.umask(umask)
-    assert modes == {"ledger.db": 0o600, "ledger.db-journal": 0o600}
+    rows = {"ledger.db.rows": 0o700}
+    assert modes == {"ledger.db": 0o600, "ledger.db-journal": 0o600} | rows
 
 
 def test_a_commit_is_on_the_disk_when_it_returns(ledger):
@@ -121,7 +125,7 @@ def test_a_rival_who_created_the_ledger_first_is_respected(tmp_path, grown, monk
     monkeypatch.setattr(os, "link", late)
     Ledger(path).commit(None, grown(None))
     assert [summary.terms.name for summary in Ledger(path).series()] == ["rival", "salaries"]
-    assert list(_modes(tmp_path)) == ["ledger.db"]
+    assert set(_modes(tmp_path)) == {"ledger.db", "ledger.db.rows"}
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o666])
@@ -141,7 +145,7 @@ def test_a_symbolic_link_is_followed(tmp_path, grown):
     link.symlink_to(tmp_path / "elsewhere" / "real.db")
     Ledger(link).commit(None, grown(None))
     assert link.is_symlink()
-    assert _modes(tmp_path / "elsewhere") == {"real.db": 0o600}
+    assert _modes(tmp_path / "elsewhere") == {"real.db": 0o600, "real.db.rows": 0o700}
     assert Ledger(link).verify() == []
 
 
@@ -224,7 +228,7 @@ def test_the_first_format_is_read_as_it_is(first_format):
     """A ledger without data sets is read, shown and verified, and not a byte of it changes."""
     ledger, history = first_format
     content = ledger.path.read_bytes()
-    assert [len(version.published) for version in history.versions] == [4, 4]
+    assert [version.published.height for version in history.versions] == [4, 4]
     assert ledger.open_version("salaries") == history.latest.release_id
     assert ledger.budget("parcels") is None
     assert ledger.data_sets() == []
@@ -247,7 +251,7 @@ def test_the_first_format_is_upgraded_by_a_commit(first_format, grown, charged, 
     assert ledger.verify() == []
 
 
-def test_the_third_format_is_upgraded_by_a_charge(tmp_path, older, charged):
+def test_the_third_format_is_upgraded_by_a_charge(tmp_path, older, charged, held_by):
     """Series, account, pool and trips of a ledger of before are kept, and go on."""
     ledger = older(tmp_path / "third.db", 3)
     assert ledger.verify() == []
@@ -258,11 +262,71 @@ def test_the_third_format_is_upgraded_by_a_charge(tmp_path, older, charged):
     assert _format(ledger) == len(formats.MIGRATIONS)
     assert ledger.verify() == []
     assert ledger.budget("parcels").spent == 2
-    assert ledger.budget("parcels").waiting.stream == before.waiting.stream
+    assert held_by(ledger.budget("parcels").waiting.kept) == held_by(before.waiting.kept)
+    assert set(held_by(before.waiting.kept)["parcel"]) == {before.waiting.release_id}
     assert ledger.fleet("vans").seal == fleet.seal
     assert len(ledger.fleet("vans").spent) == 2
-    kept = [version.release_id for version in ledger.load("salaries").versions]
-    assert kept == [version.release_id for version in history.versions]
+    kept = ledger.load("salaries").versions
+    assert [one.release_id for one in kept] == [one.release_id for one in history.versions]
+    for one, other in zip(kept, history.versions, strict=True):
+        assert held_by(one.published) == held_by(other.published)
+        assert held_by(one.held) == held_by(other.held)
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        names = {name for (name,) in connection.execute("SELECT DISTINCT name FROM part")}
+        assert names == {"low", "high", "rows", "distinct", "batch"}
+        assert connection.execute("SELECT count(*) FROM row_set").fetchone() == (4,)
+
+
+def test_a_ledger_that_cannot_be_vouched_for_is_not_upgraded(tmp_path, older, grown):
+    """New seals are made only where the old ones hold; otherwise the ledger stays as it was."""
+    ledger = older(tmp_path / "third.db", 3)
+    history = ledger.load("salaries")
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        connection.execute("UPDATE version SET created = '1970-01-01' WHERE number = 1")
+        connection.commit()
+    with pytest.raises(LedgerError, match=r"cannot be brought to the format.*its seal does not"):
+        ledger.commit(history, grown(history))
+    assert _format(ledger) == 3
+    assert not (tmp_path / "third.db.rows").exists()
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        assert connection.execute("SELECT count(*) FROM part").fetchone() == (16,)
+
+
+def test_an_upgrade_that_dies_is_done_by_the_next(tmp_path, older, grown, monkeypatch):
+    """What it had written beside the ledger is removed, and written again."""
+    ledger = older(tmp_path / "third.db", 3)
+    history = ledger.load("salaries")
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "reseal", _killed)
+        patched.setattr(row_sets.RowFolder, "remove", lambda *_: None)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.commit(history, grown(history))
+    left = {place.name for place in (tmp_path / "third.db.rows").iterdir()}
+    assert len(left) == 3
+    assert ledger.verify() == []
+    ledger.commit(history, grown(history, blocks=2, rows=2))
+    assert ledger.verify() == []
+    assert not left & {place.name for place in (tmp_path / "third.db.rows").iterdir()}
+
+
+def _killed(*_):
+    raise KeyboardInterrupt
+
+
+def test_what_a_dead_publisher_wrote_is_removed_by_the_next(ledger, grown, monkeypatch):
+    """Rows that no record refers to go as soon as somebody writes to the ledger."""
+    before, folder = ledger.load("salaries"), ledger.path.with_name("ledger.db.rows")
+    standing = set(folder.iterdir())
+    with monkeypatch.context() as patched:
+        patched.setattr(records, "update_head", _killed)
+        patched.setattr(row_sets.RowFolder, "remove", lambda *_: None)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.commit(before, grown(before))
+    left = set(folder.iterdir()) - standing
+    assert len(left) == 2
+    assert ledger.verify() == []
+    ledger.settle_series("salaries", before.latest.release_id)
+    assert set(folder.iterdir()) == standing
 
 
 def test_a_refused_commit_keeps_the_first_format(first_format, charged):
@@ -312,7 +376,7 @@ def test_a_version_that_cannot_be_written(ledger, grown, monkeypatch, limit, mes
     before = ledger.load("salaries")
     monkeypatch.setattr(file, "_PRAGMAS", (*file._PRAGMAS, limit))
     with pytest.raises(LedgerError, match=f"{message}.*nothing was changed"):
-        ledger.commit(before, grown(before, rows=10_000))
+        ledger.commit(before, grown(before, blocks=20_000))
     monkeypatch.undo()
     assert ledger.verify() == []
     ledger.commit(before, grown(before))

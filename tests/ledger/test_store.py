@@ -17,8 +17,11 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from voile.errors import LedgerError
 from voile.ledger import Ledger, chunks
-from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
+from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
+from voile.table.matching import marks_of_arrays
 
 
 def assert_same_array(one: Any, other: Any) -> None:
@@ -44,9 +47,15 @@ def assert_same(one: History, other: History) -> None:
         for name in ("rows", "distinct", "batch"):
             assert_same_array(getattr(mine.blocks, name), getattr(theirs.blocks, name))
         for name in ("published", "held"):
-            marks, other_marks = getattr(mine, name), getattr(theirs, name)
-            assert_same_array(marks.identities, other_marks.identities)
-            assert_same_array(marks.contents, other_marks.contents)
+            assert_same_rows(getattr(mine, name), getattr(theirs, name))
+
+
+def assert_same_rows(one: KeptRows, other: KeptRows) -> None:
+    """Compare rows wherever they are, types included."""
+    assert one.height == other.height
+    if one.height:
+        engine = engine_of(AUTO)
+        assert one.open(engine).to_arrow().equals(other.open(engine).to_arrow())
 
 
 def _array(numbers: list[int], dtype: Any) -> Any:
@@ -57,7 +66,19 @@ def _array(numbers: list[int], dtype: Any) -> Any:
 
 _small = st.integers(-(2**63), 2**63 - 1)
 _large = st.builds(lambda n, p: n * 10**p, _small, st.sampled_from([0, 30, 6000]))
-_marks = st.lists(st.integers(0, 2**64 - 1), max_size=6).map(lambda n: _array(n, np.uint64))
+_words = st.integers(0, 2**64 - 1)
+
+
+def _marks(keyed: bool, number: int) -> st.SearchStrategy[KeptRows]:
+    """Marks of some rows, with contents where a record key identifies them."""
+    pairs = st.lists(st.tuples(_words, _words), max_size=6)
+    return pairs.map(
+        lambda rows: marks_of_arrays(
+            _array([one for one, _ in rows], np.uint64),
+            _array([other for _, other in rows] if keyed else [], np.uint64),
+            number,
+        )
+    )
 
 
 def _numbers(size: int) -> st.SearchStrategy[ExactNumbers]:
@@ -92,14 +113,15 @@ _terms = st.builds(
 def _histories(draw: st.DrawFn) -> History:
     """Any history that its type allows; whether it keeps its promises is not the point here."""
     history = History(draw(_terms), draw(st.binary(min_size=32, max_size=32)))
+    keyed = draw(st.booleans())
     for number in range(1, draw(st.integers(1, 3)) + 1):
         version = Version(
             number,
             f"{number:032x}",
             draw(_text),
             draw(_blocks()),
-            RowMarks(draw(_marks), draw(_marks)),
-            RowMarks(draw(_marks), draw(_marks)),
+            draw(_marks(keyed, number)),
+            draw(_marks(keyed, number)),
         )
         history = history.appended(version)
     return history
@@ -125,6 +147,30 @@ def test_round_trip(history: History) -> None:
         loaded = ledger.load(history.terms.name)
         assert loaded is not None
         assert_same(loaded, history)
+
+
+def rows_beside(ledger: Ledger) -> set[str]:
+    """The data sets that stand beside a ledger."""
+    return {place.name for place in ledger.path.with_name("ledger.db.rows").iterdir()}
+
+
+def referred(ledger: Ledger, role: str) -> set[str]:
+    """The data sets that a ledger refers to in a role."""
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        query = "SELECT name FROM row_set WHERE role = ?"
+        return {name for (name,) in connection.execute(query, (role,))}
+
+
+def test_the_ledger_itself_does_not_grow_with_rows(tmp_path, grown):
+    """Ten thousand marks stand beside the file, and cost the same few bytes in it as ten."""
+    sizes = []
+    for rows in (10, 10_000):
+        ledger = Ledger(tmp_path / f"{rows}.db")
+        ledger.commit(None, grown(None, blocks=1, rows=rows, held=rows))
+        sizes.append(ledger.path.stat().st_size)
+        beside = ledger.path.with_name(f"{rows}.db.rows").rglob("*.parquet")
+        assert sum(file.stat().st_size for file in beside) > 16 * rows
+    assert sizes[0] == sizes[1]
 
 
 def test_arrays_longer_than_a_chunk(tmp_path, grown, monkeypatch):
@@ -192,9 +238,25 @@ def test_a_lost_ledger_is_not_begun_anew(tmp_path, grown):
     first = grown(None)
     ledger.commit(None, first)
     ledger.path.unlink()
+    standing = rows_beside(ledger)
     with pytest.raises(LedgerError, match="there is no such ledger"):
         ledger.commit(first, grown(first))
-    assert list(tmp_path.iterdir()) == []
+    assert not ledger.path.exists()
+    assert rows_beside(ledger) == standing
+
+
+def test_another_ledger_of_the_same_name_touches_no_rows_of_the_first(tmp_path, grown):
+    """A ledger that was moved away for a while finds its rows again."""
+    ledger = Ledger(tmp_path / "ledger.db")
+    first = grown(None)
+    ledger.commit(None, first)
+    moved = ledger.path.rename(tmp_path / "away.db")
+    ledger.commit(None, grown(None, name="other"))
+    ledger.path.unlink()
+    moved.rename(ledger.path)
+    assert ledger.verify() == []
+    ledger.commit(first, grown(first))
+    assert ledger.verify() == []
 
 
 def test_commit_takes_one_version_of_the_same_series(tmp_path, grown):
@@ -226,29 +288,29 @@ def test_a_failed_commit_leaves_no_trace(tmp_path, grown):
     first = grown(None)
     ledger.commit(None, first)
     second = grown(first)
-    wrong = replace(second.versions[1], held=RowMarks(np.array([0.5]), np.array([0.5])))
+    wrong = replace(second.versions[1].blocks, batch=np.array([0.5] * 4))
+    wrong = replace(second.versions[1], blocks=wrong)
+    standing = rows_beside(ledger)
     with pytest.raises(ValueError, match="not float64"):
         ledger.commit(first, replace(second, versions=(first.versions[0], wrong)))
     assert_same(ledger.load("salaries"), first)
     assert ledger.verify() == []
+    assert rows_beside(ledger) == standing
 
 
 def test_only_the_newest_held_rows_stay(tmp_path, grown):
-    """Held marks of an earlier version are gone from the records and from the bytes of the file."""
+    """Held marks of an earlier version are gone from the records and from the files."""
     ledger = Ledger(tmp_path / "ledger.db")
     first = grown(None, held=400)
     ledger.commit(None, first)
-    held = [int(mark).to_bytes(8, "little") for mark in first.versions[0].held.identities]
-    assert all(mark in ledger.path.read_bytes() for mark in held)
+    (held,) = referred(ledger, "held")
+    assert rows_beside(ledger) == {held, *referred(ledger, "published")}
     second = grown(first, held=0)
     ledger.commit(first, second)
-    assert not any(mark in ledger.path.read_bytes() for mark in held)
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        versions = connection.execute(
-            "SELECT DISTINCT number FROM part JOIN version ON version.id = version "
-            "WHERE name IN ('held', 'held.contents')"
-        ).fetchall()
-    assert versions == [(2,)]
+    assert referred(ledger, "held") == set()
+    assert held not in rows_beside(ledger)
+    assert rows_beside(ledger) == referred(ledger, "published")
+    assert len(rows_beside(ledger)) == 2
 
 
 def test_summaries_show_blocks_widening(tmp_path, grown):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,8 +16,11 @@ import pytest
 from voile.errors import InputError, LedgerError
 from voile.ledger import Ledger
 from voile.ledger.promises import broken_promises
-from voile.release.history import Blocks, RowMarks
+from voile.release.history import Blocks
 from voile.schema.numbers import ExactNumbers
+from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
+from voile.table.matching import marks_of_arrays
 
 PART = (
     "(SELECT part.id FROM part JOIN version ON version.id = version "
@@ -60,13 +65,23 @@ def _swap(one: str, other: str) -> tuple[str, ...]:
             f"version 2: the record '{part}' was changed",
             id=f"changed {part}",
         )
-        for part in ("low", "high", "rows", "distinct", "published", "published.contents")
+        for part in ("low", "high", "rows", "distinct")
     ]
     + [
         pytest.param(
-            [ZEROS.format(3, "held")],
-            "version 3: the record 'held' was changed",
+            ["UPDATE row_set SET rows = rows + 1 WHERE version = 2 AND role = 'published'"],
+            "version 2: the marks of its published rows were changed",
+            id="changed number of marks",
+        ),
+        pytest.param(
+            ["UPDATE row_set SET seal = zeroblob(32) WHERE version = 3 AND role = 'held'"],
+            "version 3: the marks of its held rows were changed",
             id="changed held rows",
+        ),
+        pytest.param(
+            ["UPDATE row_set SET name = '../../ledger' WHERE version = 1"],
+            "a record names no folder of rows",
+            id="a path in place of a name",
         ),
         pytest.param(
             [f"UPDATE part SET scale = 3 WHERE id = {PART.format(1, 'low')}"],
@@ -74,8 +89,17 @@ def _swap(one: str, other: str) -> tuple[str, ...]:
             id="changed scale",
         ),
         pytest.param(
-            _swap(PART.format(1, "published"), PART.format(2, "published")),
-            "version 1: the record 'published' was changed",
+            _swap(PART.format(1, "low"), PART.format(2, "rows")),
+            "version 1: the record 'low' was changed",
+            id="arrays of two versions swapped",
+        ),
+        pytest.param(
+            [
+                "UPDATE row_set SET version = -1 WHERE role = 'published' AND version = 1",
+                "UPDATE row_set SET version = 1 WHERE role = 'published' AND version = 2",
+                "UPDATE row_set SET version = 2 WHERE role = 'published' AND version = -1",
+            ],
+            "version 1: its seal does not match it and the versions before it",
             id="marks of two versions swapped",
         ),
         pytest.param(
@@ -92,13 +116,13 @@ def _swap(one: str, other: str) -> tuple[str, ...]:
         ),
         pytest.param(
             ["DELETE FROM version WHERE number = 3"],
-            "version 2: the record 'held' is missing",
+            "the head of the series does not match its newest version",
             id="newest version deleted",
         ),
         pytest.param(
             [
                 "DELETE FROM version WHERE number = 3",
-                "UPDATE part SET version = 2 WHERE name LIKE 'held%'",
+                "UPDATE row_set SET version = 2 WHERE role = 'held'",
                 "DELETE FROM part WHERE version = 3",
             ],
             "the head of the series does not match its newest version",
@@ -145,19 +169,24 @@ def _swap(one: str, other: str) -> tuple[str, ...]:
             id="unreadable terms",
         ),
         pytest.param(
-            [f"DELETE FROM part WHERE id = {PART.format(3, 'held')}"],
-            "version 3: the record 'held' is missing",
+            ["DELETE FROM row_set WHERE role = 'held'"],
+            "the head of the series does not match its newest version",
             id="held rows deleted",
         ),
         pytest.param(
-            [f"DELETE FROM chunk WHERE part = {PART.format(1, 'published')}"],
-            "version 1: the record 'published' is incomplete",
+            ["DELETE FROM row_set WHERE version = 1"],
+            "version 1: its seal does not match it and the versions before it",
             id="marks deleted",
         ),
         pytest.param(
+            [f"DELETE FROM chunk WHERE part = {PART.format(1, 'low')}"],
+            "version 1: the record 'low' is incomplete",
+            id="blocks deleted",
+        ),
+        pytest.param(
             [
-                "INSERT INTO part (version, name, kind, scale, length, seal) "
-                "SELECT id, 'held', 'uint64', 0, 0, x'' FROM version WHERE number = 1"
+                "INSERT INTO row_set (version, role, name, rows, seal) SELECT id, 'held', "
+                f"'{'0' * 16}-{'0' * 32}', 1, x'' FROM version WHERE number = 1"
             ],
             "version 1: its held rows were not forgotten",
             id="held rows of an earlier version",
@@ -176,7 +205,13 @@ def test_each_edit_is_found(ledger, edit, found):
 
 def test_an_emptied_series_is_found(ledger):
     """Removing all versions but not the series leaves a head without a version."""
-    tamper(ledger, "DELETE FROM chunk", "DELETE FROM part", "DELETE FROM version")
+    tamper(
+        ledger,
+        "DELETE FROM chunk",
+        "DELETE FROM part",
+        "DELETE FROM row_set",
+        "DELETE FROM version",
+    )
     assert "newest version" in str(ledger.verify()[0])
 
 
@@ -190,11 +225,11 @@ def test_a_lost_table_is_found(ledger):
 
 
 def test_flipped_bytes_are_found(ledger, grown):
-    """A byte flipped anywhere that matters is found: in the marks, or in SQLite's structures."""
+    """A byte flipped anywhere that matters is found: in a border, or in SQLite's structures."""
     content = ledger.path.read_bytes()
     history = ledger.load("salaries")
-    marks = history.versions[1].published.identities.tobytes()
-    inside = content.index(marks) + len(marks) // 2
+    borders = history.versions[1].blocks.high.units.tobytes()
+    inside = content.index(borders) + len(borders) // 2
     root_page = 65536 + 3  # the number of cells of the first table's page
     for position in (inside, root_page, root_page + 1):
         changed = bytearray(content)
@@ -203,6 +238,83 @@ def test_flipped_bytes_are_found(ledger, grown):
         assert ledger.verify(), position
     ledger.path.write_bytes(content)
     assert ledger.verify() == []
+
+
+def files_of(ledger: Ledger, role: str) -> list[Path]:
+    """The files of the rows that the newest version has in a role."""
+    with closing(sqlite3.connect(ledger.path)) as connection:
+        query = "SELECT name FROM row_set WHERE role = ? ORDER BY version DESC LIMIT 1"
+        (name,) = connection.execute(query, (role,)).fetchone()
+    return sorted((ledger.path.with_name("ledger.db.rows") / name).iterdir())
+
+
+def _flip(file: Path) -> None:
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+@pytest.mark.parametrize("role", ["published", "held"])
+@pytest.mark.parametrize(
+    ("damage", "found"),
+    [
+        pytest.param(_flip, "the marks of its {} rows were changed", id="a flipped bit"),
+        pytest.param(
+            lambda file: os.truncate(file, file.stat().st_size // 2),
+            "the marks of its {} rows were changed",
+            id="half a file",
+        ),
+        pytest.param(Path.unlink, "the marks of its {} rows were changed", id="a lost file"),
+        pytest.param(
+            lambda file: file.with_name("more.parquet").write_bytes(file.read_bytes()),
+            "the marks of its {} rows were changed",
+            id="one file more",
+        ),
+        pytest.param(
+            lambda file: shutil.rmtree(file.parent),
+            "the folder ledger.db.rows belongs to the ledger and goes where it goes",
+            id="a lost data set",
+        ),
+        pytest.param(
+            lambda file: shutil.rmtree(file.parent.parent),
+            "the folder ledger.db.rows belongs to the ledger and goes where it goes",
+            id="a ledger without its folder",
+        ),
+    ],
+)
+def test_rows_beside_the_ledger_are_missed(ledger, grown, role, damage, found):
+    """Marks that were lost or changed are found and named, and no publisher goes on."""
+    history = ledger.load("salaries")
+    damage(files_of(ledger, role)[0])
+    findings = [str(finding) for finding in ledger.verify()]
+    assert any(found.format(role) in finding for finding in findings), findings
+    with pytest.raises(LedgerError, match=r"with its folder ledger\.db\.rows") as caught:
+        ledger.load("salaries")
+    assert caught.value.exit_status == 4
+    with pytest.raises(LedgerError, match="cannot vouch for series 'salaries'"):
+        ledger.lose("salaries", history.latest.release_id)
+
+
+def test_rows_that_go_while_they_are_needed(ledger):
+    """Who loaded a history that somebody else changes meanwhile is told to run again."""
+    history = ledger.load("salaries")
+    shutil.rmtree(files_of(ledger, "held")[0].parent)
+    with pytest.raises(LedgerError, match=r"cannot be read, or are gone.*Run again"):
+        history.latest.held.open(engine_of(AUTO))
+
+
+@pytest.mark.parametrize("mode", [0o750, 0o705])
+def test_a_folder_of_rows_open_to_others_is_refused(ledger, grown, mode):
+    """Rows that others may have read are refused like the ledger itself."""
+    history = ledger.load("salaries")
+    ledger.path.with_name("ledger.db.rows").chmod(mode)
+    for ask in (
+        ledger.verify,
+        lambda: ledger.load("salaries"),
+        lambda: ledger.commit(history, grown(history)),
+    ):
+        with pytest.raises(LedgerError, match=rf"{mode:04o}.*chmod 700"):
+            ask()
 
 
 @pytest.mark.parametrize("kept", [0.3, 0.7])
@@ -227,6 +339,11 @@ def _with_blocks(history, **changes):
 
 def _numbers(*units: int) -> ExactNumbers:
     return ExactNumbers(np.array(units, dtype=np.int64), 2)
+
+
+def _marks(identities: list[int], contents: list[int]) -> KeptRows:
+    words = (np.array(each, dtype=np.uint64) for each in (identities, contents))
+    return marks_of_arrays(*words, version=2)
 
 
 def _counts(*counts: int):
@@ -287,27 +404,20 @@ def history(grown):
             ["it follows version 1"],
         ),
         (
-            lambda h: _last(
-                h, held=RowMarks(h.latest.published.identities[:3], h.latest.held.contents[:3])
-            ),
-            ["3 held rows are published"],
+            lambda h: _last(h, held=h.versions[0].published),
+            ["12 held rows are published"],
         ),
         (
             lambda h: _last(h, published=h.versions[0].published),
             ["12 rows were published twice"],
         ),
         (
-            lambda h: _last(
-                h,
-                published=RowMarks(
-                    h.latest.published.identities[::-1], h.latest.published.contents
-                ),
-            ),
-            ["the marks of its published rows do not ascend"],
+            lambda h: _last(h, published=_marks([5, 7, 5], [1, 2, 3])),
+            ["1 rows were published twice"],
         ),
         (
-            lambda h: _last(h, held=RowMarks(h.latest.held.identities)),
-            ["the marks of its held rows lack or exceed those of their contents"],
+            lambda h: _last(h, held=_marks([5, 7], [])),
+            ["version 2: the marks of its held rows lack or exceed those of their contents"],
         ),
         (
             lambda h: _with_blocks(h, batch=_counts(1, 0, 0, 0)),
@@ -501,6 +611,8 @@ def test_an_uncharged_release_is_found(ledger, charged_release):
 def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp_path):
     """A ledger replaced by its backup is sound, and does not know the release made since."""
     backup = ledger.path.read_bytes()
+    rows = ledger.path.with_name("ledger.db.rows")
+    shutil.copytree(rows, tmp_path / "backup")
     before = ledger.load("salaries")
     after = grown(before)
     ledger.commit(before, after)
@@ -511,6 +623,9 @@ def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp
     (tmp_path / "release.json").write_text(json.dumps(document))
     assert ledger.verify_release(tmp_path) == []
     ledger.path.write_bytes(backup)
+    assert "belongs to the ledger" in str(ledger.verify()[0])  # its rows were not restored with it
+    shutil.rmtree(rows)
+    shutil.copytree(tmp_path / "backup", rows)
     assert ledger.verify() == []
     assert len(ledger.verify_release(tmp_path)) == 1
 

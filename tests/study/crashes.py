@@ -12,18 +12,20 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
-from tests.cli.crashes import DIED, at_flush, die, dying, half_written
+from tests.cli.crashes import DIED, at_flush, die, dying, half_kept, half_written
+from tests.forked import answer_of
 from tests.study.small_groups import known_to_the_corridor
 from voile.errors import VoileError
 from voile.ledger import Ledger, spending
 from voile.ledger.audit import release_document
 from voile.release import folder as release_folder
 from voile.study.run import make_release
+from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
 from voile.table.published import PublishedTable
 
 PLAN = """
@@ -48,6 +50,7 @@ POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
     "inside the charge": (spending, "charge", dying(spending.charge)),
     "after the charge": (Ledger, "charge", dying(Ledger.charge)),
     "before the commit": (Ledger, "commit", die),
+    "while rows are written": (KeptRows, "write", half_kept),
     "inside the commit": (spending, "leave_out", dying(spending.leave_out)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
     "during the write": (PublishedTable, "write", half_written),
@@ -108,7 +111,7 @@ class Depot:
         """Whether a release stands, whose table is then done; notes what is not sound."""
         out = self.folder / name
         if self.ledger.path.exists():
-            self.faults += [f"{name}: {finding}" for finding in self.ledger.verify()]
+            self.verify(name)
         if not out.exists():
             return False
         self.faults += [f"{name}: {finding}" for finding in self.ledger.verify_release(out)]
@@ -128,20 +131,25 @@ class Depot:
             self.ledger.settle("parcels", release_document(out)["release_id"])
         else:
             self.ledger.take_back("parcels", state.unsettled)
-        self.faults += [f"{name}: {finding}" for finding in self.ledger.verify()]
+        self.verify(name)
         return True
+
+    def verify(self, name: str) -> None:
+        """Note what is not sound."""
+        findings = answer_of(lambda: [str(each) for each in self.ledger.verify()])
+        self.faults += [f"{name}: {finding}" for finding in findings]
 
     def parcels(self) -> dict[str, list[str]]:
         """The parcels of all tables, those published, and those that wait."""
         state = self.ledger.budget("parcels")
         assert state is not None
         assert state.waiting is not None
-        waiting = pl.read_ipc_stream(BytesIO(state.waiting.stream))["parcel"].to_list()
+        waiting = pl.DataFrame(state.waiting.kept.open(engine_of(AUTO)).to_arrow())
         frames = [pl.read_csv(out / "data.csv", columns=["parcel"]) for out in self.releases]
         return {
             "given": sorted(f"{table}-{i}" for table in range(self.tables) for i in range(4)),
             "published": sorted(pl.concat(frames)["parcel"].to_list()),
-            "waiting": sorted(waiting),
+            "waiting": sorted(waiting["parcel"].to_list()),
         }
 
 

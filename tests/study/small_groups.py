@@ -23,8 +23,8 @@ from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.study import run
-from voile.table.carrying import as_stream
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
 
 
@@ -104,7 +104,7 @@ class SmallGroups:
                 carried=carried,
             ),
             events=spent,
-            carried=as_stream(table.left_out(grouping)) if carried else None,
+            carried=KeptRows.of(table.left_out(grouping)) if carried else None,
         )
 
 

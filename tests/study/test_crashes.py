@@ -36,6 +36,7 @@ def test_deaths_at_every_step(tmp_path):
         "inside the charge": nothing,
         "after the charge": drawn,
         "before the commit": drawn,
+        "while rows are written": drawn,
         "inside the commit": drawn,
         "after the commit": lost,
         "during the write": lost,

@@ -13,6 +13,7 @@ from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.decisions import BlockAssignment, Grouping, PermutedColumn, Treatment
+from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile.table.summaries import ValueCounts
@@ -56,7 +57,7 @@ class Engine(ABC):
         plan: Plan,
         *,
         record_key: str | None = None,
-        carried: bytes | None = None,
+        carried: KeptRows | None = None,
     ) -> PrivateTable:
         """A private table of this engine."""
 

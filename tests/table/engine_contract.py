@@ -27,6 +27,7 @@ from voile.randomness import Randomness
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.decisions import Grouping
+from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
 from voile.table.summaries import KnownRows, RowMatch
@@ -34,15 +35,10 @@ from voile.table.summaries import KnownRows, RowMatch
 KEY = bytes(range(32))
 
 
-def known(released: list[tuple[Any, Any]], match: RowMatch | None = None) -> KnownRows:
+def known(released: list[tuple[KeptRows, KeptRows]]) -> KnownRows:
     """Marks of earlier releases as an engine expects them."""
-    identities = np.concatenate([p.identities for p, _ in released] or [np.empty(0, np.uint64)])
-    contents = np.concatenate([p.contents for p, _ in released] or [np.empty(0, np.uint64)])
-    classes = np.repeat(np.arange(len(released)), [len(p) for p, _ in released])
-    order = np.argsort(identities)
-    held = released[-1][1].identities if released else np.empty(0, np.uint64)
-    contents = contents[order] if len(contents) else contents
-    return KnownRows(identities[order], contents, classes[order], held, len(released))
+    held = released[-1][1] if released else KeptRows()
+    return KnownRows(tuple(published for published, _ in released), held)
 
 
 class EngineContract(
@@ -200,7 +196,7 @@ class EngineContract(
         counts = table.count_values("salary", match)
         block = np.array([[0], [-1]])
         released = table.mark_rows(grouping(counts, block), match)
-        assert [len(marks) for marks in released] == [1, 1]
+        assert [marks.height for marks in released] == [1, 1]
         published = self.permuted(table, counts, block, Randomness.seeded(0))
         assert self.rows_of(published)["age"].to_list() == [20]
         assert self.table(rows).match_rows(known([released]), KEY, None).withdrawn == 0
@@ -273,7 +269,7 @@ class EngineContract(
         published = self.rows_of(self.one_block(self.table([(20, "Aix", 1.0)]), 0))
         assert "planted" not in str(published.rows())
 
-    def _publish_all(self, rows: list[Any]) -> tuple[tuple[Any, Any], PrivateTable]:
+    def _publish_all(self, rows: list[Any]) -> tuple[tuple[KeptRows, KeptRows], PrivateTable]:
         table = self.table(rows)
         match = table.match_rows(known([]), KEY, None)
         return table.mark_rows(self._all_in_one(table, match), match), table

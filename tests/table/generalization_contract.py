@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from decimal import Decimal
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,10 @@ from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.carrying import as_stream
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.table.keeping import KeptRows
 from voile.table.opening import open_published
+from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable
 from voile.table.summaries import CombinationCounts
 
@@ -83,9 +83,9 @@ def recoding(
     return Treatment(columns, Grouping.of_counts(counts, group))
 
 
-def carried_rows(carried: bytes) -> list[tuple[Any, ...]]:
-    """The rows in an Arrow IPC stream."""
-    return pl.read_ipc_stream(BytesIO(carried)).rows()
+def kept_rows(kept: KeptRows) -> list[tuple[Any, ...]]:
+    """The rows that a table has left out, of whichever engine they are."""
+    return pl.DataFrame(kept.open(PolarsEngine()).to_arrow()).rows()
 
 
 class GeneralizationContract(Engine):
@@ -328,8 +328,8 @@ class GeneralizationContract(Engine):
         counts = table.count_combinations(["age", "town"], sample)
         treatment = coarse(counts, list(range(6)), hidden)
         assert treatment.groups is not None
-        carried = as_stream(table.left_out(treatment.groups, sample))
-        left = carried_rows(carried)
+        carried = KeptRows.of(table.left_out(treatment.groups, sample))
+        left = kept_rows(carried)
         made = self.applied(table, treatment)
         published = [row[1:] for row in made.rows()]
         recoded = [(*shown(row), row[2]) for row in left]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from voile.errors import PlanError, TableError
 from voile.schema.plan import Plan, parse_plan
 from voile.schema.roles import Roles
-from voile.table.carrying import as_stream
 from voile.table.decisions import Grouping
+from voile.table.keeping import KeptRows
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 
@@ -191,7 +191,7 @@ def test_carried_rows_do_not_need_the_identifiers() -> None:
     plan = Plan(Roles(identifiers=("patient",), quasi_identifiers=("age",), sensitive=("town",)))
     first = open_frame(PEOPLE.with_columns(patient=pl.Series(list("ABCDEF"))), plan)
     counts = first.count_combinations(["age"])
-    waiting = as_stream(first.left_out(Grouping.of_counts(counts, counts.rows * 0 - 1)))
+    waiting = KeptRows.of(first.left_out(Grouping.of_counts(counts, counts.rows * 0 - 1)))
     more = pl.DataFrame({"patient": ["A"], "age": [20], "town": ["x"]})
     assert open_frame(more, plan, carried=waiting).rows == 7
     with pytest.raises(PlanError, match="'patient' repeats"):

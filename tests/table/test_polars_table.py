@@ -12,6 +12,7 @@ from tests.table.engine_contract import EngineContract
 from voile.randomness import Randomness
 from voile.schema.plan import Plan
 from voile.table.dictionary import encode, sort_rows
+from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
@@ -28,7 +29,7 @@ class TestPolarsTable(EngineContract):
         plan: Plan,
         *,
         record_key: str | None = None,
-        carried: bytes | None = None,
+        carried: KeptRows | None = None,
     ) -> PrivateTable:
         return open_frame(frame, plan, record_key=record_key, carried=carried)
 

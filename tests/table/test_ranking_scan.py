@@ -30,6 +30,7 @@ from voile.schema.roles import Roles
 from voile.table import best_rows
 from voile.table.best_rows import Asked, Batch, Taker, find_best
 from voile.table.dictionary import DictionaryColumn
+from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.polars_column import Column
 from voile.table.polars_engine import PolarsEngine
@@ -48,7 +49,7 @@ class TestScannedTable(RankingContract):
         plan: Plan,
         *,
         record_key: str | None = None,
-        carried: bytes | None = None,
+        carried: KeptRows | None = None,
     ) -> PrivateTable:
         assert record_key is carried is None
         return scan_frame(frame, plan)

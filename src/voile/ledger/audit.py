@@ -3,7 +3,8 @@
 A ledger that was replaced as a whole by an older copy is sound in itself.  Only the releases
 show it: each carries its id in ``release.json``, and the ledger must know that id.
 
-Cost: reads the whole file, sorts the marks of each series, and adds up the events of each data set.
+Cost: reads all that a ledger holds, counts the marks of each series, and adds up the events of each
+data set.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from voile.ledger import fleets, records, spending
 from voile.ledger.budget import BudgetState, End, shown
 from voile.ledger.lost import find_lost
 from voile.ledger.promises import broken_promises
+from voile.ledger.row_sets import RowFolder
 
 __all__ = ["Finding", "audit_ledger", "audit_release", "release_document"]
 
@@ -37,17 +39,20 @@ class Finding:
         return f"{self.where}: {self.what}"
 
 
-def audit_ledger(connection: sqlite3.Connection) -> list[Finding]:
-    """Everything that is wrong inside a ledger, read in the transaction of ``connection``."""
+def audit_ledger(connection: sqlite3.Connection, folder: RowFolder) -> list[Finding]:
+    """Everything that is wrong with a ledger, read in the transaction of ``connection``.
+
+    ``folder`` has the rows that it refers to.
+    """
     findings: list[Finding] = []
     try:
         findings += [Finding("the file", what) for what in _damage(connection)]
         for name in records.series_names(connection):
             where = f"series {name!r}"
-            findings += [Finding(where, what) for what in _audit_series(connection, name)]
+            findings += [Finding(where, what) for what in _audit_series(connection, folder, name)]
         for name in spending.data_set_names(connection):
             where = f"data set {name!r}"
-            findings += [Finding(where, what) for what in _audit_data_set(connection, name)]
+            findings += [Finding(where, what) for what in _audit_data_set(connection, folder, name)]
         for name in fleets.fleet_names(connection):
             where = f"fleet {name!r}"
             findings += [Finding(where, what) for what in _audit_fleet(connection, name)]
@@ -125,7 +130,7 @@ def _damage(connection: sqlite3.Connection) -> list[str]:
     return damage
 
 
-def _audit_series(connection: sqlite3.Connection, name: str) -> list[str]:
+def _audit_series(connection: sqlite3.Connection, folder: RowFolder, name: str) -> list[str]:
     broken: list[str] = []
     try:
         series = records.find_series(connection, name)
@@ -136,16 +141,17 @@ def _audit_series(connection: sqlite3.Connection, name: str) -> list[str]:
             if version.held is not None
         ]
         broken += [f"version {number}: its held rows were not forgotten" for number in stale]
-        history = records.read_history(connection, series, broken.append)
+        history = records.read_history(connection, series, folder, broken.append)
     except ValueError as error:
         return [*broken, str(error)]
-    return [*broken, *broken_promises(history)]
+    # Marks that were changed may not even be readable.
+    return [*broken, *broken_promises(history, marks=not broken)]
 
 
-def _audit_data_set(connection: sqlite3.Connection, name: str) -> list[str]:
+def _audit_data_set(connection: sqlite3.Connection, folder: RowFolder, name: str) -> list[str]:
     broken: list[str] = []
     try:
-        state = spending.read_state(connection, name, broken.append)
+        state = spending.read_state(connection, name, folder, broken.append)
     except ValueError as error:
         return [*broken, str(error)]
     assert state is not None, "names and records are read in one transaction"

@@ -22,13 +22,14 @@ carry: it would lose the rows that only an unseen release holds, or publish rows
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Literal
 
 from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError, RefusedError
 from voile.schema.budget import BudgetPlan
+from voile.table.keeping import KeptRows
 
 __all__ = ["BudgetState", "CarriedRows", "Charge", "End", "Entry", "Kind", "shown"]
 
@@ -58,9 +59,12 @@ class CarriedRows:
 
     release_id: str
     """The release that left them out."""
-    rows: int
-    stream: bytes = field(repr=False)
-    """As the table's engine wrote them; empty where there are no rows."""
+    kept: KeptRows
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return self.kept.height
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,9 +7,10 @@ taking one for a new ledger would forget every promise that it held.  SQLite giv
 mode of the database.
 
 Durability.  The rollback journal (``journal_mode = DELETE``) keeps a ledger at rest in one file,
-which is what custodians copy and back up; a write-ahead log would leave committed versions in a
-second one.  A commit is the removal of the journal, and ``synchronous = EXTRA`` also syncs the
-directory afterwards, so that a version is on disk when ``COMMIT`` returns.
+which custodians copy and back up with the folder of its rows (``row_sets``); a write-ahead log
+would leave committed versions in another one.  A commit is the removal of the journal, and
+``synchronous = EXTRA`` also syncs the directory afterwards, so that a version is on disk when
+``COMMIT`` returns.
 
 Privacy at rest.  ``secure_delete`` overwrites what is deleted, and temporary structures stay in
 memory.  The blocks of the disk that held a removed journal are the file system's concern.
@@ -29,7 +30,9 @@ from pathlib import Path
 from voile.durable import sync
 from voile.errors import LedgerError
 from voile.ledger import formats
-from voile.ledger.formats import APPLICATION_ID, format_of, migrate
+from voile.ledger.formats import APPLICATION_ID, format_of
+from voile.ledger.row_sets import RowFolder, Stage, names_of
+from voile.ledger.upgrading import migrate
 
 __all__ = ["LedgerFile"]
 
@@ -85,6 +88,11 @@ class LedgerFile:
     timeout: float
     """Seconds to wait for another process before giving up."""
 
+    @property
+    def rows(self) -> RowFolder:
+        """The folder beside it, with the rows that it refers to."""
+        return RowFolder(self.path)
+
     def exists(self) -> bool:
         """Whether anything stands at the path."""
         return os.path.lexists(self.path)
@@ -106,7 +114,7 @@ class LedgerFile:
         unfinished = Path(name)
         try:
             with self._explained(), closing(self._connect(unfinished)) as connection:
-                migrate(connection)
+                migrate(connection, self.rows)
             _link(unfinished, final, self.path)
             sync(final.parent)
         except OSError as error:
@@ -135,12 +143,25 @@ class LedgerFile:
         block leaves the ledger as it was.  Raises as ``reading`` does, and where the file cannot
         be written.
         """
+        with self.writing_rows() as (connection, _):
+            yield connection
+
+    @contextmanager
+    def writing_rows(self) -> Iterator[tuple[sqlite3.Connection, Stage]]:
+        """As ``writing``, with what writes rows beside the ledger.
+
+        Rows that the ledger no longer refers to when the block has ended are removed.
+        """
         with self._explained(), closing(self._open()) as connection:
             if format_of(connection) < len(formats.MIGRATIONS):
-                migrate(connection)
+                migrate(connection, self.rows)
             connection.execute("BEGIN IMMEDIATE")
-            yield connection
+            before = names_of(connection)
+            with self.rows.changing(connection) as stage:
+                yield connection, stage
+            after = names_of(connection)
             connection.execute("COMMIT")
+            self.rows.remove(before - after)
 
     def _open(self) -> sqlite3.Connection:
         """A connection to an existing ledger of a known format."""

@@ -2,7 +2,9 @@
 
 1 knew series.  2 brought data sets and their pools, 3 fleets and their trips.  4 knows what became
 of what was charged, which releases of a series are known to stand, and which never appeared.  5
-counts reports of trips by the distribution of their loss, and keeps accounts of vehicles by day.
+counts reports of trips by the distribution of their loss, and keeps accounts of vehicles by day.  6
+refers to rows in files beside it (``row_sets``), where earlier formats kept their bytes:
+``upgrading`` moves these.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ __all__ = [
     "KNOWS_DISTRIBUTIONS",
     "KNOWS_FLEETS",
     "KNOWS_OUTCOMES",
+    "KNOWS_ROW_SETS",
     "MIGRATIONS",
+    "NAMES_OF_ROWS",
     "format_of",
-    "migrate",
 ]
 
 APPLICATION_ID = 0x566F696C  # "Voil", at byte 68 of the file
 
-KNOWS_DATA_SETS, KNOWS_FLEETS, KNOWS_OUTCOMES, KNOWS_DISTRIBUTIONS = 2, 3, 4, 5
+KNOWS_DATA_SETS, KNOWS_FLEETS, KNOWS_OUTCOMES, KNOWS_DISTRIBUTIONS, KNOWS_ROW_SETS = 2, 3, 4, 5, 6
 """The first formats that know them; older ledgers are read as they are."""
 
 _SCHEMA_1 = (
@@ -175,23 +178,38 @@ _SCHEMA_5 = (
     "ALTER TABLE trip_entry ADD COLUMN laws TEXT CHECK (typeof(laws) IN ('text', 'null'))",
 )
 
-MIGRATIONS: tuple[tuple[str, ...], ...] = (_SCHEMA_1, _SCHEMA_2, _SCHEMA_3, _SCHEMA_4, _SCHEMA_5)
+NAMES_OF_ROWS = (
+    # Begins the names of the folders of this ledger, wherever it is copied to.  It has it before
+    # there is any, so that what a failed upgrade leaves behind is known again.
+    "CREATE TABLE IF NOT EXISTS row_folder (id TEXT NOT NULL CHECK (typeof(id) = 'text'))",
+    "INSERT INTO row_folder SELECT lower(hex(randomblob(8))) "
+    "WHERE NOT EXISTS (SELECT id FROM row_folder)",
+)
+
+_SCHEMA_6 = (
+    """CREATE TABLE row_set (
+        id INTEGER PRIMARY KEY,
+        version INTEGER REFERENCES version (id) ON DELETE CASCADE,
+        pool INTEGER REFERENCES pool (id) ON DELETE CASCADE,
+        role TEXT NOT NULL CHECK (role IN ('published', 'held', 'pool')),
+        name TEXT NOT NULL UNIQUE CHECK (typeof(name) = 'text'),
+        rows INTEGER NOT NULL CHECK (typeof(rows) = 'integer' AND rows >= 1),
+        seal BLOB NOT NULL CHECK (typeof(seal) = 'blob'),
+        CHECK ((version IS NULL) <> (pool IS NULL))
+    )""",
+)
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    _SCHEMA_1,
+    _SCHEMA_2,
+    _SCHEMA_3,
+    _SCHEMA_4,
+    _SCHEMA_5,
+    _SCHEMA_6,
+)
 """Statements that lead from ``user_version`` i to i + 1.  Append; never change an old entry."""
 
 
 def format_of(connection: sqlite3.Connection) -> int:
     """The format of a ledger; 0 for an empty file."""
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
-
-
-def migrate(connection: sqlite3.Connection) -> None:
-    """Bring an older ledger, or an empty file, to the present schema in one transaction."""
-    # A table that is made anew must not take the records with it that refer to it.
-    connection.execute("PRAGMA foreign_keys = OFF")
-    connection.execute("BEGIN IMMEDIATE")
-    for statements in MIGRATIONS[format_of(connection) :]:
-        for statement in statements:
-            connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {len(MIGRATIONS)}")
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA foreign_keys = ON")

@@ -1,8 +1,8 @@
 """Arrays as records: typed, in chunks, and sealed by a hash.
 
 Whole numbers of 64 bits are stored as they are, little-endian; numbers beyond them in
-hexadecimal, separated by commas; both in chunks (module ``chunks``).  100,000 blocks or ten
-million marks are thus a handful of records.
+hexadecimal, separated by commas; both in chunks (module ``chunks``).  100,000 blocks are thus a
+handful of records.
 
 The seal of a part (SHA-256) covers its name, type, length and bytes.
 

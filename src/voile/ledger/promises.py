@@ -1,11 +1,11 @@
-"""The promises that a history can show by itself: pure checks of a ``History``.
+"""The promises that a history can show by itself: checks of a ``History``.
 
 Checked of every version, with the k and e of the series' terms where it has them:
 
 - versions are numbered 1, 2, 3, ... ;
 - blocks are disjoint and ascend within a batch; each has k distinct values and spans e;
 - the rows of the blocks are all rows published so far, and of a sealed batch, its version's;
-- marks ascend, each row is published once, and no held row is published;
+- each row is published once, and no held row is published;
 - a sealed block never changes;
 - under the full-cover rule, no block of a later version cuts a block of an earlier one, and a
   block that covers old blocks has no new rows or at least k (under the pairwise adversary: a
@@ -15,7 +15,7 @@ Checked of every version, with the k and e of the series' terms where it has the
 The last is necessary and not sufficient: whether the *new* rows of a block span e is seen only
 in the table, and was decided when the release was made.
 
-Cost: O(p log p) for p blocks and one sort of all marks.
+Cost: O(p log p) for p blocks, and one count of all marks by the engine.
 """
 
 from __future__ import annotations
@@ -28,22 +28,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.release.history import Blocks, History, RowMarks, Version
+from voile.release.history import Blocks, History, Version
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
+from voile.table.engines import AUTO, engine_of
+from voile.table.matching import lacks_contents, marks_in_common, repeated_marks
+from voile.table.protocol import Engine
 
 __all__ = ["broken_promises"]
 
 
-def broken_promises(history: History) -> list[str]:
-    """What the versions of a history contradict; an empty list if nothing."""
+def broken_promises(history: History, *, marks: bool = True) -> list[str]:
+    """What the versions of a history contradict; an empty list if nothing.
+
+    ``marks`` says whether to look at the marks of its rows, too.
+    """
     broken: list[str] = []
     published = 0
     previous = 0
     for version in history.versions:
-        published += len(version.published)
+        published += version.published.height
         checks = [
             *_of_number(version, previous),
-            *_of_marks(version, keyed=history.terms.record_key is not None),
             *_of_blocks(version.blocks, history),
             *_of_rows(version, history, published),
         ]
@@ -51,20 +56,12 @@ def broken_promises(history: History) -> list[str]:
         previous = version.number
     for old, new in pairwise(history.versions):
         broken += [f"version {new.number}: {what}" for what in _of_change(old, new, history)]
-    return [*broken, *_of_repetition(history)]
+    return [*broken, *_of_marks(history, engine_of(AUTO))] if marks else broken
 
 
 def _of_number(version: Version, previous: int) -> Iterator[str]:
     if version.number != previous + 1:
         yield f"it follows version {previous}: versions are missing between them"
-
-
-def _of_marks(version: Version, *, keyed: bool) -> Iterator[str]:
-    for what, marks in (("published", version.published), ("held", version.held)):
-        if not (marks.identities[1:] > marks.identities[:-1]).all():
-            yield f"the marks of its {what} rows do not ascend"
-        if len(marks.contents) != (len(marks) if keyed else 0):
-            yield f"the marks of its {what} rows lack or exceed those of their contents"
 
 
 def _of_blocks(blocks: Blocks, history: History) -> Iterator[str]:
@@ -102,7 +99,7 @@ def _of_rows(version: Version, history: History, published: int) -> Iterator[str
         yield f"its blocks hold {blocks.rows.sum()} rows, and {published} were published so far"
     for batch in np.unique(blocks.batch[blocks.batch > 0]):
         sealed = [v for v in history.versions[: version.number] if v.number == batch]
-        if int(blocks.rows[blocks.batch == batch].sum()) != sum(len(v.published) for v in sealed):
+        if int(blocks.rows[blocks.batch == batch].sum()) != sum(v.published.height for v in sealed):
             yield f"the blocks of batch {batch} do not hold the rows of version {batch}"
 
 
@@ -141,17 +138,22 @@ def _of_cover(before: Blocks, now: Blocks, history: History) -> Iterator[str]:
         yield f"{few.sum()} blocks gained some rows, and fewer than k"
 
 
-def _of_repetition(history: History) -> Iterator[str]:
-    marks: list[RowMarks] = [version.published for version in history.versions]
-    rows = np.concatenate([m.identities for m in marks]) if marks else np.empty(0, np.uint64)
-    rows.sort()
-    if (rows[1:] == rows[:-1]).any():
-        yield f"{(rows[1:] == rows[:-1]).sum()} rows were published twice"
-    if history.latest is not None:
-        held = history.latest.held.identities
-        both = int(np.isin(held, rows, assume_unique=True).sum())
-        if both:
-            yield f"{both} held rows are published"
+def _of_marks(history: History, engine: Engine) -> Iterator[str]:
+    keyed = history.terms.record_key is not None
+    for version in history.versions:
+        for what, marks in (("published", version.published), ("held", version.held)):
+            if lacks_contents(marks, engine, keyed=keyed):
+                yield (
+                    f"version {version.number}: the marks of its {what} rows lack or exceed those "
+                    "of their contents"
+                )
+    published = [version.published for version in history.versions]
+    again = repeated_marks(published, engine)
+    if again:
+        yield f"{again} rows were published twice"
+    both = marks_in_common(history.latest.held, published, engine) if history.latest else 0
+    if both:
+        yield f"{both} held rows are published"
 
 
 def _older(blocks: Blocks, number: int) -> NDArray[np.bool_]:

@@ -1,12 +1,14 @@
 """Histories as records of the ledger, each sealed by a hash that the next one continues.
 
-A version is stored as nine arrays, its parts (module ``parts``), each with a seal of its own.
+A version is stored as five arrays, its blocks (module ``parts``), and as data sets of marks beside
+the ledger (module ``row_sets``), each with a seal of its own.  Ledgers of formats before 6 have the
+marks as arrays, too; they are read as they are.
 
 Seals (SHA-256).  The seal of a version covers its number, release id, date, the seals of its
-lasting parts and the seal of the version before it; that of the first version continues the seal
-of the series' name, key and terms.  The head of a series covers the seal of its newest version,
-the held marks, which versions are known to stand, and the releases that were lost (``lost``).
-So a record that was changed, removed or exchanged is found, the newest one
+blocks and of the marks of its rows, and the seal of the version before it; that of the first
+version continues the seal of the series' name, key and terms.  The head of a series covers the seal
+of its newest version, the held marks, which versions are known to stand, and the releases that were
+lost (``lost``).  So a record that was changed, removed or exchanged is found, the newest one
 included.  Held marks stand outside the chain because they are deleted when the next version
 comes: a hash of a handful of marks that stayed behind would tell whoever has the key which rows
 they were.
@@ -23,18 +25,21 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from numpy.typing import NDArray
 
 from voile.ledger.chunks import framed
-from voile.ledger.formats import KNOWS_OUTCOMES, format_of
+from voile.ledger.formats import KNOWS_OUTCOMES, KNOWS_ROW_SETS, format_of
 from voile.ledger.lost import read_lost
 from voile.ledger.parts import Part, read_parts, write_part
-from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.ledger.row_sets import RowFolder, RowSet, Stage, refer, row_sets
+from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
+from voile.table.keeping import KeptRows
+from voile.table.matching import marks_of_arrays
 
 __all__ = [
     "Series",
@@ -44,16 +49,16 @@ __all__ = [
     "find_series",
     "read_blocks",
     "read_history",
+    "reseal",
     "series_names",
     "update_head",
     "version_records",
-    "write_held",
 ]
 
-_LASTING = ("low", "high", "rows", "distinct", "batch", "published", "published.contents")
-_HELD = ("held", "held.contents")
+_BLOCKS = ("low", "high", "rows", "distinct", "batch")
 
 _Array = NDArray[Any]
+_Role = Literal["published", "held"]
 
 
 @dataclass(frozen=True)
@@ -70,7 +75,7 @@ class Series:
 
 @dataclass(frozen=True)
 class VersionRecord:
-    """The record of one version, without its arrays."""
+    """The record of one version, without its blocks and its marks."""
 
     id: int
     number: int
@@ -102,15 +107,31 @@ def series_names(connection: sqlite3.Connection) -> list[str]:
 
 def version_records(connection: sqlite3.Connection, series: Series) -> list[VersionRecord]:
     """The versions of a series, oldest first."""
-    stands = "stands" if format_of(connection) >= KNOWS_OUTCOMES else "NULL"
+    known = format_of(connection)
+    stands = "stands" if known >= KNOWS_OUTCOMES else "NULL"
+    counted = (
+        "SELECT sum(rows) FROM row_set WHERE version = one.id AND role"
+        if known >= KNOWS_ROW_SETS
+        else "SELECT length FROM part WHERE version = one.id AND name"
+    )
     query = f"""
-        SELECT version.id, number, release_id, created, published.length, held.length, {stands}
-        FROM version
-        LEFT JOIN part AS published ON published.version = version.id
-            AND published.name = 'published'
-        LEFT JOIN part AS held ON held.version = version.id AND held.name = 'held'
-        WHERE series = ? ORDER BY number"""  # noqa: S608 - one of two words
-    return [VersionRecord(*row) for row in connection.execute(query, (series.id,))]
+        SELECT id, number, release_id, created, ({counted} = 'published'), ({counted} = 'held'),
+            {stands}
+        FROM version AS one WHERE series = ? ORDER BY number"""  # noqa: S608 - words of the schema
+    found = connection.execute(query, (series.id,)).fetchall()
+    newest = found[-1][0] if found else None
+    return [
+        VersionRecord(
+            id_,
+            number,
+            release_id,
+            created,
+            published=published or 0,
+            held=held or 0 if id_ == newest else held,
+            stands=stands,
+        )
+        for id_, number, release_id, created, published, held, stands in found
+    ]
 
 
 def find_release(connection: sqlite3.Connection, release_id: str) -> tuple[str, int, int] | None:
@@ -122,11 +143,11 @@ def find_release(connection: sqlite3.Connection, release_id: str) -> tuple[str, 
     return row
 
 
-def append(connection: sqlite3.Connection, history: History) -> None:
+def append(connection: sqlite3.Connection, history: History, stage: Stage) -> None:
     """Store the newest version of a history whose earlier versions are stored already.
 
-    Held marks of earlier versions are deleted.  Raises ``ValueError`` for arrays of other types
-    than ``History`` states, and ``sqlite3.Error``.
+    ``stage`` writes its marks; held marks of earlier versions are forgotten.  Raises ``ValueError``
+    for arrays of other types than ``History`` states, ``LedgerError`` and ``sqlite3.Error``.
     """
     version = history.versions[-1]
     _refuse_ragged(version.blocks)
@@ -136,24 +157,37 @@ def append(connection: sqlite3.Connection, history: History) -> None:
         "VALUES (?, ?, ?, ?, x'', 0)",
         (series, version.number, version.release_id, version.created),
     )
-    seals = {
-        name: write_part(connection, cursor.lastrowid, name, array, scale)
-        for name, array, scale in _parts_of(version)
-    }
-    seal = _seal_of_version(previous, version.number, version.release_id, version.created, seals)
+    seals = [
+        write_part(connection, cursor.lastrowid, name, array, scale)
+        for name, array, scale in _parts_of(version.blocks)
+    ]
+    published = stage(version.published)
+    refer(connection, "version", cursor.lastrowid, "published", published)
+    refer(connection, "version", cursor.lastrowid, "held", stage(version.held))
+    named = version.number, version.release_id, version.created
+    seal = _seal_of_version(previous, named, [*seals, *_seals(published)])
     connection.execute("UPDATE version SET seal = ? WHERE id = ?", (seal, cursor.lastrowid))
     connection.execute(
-        "DELETE FROM part WHERE name IN (?, ?) AND version IN "
+        "DELETE FROM row_set WHERE role = 'held' AND version IN "
         "(SELECT id FROM version WHERE series = ? AND number < ?)",
-        (*_HELD, series, version.number),
+        (series, version.number),
     )
     update_head(connection, history.terms.name)
 
 
-def write_held(connection: sqlite3.Connection, version: int, held: RowMarks) -> None:
-    """Store the held marks of a version record that has none; its head is the caller's concern."""
-    write_part(connection, version, "held", held.identities, 0)
-    write_part(connection, version, "held.contents", held.contents, 0)
+def reseal(connection: sqlite3.Connection, name: str) -> None:
+    """Seal all versions of a series anew, as they are stored."""
+    series = find_series(connection, name)
+    assert series is not None, "it was named by the same transaction"
+    seal = series.origin
+    for record in version_records(connection, series):
+        query = "SELECT name, seal FROM part WHERE version = ?"
+        seals = dict(connection.execute(query, (record.id,)).fetchall())
+        published = row_sets(connection, "version", record.id, "published")
+        lasting = [*(seals[name] for name in _BLOCKS), *_seals(published)]
+        seal = _seal_of_version(seal, (record.number, record.release_id, record.created), lasting)
+        connection.execute("UPDATE version SET seal = ? WHERE id = ?", (seal, record.id))
+    update_head(connection, name)
 
 
 def update_head(connection: sqlite3.Connection, name: str) -> None:
@@ -163,24 +197,26 @@ def update_head(connection: sqlite3.Connection, name: str) -> None:
     version, seal = connection.execute(
         "SELECT id, seal FROM version WHERE series = ? ORDER BY number DESC LIMIT 1", (series.id,)
     ).fetchone() or (None, series.origin)
-    query = "SELECT name, seal FROM part WHERE version = ? AND name IN (?, ?)"
-    seals = dict(connection.execute(query, (version, *_HELD)).fetchall())
+    held = _seals(row_sets(connection, "version", version, "held"))
     _, lost = read_lost(connection, series.id, name, lambda what: None)
-    head = _seal_of_head(_standing(connection, series), lost, seal, seals)
+    head = _seal_of_head(_standing(connection, series), lost, seal, held)
     connection.execute("UPDATE series SET head = ? WHERE id = ?", (head, series.id))
 
 
 def read_history(
-    connection: sqlite3.Connection, series: Series, broken: Callable[[str], None]
+    connection: sqlite3.Connection,
+    series: Series,
+    folder: RowFolder,
+    broken: Callable[[str], None],
 ) -> History:
     """The whole history of a series; ``broken`` is told about every seal that does not hold.
 
-    It has no versions where all that was committed was lost.
+    ``folder`` has the marks.  The history has no versions where all that was committed was lost.
 
     Raises ``ValueError`` where a record is missing or cannot be read at all.
     """
     versions: list[Version] = []
-    seal, seals = series.origin, dict[str, bytes]()
+    seal, held = series.origin, _Marks(KeptRows(), [])
     _, lost = read_lost(connection, series.id, series.terms.name, broken)
     rows = connection.execute(
         "SELECT id, number, release_id, created, seal FROM version WHERE series = ? "
@@ -188,56 +224,83 @@ def read_history(
         (series.id,),
     ).fetchall()
     for id_, number, release_id, created, stored in rows:
-        newest = id_ == rows[-1][0]
+        reader = _Reader(connection, folder, id_, number, broken)
         try:
-            parts = read_parts(connection, id_, (*_LASTING, *_HELD) if newest else _LASTING)
+            parts = reader.parts(_BLOCKS)
+            published = reader.marks("published")
+            if id_ == rows[-1][0]:
+                held = reader.marks("held")
         except ValueError as error:
             msg = f"version {number}: {error}"
             raise ValueError(msg) from error
-        for name, part in parts.items():
-            if part.changed:
-                broken(f"version {number}: the record {name!r} was changed")
-        seals = {name: part.seal for name, part in parts.items()}
-        seal = _seal_of_version(seal, number, release_id, created, seals)
+        lasting = [*(parts[name].seal for name in _BLOCKS), *published.seals]
+        seal = _seal_of_version(seal, (number, release_id, created), lasting)
         if seal != stored:
             broken(f"version {number}: its seal does not match it and the versions before it")
-        versions.append(_version_of(number, release_id, created, parts))
-    if _seal_of_head(_standing(connection, series), lost, seal, seals) != series.head:
+        blocks = _blocks_of(parts)
+        versions.append(Version(number, release_id, created, blocks, published.kept, held.kept))
+    if _seal_of_head(_standing(connection, series), lost, seal, held.seals) != series.head:
         broken("the head of the series does not match its newest version: one was changed or lost")
     return History(series.terms, series.key, tuple(versions))
 
 
 def read_blocks(connection: sqlite3.Connection, version: int) -> Blocks:
     """The blocks of the version record with this id; raises ``ValueError`` as above."""
-    return _blocks_of(read_parts(connection, version, _LASTING[:5]))
+    return _blocks_of(read_parts(connection, version, _BLOCKS))
 
 
-def _parts_of(version: Version) -> Iterator[tuple[str, _Array, int]]:
-    """Name, array and scale of each part of a version."""
-    blocks = version.blocks
+@dataclass(frozen=True)
+class _Marks:
+    """Marks of rows, and the seals of what they are stored as."""
+
+    kept: KeptRows
+    seals: list[bytes]
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads what belongs to one version record, and tells where a seal does not hold."""
+
+    connection: sqlite3.Connection
+    folder: RowFolder
+    id: int
+    number: int
+    broken: Callable[[str], None]
+
+    def parts(self, names: tuple[str, ...]) -> dict[str, Part]:
+        """Arrays by name."""
+        found = read_parts(self.connection, self.id, names)
+        for name, part in found.items():
+            if part.changed:
+                self.broken(f"version {self.number}: the record {name!r} was changed")
+        return found
+
+    def marks(self, role: _Role) -> _Marks:
+        """Marks of rows, wherever the format of the ledger has them."""
+        if format_of(self.connection) < KNOWS_ROW_SETS:
+            names = role, f"{role}.contents"
+            identities, contents = self.parts(names).values()
+            kept = marks_of_arrays(identities.array, contents.array, self.number)
+            return _Marks(kept, [identities.seal, contents.seal])
+        sets, seals = row_sets(self.connection, "version", self.id, role), []
+        for one in sets:
+            seals.append(self.folder.seal_of(one.name, one.rows))
+            if seals[-1] != one.seal:
+                self.broken(f"version {self.number}: the marks of its {role} rows were changed")
+        return _Marks(self.folder.kept(sets), seals)
+
+
+def _seals(sets: Sequence[RowSet]) -> list[bytes]:
+    return [one.seal for one in sets]
+
+
+def _parts_of(blocks: Blocks) -> Iterator[tuple[str, _Array, int]]:
+    """Name, array and scale of each part of the blocks of a version."""
     yield "low", blocks.low.units, blocks.low.scale
     yield "high", blocks.high.units, blocks.high.scale
     yield "rows", blocks.rows, 0
     yield "distinct", blocks.distinct, 0
     yield "batch", blocks.batch, 0
-    yield "published", version.published.identities, 0
-    yield "published.contents", version.published.contents, 0
-    yield "held", version.held.identities, 0
-    yield "held.contents", version.held.contents, 0
-
-
-def _version_of(number: int, release_id: str, created: str, parts: dict[str, Part]) -> Version:
-    def marks(name: str) -> RowMarks:
-        return RowMarks(parts[name].array, parts[f"{name}.contents"].array)
-
-    return Version(
-        number=number,
-        release_id=release_id,
-        created=created,
-        blocks=_blocks_of(parts),
-        published=marks("published"),
-        held=marks("held") if "held" in parts else RowMarks(),
-    )
 
 
 def _blocks_of(parts: dict[str, Part]) -> Blocks:
@@ -312,13 +375,9 @@ def _seal_of_origin(name: str, key: bytes, terms: str) -> bytes:
     return hashlib.sha256(framed("series", name, key.hex(), terms)).digest()
 
 
-def _seal_of_version(
-    previous: bytes, number: int, release_id: str, created: str, seals: dict[str, bytes]
-) -> bytes:
-    lasting = b"".join(seals[name] for name in _LASTING)
-    return hashlib.sha256(
-        framed("version", number, release_id, created) + previous + lasting
-    ).digest()
+def _seal_of_version(previous: bytes, named: tuple[int, str, str], lasting: list[bytes]) -> bytes:
+    """``named`` are number, release id and date."""
+    return hashlib.sha256(framed("version", *named) + previous + b"".join(lasting)).digest()
 
 
 def _standing(connection: sqlite3.Connection, series: Series) -> list[int]:
@@ -326,10 +385,7 @@ def _standing(connection: sqlite3.Connection, series: Series) -> list[int]:
     return [version.number for version in version_records(connection, series) if version.stands]
 
 
-def _seal_of_head(
-    standing: list[int], lost: bytes, version: bytes, seals: dict[str, bytes]
-) -> bytes:
+def _seal_of_head(standing: list[int], lost: bytes, version: bytes, held: list[bytes]) -> bytes:
     """Over the newest version, or the origin without any, and what stands outside the chain."""
     outcomes = (standing, lost.hex()) if standing or lost else ()
-    held = b"".join(seals[name] for name in _HELD if name in seals)
-    return hashlib.sha256(framed("head", *outcomes) + version + held).digest()
+    return hashlib.sha256(framed("head", *outcomes) + version + b"".join(held)).digest()

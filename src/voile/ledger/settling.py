@@ -15,8 +15,6 @@ from __future__ import annotations
 
 import sqlite3
 
-import numpy as np
-
 from voile.errors import LedgerError
 from voile.ledger.lost import LostVersion, note_lost, read_lost
 from voile.ledger.records import (
@@ -25,9 +23,8 @@ from voile.ledger.records import (
     read_history,
     update_head,
     version_records,
-    write_held,
 )
-from voile.release.history import RowMarks
+from voile.ledger.row_sets import RowFolder
 
 __all__ = ["lose_version", "settle_version"]
 
@@ -45,7 +42,7 @@ def settle_version(connection: sqlite3.Connection, series: Series, release_id: s
 
 
 def lose_version(
-    connection: sqlite3.Connection, series: Series, release_id: str, now: str
+    connection: sqlite3.Connection, series: Series, folder: RowFolder, release_id: str, now: str
 ) -> LostVersion:
     """Forget the newest release of a series, and keep that it was.
 
@@ -64,13 +61,16 @@ def lose_version(
             "and somebody may have it, so it cannot be lost"
         )
         raise LedgerError(msg)
-    latest = read_history(connection, series, _refuse).versions[-1]
+    read_history(connection, series, folder, _refuse)
+    if len(versions) > 1:
+        connection.execute(
+            "UPDATE row_set SET version = ?, role = 'held' WHERE version = ?",
+            (versions[-2].id, newest.id),
+        )
     connection.execute("DELETE FROM part WHERE version = ?", (newest.id,))
     connection.execute("DELETE FROM version WHERE id = ?", (newest.id,))
     lost = LostVersion(newest.number, release_id, newest.created, now)
     note_lost(connection, series.id, name, lost)
-    if len(versions) > 1:
-        write_held(connection, versions[-2].id, _together(latest.published, latest.held))
     update_head(connection, name)
     return lost
 
@@ -82,11 +82,3 @@ def _followed(version: VersionRecord, lost: tuple[LostVersion, ...]) -> bool:
 
 def _refuse(what: str) -> None:
     raise ValueError(what)
-
-
-def _together(first: RowMarks, second: RowMarks) -> RowMarks:
-    """The marks of both, ascending."""
-    identities = np.concatenate((first.identities, second.identities))
-    contents = np.concatenate((first.contents, second.contents))
-    order = np.argsort(identities)
-    return RowMarks(identities[order], contents[order] if len(contents) else contents)

@@ -4,7 +4,8 @@ Seals (SHA-256).  The seal of an entry covers its number, kind, release, date, e
 of the entry before it; that of the first entry continues the seal of the data set's name and
 limit.  The head of a data set covers the seal of its newest entry and those of its pool, which
 stand outside the chain because rows are forgotten when they are published.  What seals find, and
-what they do not, is said in ``records``.
+what they do not, is said in ``records``.  The rows of a pool stand beside the ledger
+(``row_sets``); ledgers of formats before 6 have their bytes.
 
 Ledgers of format 1 know no data sets; they are read as they are.
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -24,8 +25,11 @@ from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError
 from voile.ledger.budget import BudgetState, CarriedRows, Charge, End, Entry, Kind
 from voile.ledger.chunks import POOL_CHUNKS, framed
-from voile.ledger.formats import KNOWS_DATA_SETS, format_of
+from voile.ledger.formats import KNOWS_DATA_SETS, KNOWS_ROW_SETS, format_of
+from voile.ledger.row_sets import RowFolder, RowSet, Stage, refer, row_sets
 from voile.schema.budget import BudgetPlan
+from voile.table.carrying import rows_of_stream
+from voile.table.keeping import KeptRows
 
 __all__ = [
     "charge",
@@ -33,6 +37,7 @@ __all__ = [
     "end",
     "find_entries",
     "leave_out",
+    "move_pools",
     "newest_seal",
     "pool_of",
     "read_state",
@@ -83,11 +88,12 @@ def newest_seal(connection: sqlite3.Connection, name: str) -> bytes | None:
 
 
 def read_state(
-    connection: sqlite3.Connection, name: str, broken: Callable[[str], None]
+    connection: sqlite3.Connection, name: str, folder: RowFolder, broken: Callable[[str], None]
 ) -> BudgetState | None:
     """The state of a data set, None where there is none; ``broken`` hears of seals that fail.
 
-    Raises ``ValueError`` where a record cannot be read at all.
+    ``folder`` has the rows of its pool.  Raises ``ValueError`` where a record cannot be read at
+    all.
     """
     data_set = _find(connection, name)
     if data_set is None:
@@ -104,8 +110,8 @@ def read_state(
         if seal != stored:
             broken(f"entry {number}: its seal does not match it and the entries before it")
         entries.append(Entry(number, kind, release_id, created, _events_of(number, events)))
-    waiting, seal_of_waiting = _read_pool(connection, data_set, "waiting", broken)
-    taken_up, seal_of_taken_up = _read_pool(connection, data_set, "taken up", broken)
+    waiting, seal_of_waiting = _read_pool(connection, data_set, "waiting", folder, broken)
+    taken_up, seal_of_taken_up = _read_pool(connection, data_set, "taken up", folder, broken)
     if _seal_of_head(seal, seal_of_waiting, seal_of_taken_up) != data_set.head:
         broken("its head does not match its newest entry and its pool: one was changed or lost")
     return BudgetState(data_set.limit, tuple(entries), waiting, taken_up, seal)
@@ -118,12 +124,17 @@ def charge(connection: sqlite3.Connection, asked: Charge, created: str) -> None:
     _update_head(connection, data_set)
 
 
-def leave_out(connection: sqlite3.Connection, name: str, left_out: CarriedRows) -> None:
-    """Store the rows that a release leaves out, in place of those that it took up."""
-    data_set = _existing(connection, name)
+def leave_out(
+    connection: sqlite3.Connection, name: str, left_out: CarriedRows, stage: Stage
+) -> None:
+    """Store the rows that a release leaves out, in place of those that it took up.
+
+    ``stage`` writes them.
+    """
+    data_set, release_id = _existing(connection, name), left_out.release_id
     if not _move(connection, data_set, "waiting", "taken up"):
-        _write_pool(connection, data_set, "taken up", CarriedRows(left_out.release_id, 0, b""))
-    _write_pool(connection, data_set, "waiting", left_out)
+        _write_pool(connection, data_set, "taken up", release_id, [])
+    _write_pool(connection, data_set, "waiting", release_id, stage(left_out.kept))
     _update_head(connection, data_set)
 
 
@@ -163,8 +174,10 @@ def _knows_data_sets(connection: sqlite3.Connection) -> bool:
 
 
 def _find(connection: sqlite3.Connection, name: str) -> _DataSet | None:
-    if not _knows_data_sets(connection):
-        return None
+    return _find_stored(connection, name) if _knows_data_sets(connection) else None
+
+
+def _find_stored(connection: sqlite3.Connection, name: str) -> _DataSet | None:
     row = connection.execute(
         "SELECT id, limits, head FROM data_set WHERE name = ?", (name,)
     ).fetchone()
@@ -225,33 +238,72 @@ def _move(connection: sqlite3.Connection, data_set: _DataSet, old: _Pool, new: _
     return moved.rowcount > 0
 
 
+def move_pools(connection: sqlite3.Connection, stage: Stage, broken: Callable[[str], None]) -> None:
+    """Write the rows of all pools of a ledger of an earlier format, in which they are bytes."""
+    for name in [name for (name,) in connection.execute("SELECT name FROM data_set")]:
+        data_set = _find_stored(connection, name)
+        assert data_set is not None, "it was named by the same transaction"
+        query = "SELECT id, state, release_id FROM pool WHERE data_set = ?"
+        for id_, state, release_id in connection.execute(query, (data_set.id,)).fetchall():
+            carried, _ = _read_stream(connection, data_set, state, broken)
+            sets = stage(carried.kept) if carried else []
+            refer(connection, "pool", id_, "pool", sets)
+            seal = _seal_of_pool(release_id, sets, [it.seal for it in sets])
+            connection.execute("UPDATE pool SET seal = ? WHERE id = ?", (seal, id_))
+        _update_head(connection, data_set)
+
+
 def _write_pool(
-    connection: sqlite3.Connection, data_set: _DataSet, state: _Pool, carried: CarriedRows
+    connection: sqlite3.Connection,
+    data_set: _DataSet,
+    state: _Pool,
+    release_id: str,
+    sets: Sequence[RowSet],
 ) -> None:
-    seal = _begin_seal_of_pool(carried.release_id, carried.rows, len(carried.stream))
-    seal.update(carried.stream)
+    seal = _seal_of_pool(release_id, sets, [it.seal for it in sets])
     cursor = connection.execute(
-        "INSERT INTO pool (data_set, state, release_id, rows, length, seal) "
-        "VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            data_set.id,
-            state,
-            carried.release_id,
-            carried.rows,
-            len(carried.stream),
-            seal.digest(),
-        ),
+        "INSERT INTO pool (data_set, state, release_id, rows, seal) VALUES (?, ?, ?, ?, ?)",
+        (data_set.id, state, release_id, sum(it.rows for it in sets), seal),
     )
-    POOL_CHUNKS.write(connection, cursor.lastrowid, memoryview(carried.stream))
+    refer(connection, "pool", cursor.lastrowid, "pool", sets)
 
 
 def _read_pool(
     connection: sqlite3.Connection,
     data_set: _DataSet,
     state: _Pool,
+    folder: RowFolder,
     broken: Callable[[str], None],
 ) -> tuple[CarriedRows | None, str | None]:
     """The rows of one state and their seal, computed from their bytes."""
+    if format_of(connection) < KNOWS_ROW_SETS:
+        return _read_stream(connection, data_set, state, broken)
+    row = connection.execute(
+        "SELECT id, release_id, rows, seal FROM pool WHERE data_set = ? AND state = ?",
+        (data_set.id, state),
+    ).fetchone()
+    if row is None:
+        return None, None
+    id_, release_id, rows, stored = row
+    sets = row_sets(connection, "pool", id_, "pool")
+    try:
+        seals = [folder.seal_of(it.name, it.rows) for it in sets]
+    except ValueError as error:
+        msg = f"its rows {state}: {error}"
+        raise ValueError(msg) from error
+    seal, kept = _seal_of_pool(release_id, sets, seals), folder.kept(sets)
+    if seal != stored or kept.height != rows:
+        broken(f"the record of its rows {state} was changed")
+    return CarriedRows(release_id, kept), seal.hex()
+
+
+def _read_stream(
+    connection: sqlite3.Connection,
+    data_set: _DataSet,
+    state: _Pool,
+    broken: Callable[[str], None],
+) -> tuple[CarriedRows | None, str | None]:
+    """The rows of one state in a ledger of an earlier format, where they are bytes."""
     row = connection.execute(
         "SELECT id, release_id, rows, length, seal FROM pool WHERE data_set = ? AND state = ?",
         (data_set.id, state),
@@ -259,14 +311,15 @@ def _read_pool(
     if row is None:
         return None, None
     id_, release_id, rows, length, stored = row
-    seal = _begin_seal_of_pool(release_id, rows, length)
+    seal = hashlib.sha256(framed("pool", release_id, rows, length))
     stream = bytearray()
     for chunk in POOL_CHUNKS.read(connection, id_):
         seal.update(chunk)
         stream += chunk
     if seal.digest() != stored or len(stream) != length:
         broken(f"the record of its rows {state} was changed")
-    return CarriedRows(release_id, rows, bytes(stream)), seal.hexdigest()
+    kept = rows_of_stream(bytes(stream), rows) if rows else KeptRows()
+    return CarriedRows(release_id, kept), seal.hexdigest()
 
 
 def _update_head(connection: sqlite3.Connection, data_set: _DataSet) -> None:
@@ -301,8 +354,10 @@ def _seal_of_entry(previous: bytes, *fields: object) -> bytes:
     return hashlib.sha256(framed("entry", *fields) + previous).digest()
 
 
-def _begin_seal_of_pool(release_id: str, rows: int, length: int) -> hashlib._Hash:
-    return hashlib.sha256(framed("pool", release_id, rows, length))
+def _seal_of_pool(release_id: str, sets: Sequence[RowSet], seals: Sequence[bytes]) -> bytes:
+    """Over the release that left rows out, and these."""
+    rows = sum(it.rows for it in sets)
+    return hashlib.sha256(framed("pool", release_id, rows) + b"".join(seals)).digest()
 
 
 def _seal_of_head(newest: bytes, waiting: str | None, taken_up: str | None) -> bytes:

@@ -8,6 +8,9 @@ either no trace of a release or a ledger that knows of it.  What was charged sta
 release of a series, or one that took up rows of a pool, is settled when it stands; see ``settling``
 and ``budget``.
 
+The marks of the rows of a series, and the rows that wait in a pool, stand in a folder beside the
+file, and the file refers to them (``row_sets``); the two are one ledger.
+
 What a thief of the ledger learns.  It holds the secret key of each series, because the next
 release needs it.  With the key he can compute the mark of a row that he guesses and look it up:
 he learns whether the row is in the table, in which release it first appeared, whether it is held
@@ -31,6 +34,7 @@ from voile.ledger.audit import Finding, audit_ledger, audit_release
 from voile.ledger.budget import BudgetState, Charge, End
 from voile.ledger.file import LedgerFile
 from voile.ledger.lost import LostVersion, find_lost, read_lost
+from voile.ledger.row_sets import Stage
 from voile.ledger.summary import SeriesSummary, VersionSummary
 from voile.ledger.trips import FleetCharge, FleetState
 from voile.release.history import History, SeriesTerms
@@ -67,7 +71,7 @@ class Ledger:
             series = records.find_series(connection, name)
             if series is None:
                 return None
-            history = records.read_history(connection, series, broken.append)
+            history = records.read_history(connection, series, self._file.rows, broken.append)
             if broken:
                 raise ValueError("; ".join(broken))
         return history if history.versions else None
@@ -164,21 +168,21 @@ class Ledger:
                 asked.refuse()
         if expected is None and not any(asked and asked.before for asked in (charge, trips)):
             self._file.create()
-        with self._file.writing() as connection:
+        with self._file.writing_rows() as (connection, stage):
             if after and self._stored_identity(connection, after.terms.name) != expected:
                 raise self._overtaken(f"series {after.terms.name!r}")
             self._refuse_overtaken(connection, *new)
             if new == (charge, trips):
                 self._refuse_known(connection, release_id)
             if after:
-                records.append(connection, after)
+                records.append(connection, after, stage)
             if charge:
-                self._commit_charge(connection, charge)
+                self._commit_charge(connection, charge, stage)
             if trips:
                 deed = fleets.charge if trips.entered is None else fleets.give_back
                 deed(connection, trips, _now())
 
-    def _commit_charge(self, connection: Connection, charge: Charge) -> None:
+    def _commit_charge(self, connection: Connection, charge: Charge, stage: Stage) -> None:
         name, before = charge.limit.data_set, charge.before
         if charge.entered and charge.left_out:
             # Others may have spent meanwhile; the rows that it took up must still be those.
@@ -189,7 +193,7 @@ class Ledger:
         if not charge.entered:
             spending.charge(connection, charge, _now())
         if charge.left_out:
-            spending.leave_out(connection, name, charge.left_out)
+            spending.leave_out(connection, name, charge.left_out, stage)
 
     def open_version(self, series: str) -> str | None:
         """The id of the newest release of a series, unless it is known to stand."""
@@ -213,7 +217,7 @@ class Ledger:
         """
         with self._file.writing() as connection, self._vouching(f"series {series!r}"):
             found = self._known(connection, series)
-            return settling.lose_version(connection, found, release_id, _now())
+            return settling.lose_version(connection, found, self._file.rows, release_id, _now())
 
     def settle(self, data_set: str, release_id: str) -> None:
         """Forget the rows that a release took up from the pool of its data set, for it stands.
@@ -256,11 +260,12 @@ class Ledger:
         """Everything that is wrong with the ledger; an empty list means that it is sound.
 
         Checked are SQLite's own structures, the seals of all records (modules ``records``,
-        ``spending`` and ``fleets``), the promises that the stored versions can show (module
-        ``promises``), and that no data set and no trip spent more than its limit.
+        ``spending`` and ``fleets``) and of the rows beside the ledger, the promises that the stored
+        versions can show (module ``promises``), and that no data set and no trip spent more than
+        its limit.
         """
         with self._file.reading() as connection:
-            return audit_ledger(connection)
+            return audit_ledger(connection, self._file.rows)
 
     def verify_release(self, folder: Path) -> list[Finding]:
         """What the ledger does not know, or knows otherwise, about a release folder.
@@ -273,7 +278,7 @@ class Ledger:
     def _state(self, connection: Connection, data_set: str) -> BudgetState | None:
         broken: list[str] = []
         with self._vouching(f"data set {data_set!r}"):
-            state = spending.read_state(connection, data_set, broken.append)
+            state = spending.read_state(connection, data_set, self._file.rows, broken.append)
             if broken:
                 raise ValueError("; ".join(broken))
         return state
@@ -363,8 +368,8 @@ class Ledger:
         except ValueError as error:
             msg = (
                 f"{self.path}: the ledger cannot vouch for {whose}: {error}. Restore the "
-                "ledger from a backup, and check it with `voile ledger verify` and the folders of "
-                "all its releases"
+                f"ledger from a backup, with its folder {self._file.rows.path.name}, and check it "
+                "with `voile ledger verify` and the folders of all its releases"
             )
             raise LedgerError(msg) from error
 

@@ -17,6 +17,7 @@ from voile.dp.events import PrivacyEvent
 from voile.release.claims import Claim, claim_of
 from voile.release.history import History
 from voile.release.trips import TripCosts
+from voile.table.keeping import KeptRows
 from voile.table.protocol import Format
 from voile.table.published import PublishedTable
 from voile.version import VERSION
@@ -201,8 +202,8 @@ class Publication:
     """The history of the series with this release: to be committed before the release appears."""
     events: tuple[PrivacyEvent, ...] = ()
     """What the release spends, to be committed before it appears; nothing for syntactic models."""
-    carried: bytes | None = None
-    """Private rows that were not published and that the next pool takes up: an Arrow IPC stream.
+    carried: KeptRows | None = None
+    """Private rows that were not published and that the next pool takes up.
 
     Only where the method's parameter ``suppressed = "carry"`` says so; None where there are none.
     """

@@ -29,6 +29,7 @@ from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
@@ -148,7 +149,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
 
 
 def _read(
-    source: Any, plan: Plan, publisher: Publisher, carried: bytes | None, engine: Engine
+    source: Any, plan: Plan, publisher: Publisher, carried: KeptRows | None, engine: Engine
 ) -> PrivateTable:
     """The table with the rows that waited for it, read while the publisher gets ready.
 

@@ -36,6 +36,7 @@ from voile.release.payment import Price, unaccounted
 from voile.release.release import Publication
 from voile.release.trip_sums import TripSums, sums_of
 from voile.schema.plan import Plan
+from voile.table.keeping import KeptRows
 
 __all__ = ["ReleaseTransaction"]
 
@@ -78,7 +79,7 @@ class ReleaseTransaction:
             msg = f"{out}: --out and --ledger name the same place; give the release one of its own"
             raise PlanError(msg)
 
-    def waiting_rows(self) -> bytes | None:
+    def waiting_rows(self) -> KeptRows | None:
         """The rows that this release takes up from the pool of its data set, if there are any.
 
         Raises ``RefusedError`` where the data set has another limit, or its pool is not settled.
@@ -93,7 +94,7 @@ class ReleaseTransaction:
             return None
         self._state.refuse_unsettled()
         waiting = self._state.waiting
-        return waiting.stream if waiting and waiting.rows else None
+        return waiting.kept if waiting and waiting.rows else None
 
     def history(self, out: str | Path | None = None) -> History | None:
         """The history of the series before this release.
@@ -270,7 +271,7 @@ class ReleaseTransaction:
         assert self._limit is not None, "rows are carried within a data set"
         release_id = publication.release.release_id
         charge = self._charge or Charge(self._limit, self._state, release_id)
-        left_out = CarriedRows(release_id, publication.private.carried, publication.carried or b"")
+        left_out = CarriedRows(release_id, publication.carried or KeptRows())
         return replace(charge, left_out=left_out)
 
     def _trip_charge(self, price: Price) -> tuple[FleetCharge | None, NDArray[np.int64] | None]:

@@ -13,14 +13,15 @@ from io import BytesIO
 import polars as pl
 import pyarrow as pa
 
-from voile.errors import TableError
+from voile.errors import TableError, refuse_out_of_memory
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import kind_of_arrow, polars_type
 from voile.table.binding import dated, flagged, mapped
-from voile.table.protocol import Rows
+from voile.table.keeping import KeptRows
+from voile.table.protocol import Engine, Rows
 from voile.values.expressions import is_missing
 
-__all__ = ["as_stream", "with_carried"]
+__all__ = ["rows_of_stream", "with_carried"]
 
 
 def with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) -> Rows:
@@ -45,14 +46,21 @@ def with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) 
     return rows.union(carried)
 
 
-def as_stream(rows: Rows) -> bytes:
-    """Rows that wait for the next pool as an Arrow IPC stream; private."""
-    table = rows.to_arrow()
-    sink = BytesIO()
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
-    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
-        writer.write_table(table)
-    return sink.getvalue()
+def rows_of_stream(stream: bytes, rows: int) -> KeptRows:
+    """Rows that an earlier Voile kept as an Arrow IPC stream.
+
+    To open them raises ``TableError`` where they cannot be read.
+    """
+
+    def opened(engine: Engine) -> Rows:
+        try:
+            return engine.of_arrow(pa.ipc.open_stream(BytesIO(stream)).read_all())
+        except (pa.ArrowException, OSError, ValueError) as fault:
+            refuse_out_of_memory(fault)
+            msg = "the rows carried over from earlier releases cannot be read; restore them"
+            raise TableError(msg) from None
+
+    return KeptRows(rows, opened)
 
 
 def _alike(rows: Rows, carried: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, Rows]:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
-from voile.errors import TableError, refuse_out_of_memory
+from voile.errors import TableError
 from voile.schema.persons import identifying_columns
 from voile.schema.plan import Plan
 from voile.table.carrying import with_carried
 from voile.table.engines import AUTO, engine_of
+from voile.table.keeping import KeptRows
 from voile.table.persons import require_rows_of_persons
 from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable, TableSource
@@ -41,14 +39,14 @@ def open_table(
     plan: Plan,
     *,
     record_key: str | None = None,
-    carried: bytes | None = None,
+    carried: KeptRows | None = None,
     engine: Engine | str = AUTO,
 ) -> PrivateTable:
     """Read a private table from a file, bound to a plan.
 
     CSV, Parquet, Arrow IPC, or a folder of Parquet files; only columns that the plan names are
-    read.  ``carried`` are rows that an earlier release left out (``PrivateTable.left_out``), as an
-    Arrow IPC stream; they follow those of the file.  ``engine`` holds the rows, or is its name.
+    read.  ``carried`` are rows that an earlier release left out (``PrivateTable.left_out``); they
+    follow those of the file.  ``engine`` holds the rows, or is its name.
 
     Raises ``TableError`` where the file or the carried rows cannot be read or the rows break the
     plan, ``PlanError`` where the plan names columns that the table does not have, or takes a person
@@ -74,7 +72,7 @@ def open_frame(
     plan: Plan,
     *,
     record_key: str | None = None,
-    carried: bytes | None = None,
+    carried: KeptRows | None = None,
     engine: Engine | str = AUTO,
 ) -> PrivateTable:
     """A private table from a data frame of a kind that the engine knows, bound to a plan.
@@ -128,7 +126,7 @@ def _opened(
     source: Source,
     plan: Plan,
     record_key: str | None = None,
-    carried: bytes | None = None,
+    carried: KeptRows | None = None,
 ) -> PrivateTable:
     plan.bind(source.names)
     require_rows_of_persons(source.rows, plan, record_key)
@@ -146,15 +144,6 @@ def _opened(
     )
     if carried is not None:
         used = list(dict.fromkeys([*plan.used, *opened.extra]))
-        pool = engine.of_arrow(_read(carried))
+        pool = carried.open(engine)
         opened = replace(opened, rows=with_carried(opened.rows, pool, plan, used))
     return PrivateTable(opened)
-
-
-def _read(carried: bytes) -> pa.Table:
-    try:
-        return pa.ipc.open_stream(BytesIO(carried)).read_all()
-    except (pa.ArrowException, OSError, ValueError) as fault:
-        refuse_out_of_memory(fault)
-        msg = "the rows carried over from earlier releases cannot be read; restore them"
-        raise TableError(msg) from None

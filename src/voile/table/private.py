@@ -38,6 +38,7 @@ from voile.table.decisions import (
     Treatment,
 )
 from voile.table.identity import WORDS, with_row_words, words_of
+from voile.table.keeping import KeptRows
 from voile.table.matching import CLASS, mark_rows, match_rows
 from voile.table.numeric import (
     distinct_values,
@@ -54,7 +55,6 @@ from voile.table.summaries import (
     CountedRows,
     GroupCounts,
     KnownRows,
-    RowMarks,
     RowMatch,
     RowSample,
     ValueCounts,
@@ -251,7 +251,7 @@ class PrivateTable:
         engine = self._source.engine
         return match_rows(self._rows, self._identifying, known, engine, Key(key), record_key)
 
-    def mark_rows(self, groups: Grouping, match: RowMatch) -> tuple[RowMarks, RowMarks]:
+    def mark_rows(self, groups: Grouping, match: RowMatch) -> tuple[KeptRows, KeptRows]:
         """Marks of the fresh rows that a decision publishes, and of those it holds back."""
         return mark_rows(groups, match)
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
+from voile.table.keeping import KeptRows
 from voile.table.protocol import Counted, Rows
 from voile.values.expressions import Column, negated
 
@@ -27,7 +28,6 @@ __all__ = [
     "GroupedValues",
     "KnownRows",
     "PublishedCells",
-    "RowMarks",
     "RowMatch",
     "RowSample",
     "ValueCounts",
@@ -140,40 +140,19 @@ class PublishedCells:
     """Shape (v,): rows of each value in the whole release."""
 
 
-def _no_marks() -> NDArray[np.uint64]:
-    return np.empty(0, dtype=np.uint64)
-
-
-@dataclass(frozen=True, eq=False)
-class RowMarks:
-    """Marks of rows, ascending by identity.
-
-    A row is marked by 64 bits of a keyed pseudorandom function of its identity and, where a
-    record key identifies it, by 64 bits of its contents; otherwise ``contents`` is empty.
-    """
-
-    identities: NDArray[np.uint64] = field(default_factory=_no_marks)
-    contents: NDArray[np.uint64] = field(default_factory=_no_marks)
-
-    def __len__(self) -> int:
-        return len(self.identities)
-
-
 @dataclass(frozen=True, eq=False)
 class KnownRows:
-    """Marks of rows that earlier releases of a series saw.
+    """Marks of rows that earlier releases of a series saw; see ``matching`` for their columns."""
 
-    ``identities`` ascends; ``classes`` has the version, from 0, in which each row was first
-    published; ``contents`` is empty where no record key identifies rows.
-    """
+    published: tuple[KeptRows, ...] = ()
+    """Rows first published in each earlier release, from the oldest to the newest."""
+    held: KeptRows = field(default_factory=KeptRows)
+    """Rows that the newest release held back."""
 
-    identities: NDArray[np.uint64]
-    contents: NDArray[np.uint64]
-    classes: NDArray[np.int64]
-    held: NDArray[np.uint64]
-    """Identities of the rows that were held back by the newest release, ascending."""
-    versions: int
-    """Number of earlier releases."""
+    @property
+    def versions(self) -> int:
+        """Number of earlier releases."""
+        return len(self.published)
 
 
 @dataclass(frozen=True, eq=False)

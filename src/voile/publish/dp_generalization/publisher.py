@@ -37,8 +37,8 @@ from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.schema.numbers import json_number
-from voile.table.carrying import as_stream
 from voile.table.decisions import Grouping, Treatment
+from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts, RowSample
@@ -175,7 +175,7 @@ class DPGeneralization(SingleRelease):
             release,
             private,
             events=price.events,
-            carried=as_stream(table.left_out(groups, found.sample)) if carried else None,
+            carried=KeptRows.of(table.left_out(groups, found.sample)) if carried else None,
         )
 
     def _method(self, found: Outcome) -> Mapping[str, Any]:

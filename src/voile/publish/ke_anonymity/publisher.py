@@ -51,7 +51,7 @@ from voile.publish.publisher import refuse_ranking
 from voile.publish.shown import exactly
 from voile.randomness import Randomness
 from voile.release.check import check_against_history
-from voile.release.history import Blocks, History, RowMarks, SeriesTerms, Version
+from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
 from voile.schema.numbers import (
@@ -307,18 +307,8 @@ def _now() -> str:
 
 
 def _known_rows(history: History) -> KnownRows:
-    marks = [version.published for version in history.versions]
-    identities = np.concatenate([mark.identities for mark in marks] or [RowMarks().identities])
-    contents = np.concatenate([mark.contents for mark in marks] or [RowMarks().contents])
-    classes = np.repeat(np.arange(len(marks)), [len(mark) for mark in marks]).astype(np.int64)
-    order = np.argsort(identities)
-    return KnownRows(
-        identities=identities[order],
-        contents=contents[order] if len(contents) else contents,
-        classes=classes[order],
-        held=history.latest.held.identities if history.latest else RowMarks().identities,
-        versions=len(marks),
-    )
+    published = tuple(version.published for version in history.versions)
+    return KnownRows(published, history.latest.held) if history.latest else KnownRows()
 
 
 def _published_roles(table: PrivateTable) -> Mapping[str, tuple[str, ...]]:
