@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
+import shlex
 import shutil
 import subprocess
 import sys
@@ -204,7 +206,19 @@ def test_a_release_that_was_settled_as_lost_and_stands(pay, monkeypatch):
         done = pay.desk.run(*pay.order(FIRST, "one"))
         assert "run `voile ledger settle pay --release FOLDER`" in done.stderr
     assert pay.settle("--lost").status == 0
-    assert "this is release 1 of series 'pay'" in pay.fails(4, FIRST)
+    message = pay.fails(4, FIRST)
+    assert "this is release 1 of series 'pay'" in message
+    assert "was told that it never appeared" in message
+
+
+def test_the_command_that_settles_can_be_pasted(pay, monkeypatch):
+    """Also where the name of the series has spaces."""
+    pay.plan.write_text(pay.plan.read_text().replace('"pay"', '"pay of May"'))
+    pay.lose(FIRST, "one", monkeypatch)
+    found = re.search(r"`voile (ledger settle [^`]+)`", pay.fails(4, CORRECTED))
+    assert found is not None
+    command = shlex.split(found[1])
+    assert pay.desk.run(*command, "--ledger", pay.ledger).status == 0
 
 
 def _busy(*_):

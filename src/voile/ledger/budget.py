@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from shlex import quote
 from typing import Literal
 
 from voile.dp.events import PrivacyEvent
@@ -127,8 +128,8 @@ class BudgetState:
                 f"data set {name!r}: release {self.unsettled} was committed, and it is not known "
                 "whether its folder appeared. If it is being written, run again when that has "
                 "finished. If its publisher was stopped, look for the folder, and run `voile "
-                f"ledger settle {name} --release FOLDER`, or `--lost` where there is none: what it "
-                f"took up (rows: {self.taken_up.rows:,}) then waits again"
+                f"ledger settle {quote(name)} --release FOLDER`, or `--lost` where there is none: "
+                f"what it took up (rows: {self.taken_up.rows:,}) then waits again"
             )
             raise RefusedError(msg)
 

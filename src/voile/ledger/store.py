@@ -204,6 +204,13 @@ class Ledger:
             versions = records.version_records(connection, found) if found else []
         return versions[-1].release_id if versions and not versions[-1].stands else None
 
+    def was_lost(self, release_id: str) -> bool:
+        """Whether a release of a series was said never to have appeared."""
+        if not self._file.exists():
+            return False
+        with self._file.reading() as connection:
+            return find_lost(connection, release_id) is not None
+
     def settle_series(self, series: str, release_id: str) -> None:
         """Note that a release of a series stands; raises ``LedgerError`` where it is unknown."""
         with self._file.writing() as connection, self._vouching(f"series {series!r}"):

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from voile.errors import InfeasibleError, LedgerError, PlanError, RefusedError, 
 from voile.ledger import BudgetState, CarriedRows, Charge, End, FleetCharge, Ledger
 from voile.publish.publisher import Publisher
 from voile.randomness import Randomness
-from voile.release.beside import releases_beside
+from voile.release.beside import ReleaseBeside, releases_beside
 from voile.release.check import GuaranteeBrokenError
 from voile.release.fitting import fitting
 from voile.release.history import History
@@ -110,14 +111,7 @@ class ReleaseTransaction:
         known = {version.release_id for version in self._history.versions} if self._history else ()
         for found in beside:
             if found.release_id not in known:
-                msg = (
-                    f"{found.folder}: this is release {found.version} of series {self._series!r}, "
-                    f"and the ledger {self._ledger.path} does not know it. The ledger may be an "
-                    "old copy, or another one: name the one that knows all releases of the series "
-                    "(`voile ledger verify` says whether it does). If this is a series of other "
-                    "people, give it another name; if nobody has seen the folder, remove it"
-                )
-                raise LedgerError(msg)
+                raise LedgerError(_unknown(found, self._series, self._ledger))
         return self._history
 
     def pay(self, price: Price) -> NDArray[np.int64] | None:
@@ -190,7 +184,7 @@ class ReleaseTransaction:
         except LedgerError as error:  # the release stands, and no error may say otherwise
             remedy = (
                 f"the ledger could not note that this release stands ({error}): before the next "
-                f"one, run `voile ledger settle {name} --release FOLDER`"
+                f"one, run `voile ledger settle {quote(name)} --release FOLDER`"
             )
             return _with_notices(publication, remedy)
         return publication
@@ -230,7 +224,7 @@ class ReleaseTransaction:
             if name:
                 told.append(
                     f"The ledger could not note that this release never appeared ({error}): before "
-                    f"the next one, run `voile ledger settle {name} --lost`"
+                    f"the next one, run `voile ledger settle {quote(name)} --lost`"
                 )
         return told
 
@@ -330,7 +324,7 @@ class ReleaseTransaction:
                 yield (
                     f"Release {newest.number} was committed, and it is not known whether its "
                     "folder appeared: only if nobody has seen it, run `voile ledger settle "
-                    f"{self._series} --lost`, and it is forgotten"
+                    f"{quote(str(self._series))} --lost`, and it is forgotten"
                 )
 
     def _account(self, publication: Publication) -> list[str]:
@@ -377,6 +371,23 @@ class ReleaseTransaction:
                 f'suppressed = "carry" takes them up: {waiting.rows:,}'
             )
         return told
+
+
+def _unknown(found: ReleaseBeside, series: str, ledger: Ledger) -> str:
+    """What is wrong with a release that stands and that its ledger does not know."""
+    this = f"{found.folder}: this is release {found.version} of series {series!r}, and the ledger "
+    if ledger.was_lost(found.release_id):
+        return (
+            f"{this}{ledger.path} was told that it never appeared, and has forgotten it. If "
+            "somebody may have seen the folder, restore the copy of the ledger from before that "
+            "was said; if nobody has, remove it"
+        )
+    return (
+        f"{this}{ledger.path} does not know it. The ledger may be an old copy, or another one: "
+        "name the one that knows all releases of the series (`voile ledger verify` says whether "
+        "it does). If this is a series of other people, give it another name; if nobody has seen "
+        "the folder, remove it"
+    )
 
 
 def _with_notices(publication: Publication, *notices: str) -> Publication:
