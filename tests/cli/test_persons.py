@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 STAYS = """\
@@ -136,7 +138,7 @@ def test_inspect_shows_both(desk):
     assert "identifiers: column 'patient' repeats (6 rows, 4 different values)" in done.stdout
     assert "keep: column 'score' singles out rows (6 of its 6 different values" in done.stdout
     assert "'illness'" not in done.stdout
-    assert 'needs the rows of each person together, or person = "row"' in done.stdout
+    assert 'person = "patient", if it tells persons apart, or person = "row"' in done.stdout
     assert 'needs keep_unique = ["score"]' in done.stdout
     document = desk.run("inspect", table, "--plan", silent, "--json").document
     assert [(d["column"], d["allowed"]) for d in document["rows_as_persons"]] == [
@@ -161,3 +163,115 @@ def test_a_suggested_plan_publishes(desk):
     asked = desk.run("inspect", table, "--plan", desk.plan(roles + bounds), "--suggest")
     plan = desk.plan(f'{roles}{asked.stdout}\n[method]\nname = "generalization"\nk = 5\n')
     desk.publish(table, plan=plan)
+
+
+def test_inspect_shows_persons(desk):
+    """How many there are, how many rows they have, and how few of them share a group."""
+    table = desk.file(STAYS)
+    roles = '[roles]\nperson = "patient"\nidentifiers = ["patient"]\nquasi_identifiers = ["age"]\n'
+    plan = desk.plan(roles)
+    shown = desk.run("inspect", table, "--plan", plan).stdout
+    assert "4 persons by column 'patient'; 3 have one row, and nobody has more than 3" in shown
+    assert "fewest persons   1 in a group; 6 groups are of one person alone" in shown
+    assert "the plan names the person of each row" in shown
+    document = desk.run("inspect", table, "--plan", plan, "--json").document
+    assert document["units"] == {
+        "protected": "person",
+        "column": "patient",
+        "units": 4,
+        "once": 3,
+        "most_rows": 3,
+    }
+    assert document["exposure"]["fewest_units"] == 1
+
+
+HOMES = """\
+patient,family,age,illness
+A,f1,31,flu
+A,f1,32,flu
+B,f1,34,gout
+C,f2,32,cold
+D,f3,34,flu
+"""
+FAMILIES = """
+[roles]
+person = "patient"
+household = "family"
+quasi_identifiers = ["age"]
+sensitive = ["illness"]
+
+[columns.age]
+bounds = [0, 120]
+intervals = { widths = [10, 60] }
+
+[method]
+name = "generalization"
+k = 3
+"""
+
+
+def test_households_are_counted_where_they_are_named(desk):
+    """Four patients are three families: k = 3 publishes, k = 4 cannot."""
+    folder, _ = desk.publish(desk.file(HOMES), plan=desk.plan(FAMILIES))
+    release = json.loads((folder / "release.json").read_text())
+    assert release["guarantee"]["unit"] == "household"
+    assert "2 other households" in release["guarantee"]["statement"]
+    header = (folder / "data.csv").read_text().splitlines()[0]
+    assert header == "group,age.low,age.high,illness"
+    message = desk.publish_fails(
+        3, desk.file(HOMES), plan=desk.plan(FAMILIES.replace("= 3", "= 4"))
+    )
+    assert "the table has 3 households, and k = 4" in message
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (
+            HOMES.replace("A,f1,32", ",f1,32"),
+            ["person: column 'patient' misses", "1 of 5", "row 2"],
+        ),
+        (
+            HOMES.replace("A,f1,32", "?,f1,32"),
+            ["person: column 'patient' misses", "first in row 2"],
+        ),
+        (HOMES.replace("C,f2", "C,"), ["household: column 'family' misses its value in 1 of 5"]),
+        (HOMES.replace("A,f1,32", "A,f2,32"), ["household: 1 more pairs", "(4)", "one household"]),
+        (HOMES.replace("patient", "person"), ["person names the column 'patient'", "not have"]),
+    ],
+)
+def test_rows_that_do_not_say_whose_they_are(desk, table, words):
+    """Exit 2, the plan, the key, the column and the row; no value, and nothing written."""
+    plan = desk.plan('missing = ["?"]\n' + FAMILIES)
+    message = desk.publish_fails(2, desk.file(table), plan=plan)
+    assert message.startswith(f"voile: {plan}: [roles] ")
+    for word in words:
+        assert word in message
+
+
+@pytest.mark.parametrize("nulls", ["category", "drop"])
+def test_a_missing_person_is_no_category(desk, nulls):
+    """Whatever becomes of other missing values."""
+    plan = desk.plan(f'nulls = "{nulls}"\n' + FAMILIES)
+    message = desk.publish_fails(2, desk.file(HOMES.replace("A,f1,32", ",f1,32")), plan=plan)
+    assert "column 'patient' misses its value" in message
+
+
+@pytest.mark.parametrize("method", sorted({*METHODS} - {"generalization", "mondrian"}))
+def test_methods_that_count_rows_refuse_persons(desk, method):
+    """A plan that names persons is not answered with a promise about rows."""
+    plan = plan_of(desk, method, 'person = "patient"')
+    message = desk.publish_fails(2, desk.file(STAYS), plan=plan)
+    assert f"{plan}: [roles] person names a column, and the method {method} counts" in message
+    assert 'person = "row"' in message
+
+
+def test_a_kept_column_that_stands_for_persons(desk):
+    """A value that stands with one person only singles that person out, in however many rows."""
+    rows = "".join(f"P{i // 2},N{i // 2},{30 + i % 3},x\n" for i in range(20))
+    table = desk.file("patient,alias,age,illness\n" + rows)
+    roles = '[roles]\nperson = "patient"\nkeep = ["alias"]\nquasi_identifiers = ["age"]\n'
+    method = '[columns.age]\nbounds = [0, 99]\n[method]\nname = "generalization"\nk = 2\n'
+    message = desk.publish_fails(2, table, plan=desk.plan(roles + method))
+    assert "keep: column 'alias' singles out persons (10 of its 10" in message
+    assert "finds the person" in message

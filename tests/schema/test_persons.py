@@ -73,9 +73,14 @@ def test_what_a_plan_may_say() -> None:
 @pytest.mark.parametrize(
     ("roles", "words"),
     [
-        ({"person": "patient"}, ['[roles] person must be "row"', "cannot be named yet"]),
-        ({"person": ["row"]}, ['[roles] person must be "row"']),
-        ({"person": 1}, ['[roles] person must be "row"']),
+        ({"person": ["row"]}, ["[roles] person must be the name of the column", '"row"']),
+        ({"person": 1}, ["[roles] person must be the name of the column"]),
+        ({"person": ""}, ["[roles] person must be the name of the column"]),
+        ({"household": 1}, ["[roles] household must be the name of the column"]),
+        ({"person": "a", "keep": ["a"]}, ["'a' is named in keep", "never published"]),
+        ({"person": "a", "sensitive": ["a"]}, ["'a' is named in sensitive", "never published"]),
+        ({"household": "h", "quasi_identifiers": ["h"]}, ["'h'", "tells households apart"]),
+        ({"person": "a", "household": "a"}, ["person and household both name the column 'a'"]),
         ({"keep_unique": "a"}, ["[roles] keep_unique must be a list"]),
         ({"keep_unique": [1]}, ["[roles] keep_unique must be a list of column names"]),
         ({"keep_unique": ["parcl"], "keep": ["parcel"]}, ["'parcl'", "did you mean 'parcel'?"]),
@@ -100,7 +105,7 @@ def test_refusals_name_plan_key_column_and_the_ways_out(tmp_path) -> None:
     message = str(refusal.value)
     assert message.startswith(f"{path}: [roles] identifiers: column 'id' repeats (1,200 rows, 400 ")
     assert 'person = "row"' in message
-    assert "Bring the rows of each person together" in message
+    assert 'say person = "id" in [roles]' in message
     found = {"x": Occurrences(9, 9, 9), "y": Occurrences(9, 4, 3), "z2": Occurrences(9, 2, 1)}
     with pytest.raises(PlanError) as refusal:
         refuse_singling_out(plan, found)
@@ -113,6 +118,30 @@ def test_refusals_name_plan_key_column_and_the_ways_out(tmp_path) -> None:
         refuse_repeating(bare, "id", Occurrences(3, 2, 1))
     refuse_repeating(bare, "id", Occurrences(3, 3, 3))
     refuse_singling_out(bare, {"x": Occurrences(9, 4, 2)})
+
+
+@pytest.mark.parametrize(
+    ("roles", "protected", "unit"),
+    [
+        ({}, "row", None),
+        ({"person": "row"}, "row", None),
+        ({"person": "patient"}, "person", "patient"),
+        ({"person": "patient", "identifiers": ["patient"]}, "person", "patient"),
+        ({"person": "patient", "household": "family"}, "household", "family"),
+        ({"household": "family"}, "household", "family"),
+        ({"person": "row", "household": "family"}, "household", "family"),
+    ],
+)
+def test_who_is_protected(roles: dict[str, Any], protected: str, unit: str | None) -> None:
+    """The household where there is one, else the person, else each row; never published."""
+    plan = parse_plan({"roles": {**roles, "keep": ["x"]}})
+    assert (plan.roles.protected, plan.roles.unit) == (protected, unit)
+    assert plan.roles.published == ("x",)
+    assert set(plan.used) == {"x", *plan.roles.named_units.values()}
+    if unit:
+        assert identifying_columns(plan.roles) == ()
+        with pytest.raises(PlanError, match=f"names the column '{unit}'"):
+            plan.bind(["x", "patient", "family"][: 1 + (unit == "family")])
 
 
 def test_every_message_about_names_begins_with_the_file(tmp_path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import click
 
@@ -13,11 +13,11 @@ from voile.cli.show import as_json, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
 from voile.publish.registry import read_plan
 from voile.schema.hierarchy.suggestion import Suggestion, suggest, suggestion_text
-from voile.schema.persons import Occurrences
+from voile.schema.persons import Occurrences, units_told
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.profile import Inspected, inspect_file
-from voile.table.summaries import ColumnProfile
+from voile.table.summaries import ColumnProfile, UnitsProfile
 
 __all__ = ["inspect_command"]
 
@@ -64,7 +64,9 @@ def inspect_command(
         columns = columns or _telling(profiles)
         measured = exposure(table.group_sizes(columns)) if columns and table.rows else None
         suggestions = _suggestions(table, profiles, columns, bound) if suggesting else []
-        rows_as_persons = _rows_as_persons(table, bound) if bound else []
+        found = _Persons.of(table, bound)
+        units = found.units
+        by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
     for note in table.notes:
         say(f"voile: {note}")
     if as_json:
@@ -77,10 +79,10 @@ def inspect_command(
                 "assumed": assumed,
                 "unique_share": measured.unique_share,
                 **asdict(measured),
+                **(by_units.document() if by_units else {}),
             },
         }
-        if bound:
-            document["rows_as_persons"] = [asdict(found) for found in rows_as_persons]
+        document |= found.document()
         if suggesting:
             document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
         print_json(document)
@@ -89,10 +91,40 @@ def inspect_command(
         click.echo("\n".join(map(suggestion_text, suggestions)), nl=False)
         return
     _show(source, table, profiles)
-    for found in rows_as_persons:
-        click.echo(f"\n{found.told}")
+    for line in found.told:
+        click.echo(f"\n{line}")
     if measured:
         _show_exposure(measured, columns, assumed)
+    if by_units:
+        click.echo(by_units.told)
+
+
+@dataclass(frozen=True)
+class _UnitsOfGroups:
+    """How many persons or households the groups have."""
+
+    protected: str
+    fewest: int
+    of_one: int
+    """Groups of one of them alone."""
+
+    @classmethod
+    def of(cls, table: Inspected, columns: Sequence[str], units: UnitsProfile) -> Self:
+        """Counted in the groups that agree in these columns."""
+        sizes = table.group_sizes(columns, units.column)
+        return cls(units.protected, int(sizes.min()), int((sizes == 1).sum()))
+
+    def document(self) -> dict[str, int]:
+        """As JSON takes it."""
+        return {"fewest_units": self.fewest, "groups_of_one_unit": self.of_one}
+
+    @property
+    def told(self) -> str:
+        """The same in a line."""
+        return (
+            f"  fewest {self.protected}s   {self.fewest:,} in a group; {self.of_one:,} groups are "
+            f"of one {self.protected} alone"
+        )
 
 
 @dataclass(frozen=True)
@@ -113,12 +145,17 @@ class _Doubt:
     @classmethod
     def of_identifier(cls, column: str, found: Occurrences, roles: Roles) -> Self:
         """An identifier that repeats."""
-        allowed = roles.person == EACH_ROW
+        allowed = roles.person is not None or roles.household is not None
         then = (
-            "the plan says that each row is another person all the same"
-            if allowed
-            else f'publishing it needs the rows of each person together, or person = "{EACH_ROW}"'
+            f'publishing it needs person = "{column}", if it tells persons apart, or '
+            f'person = "{EACH_ROW}"'
         )
+        if allowed:
+            then = (
+                "the plan says that each row is another person all the same"
+                if roles.protected == "row"
+                else f"the plan names the {roles.protected} of each row"
+            )
         told = f"[roles] identifiers: {found.told_of_identifier(column)}; {then}"
         return cls(column, "identifiers", found.rows, found.values, found.once, allowed, told)
 
@@ -135,13 +172,47 @@ class _Doubt:
         return cls(column, "keep", found.rows, found.values, found.once, allowed, told)
 
 
-def _rows_as_persons(table: Inspected, plan: Plan) -> list[_Doubt]:
-    """Where the rows contradict that each of them is another person."""
-    repeating, kept = table.identifiers_that_repeat(plan), table.kept_that_single_out(plan)
-    return [
-        *(_Doubt.of_identifier(name, found, plan.roles) for name, found in repeating.items()),
-        *(_Doubt.of_kept(name, found, plan.roles) for name, found in kept.items()),
-    ]
+@dataclass(frozen=True)
+class _Persons:
+    """Who is protected, and where the rows contradict that each of them is another person."""
+
+    units: UnitsProfile | None = None
+    doubts: Sequence[_Doubt] | None = None
+    """None without a plan."""
+
+    @classmethod
+    def of(cls, table: Inspected, plan: Plan | None) -> Self:
+        """What a plan makes of the rows of a table."""
+        if plan is None:
+            return cls()
+        repeating, kept = table.identifiers_that_repeat(plan), table.kept_that_single_out(plan)
+        doubts = [
+            *(_Doubt.of_identifier(name, found, plan.roles) for name, found in repeating.items()),
+            *(_Doubt.of_kept(name, found, plan.roles) for name, found in kept.items()),
+        ]
+        return cls(table.units(plan), doubts)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        document: dict[str, Any] = {}
+        if self.doubts is not None:
+            document["rows_as_persons"] = [asdict(doubt) for doubt in self.doubts]
+        if self.units is not None:
+            document["units"] = asdict(self.units)
+        return document
+
+    @property
+    def told(self) -> list[str]:
+        """The same in sentences."""
+        units, doubts = self.units, [doubt.told for doubt in self.doubts or ()]
+        if units is None:
+            return doubts
+        counted = (
+            f"[roles] {units.protected}: {units_told(units.protected, units.units)} by column "
+            f"{units.column!r}; {units.once:,} have one row, and nobody has more than "
+            f"{units.most_rows:,}"
+        )
+        return [counted, *doubts]
 
 
 def _names(text: str) -> list[str]:

@@ -1,9 +1,10 @@
 """What a group of rows must satisfy to be published, whatever the model.
 
 ``Groups`` is all that a model may see of a table: how many rows each of p groups has, and how
-often each value of each sensitive column stands in it.  A ``Criterion`` says which groups are
-valid.  Decisions ask criteria while they search; the check of a release asks them again about the
-published rows.
+often each value of each sensitive column stands in it.  Where persons or households have several
+rows, rows are weighed so that all of one weigh one, and ``Groups.units`` counts them
+(``schema.persons``).  A ``Criterion`` says which groups are valid.  Decisions ask criteria while
+they search; the check of a release asks them again about the published rows.
 
 A plan states criteria by name (``StatedCriterion``; ``registry`` has the names); what they come to
 for a column is known once the values of that column are.
@@ -24,7 +25,7 @@ from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
 
-__all__ = ["Criterion", "Groups", "SensitiveCells", "StatedCriterion"]
+__all__ = ["Criterion", "Groups", "SensitiveCells", "StatedCriterion", "Units"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +39,19 @@ class SensitiveCells:
     value: NDArray[np.int64]
     """The value's place among the distinct values of the column, ascending."""
     rows: NDArray[np.int64]
+    """Rows, or what they weigh, as ``Groups.rows`` has it."""
     total: NDArray[np.int64]
-    """Shape (v,): rows of each value in the whole table, against which t-closeness measures."""
+    """Shape (v,): the same of each value in the whole table, against which t-closeness measures."""
+
+
+class Units(Protocol):
+    """Who has the rows of p groups, where persons or households may have several."""
+
+    def at_least(self, k: int) -> NDArray[np.bool_]:
+        """Which groups have rows of at least k of them, shape (p,)."""
+
+    def different(self, column: str, l: int) -> NDArray[np.bool_]:  # noqa: E741
+        """Which groups have l different values of a column that l different ones of them have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +59,23 @@ class Groups:
     """Sizes of p groups, and their sensitive values."""
 
     rows: NDArray[np.int64]
-    """Shape (p,): at least 1."""
+    """Shape (p,): at least 1; what the rows weigh where there are ``units``, in parts of one."""
     sensitive: Mapping[str, SensitiveCells] = field(default_factory=dict)
+    units: Units | None = None
+    """None: each row is another person."""
+
+    def at_least(self, k: int) -> NDArray[np.bool_]:
+        """Which groups have k persons or more, shape (p,)."""
+        if self.units is None:
+            return np.asarray(self.rows >= k, dtype=np.bool_)
+        return self.units.at_least(k)
+
+    def different(self, column: str, l: int) -> NDArray[np.bool_]:  # noqa: E741
+        """Which groups have l different values of as many different persons, shape (p,)."""
+        if self.units is None:
+            group = self.sensitive[column].group
+            return np.asarray(np.bincount(group, minlength=len(self.rows)) >= l, dtype=np.bool_)
+        return self.units.different(column, l)
 
 
 class Criterion(Protocol):

@@ -1,10 +1,11 @@
-"""k-anonymity: everybody hides among at least k rows.
+"""k-anonymity: everybody hides among at least k rows, or persons where these have several.
 
 Source: Sweeney, "k-anonymity: a model for protecting privacy" (2002), Definition 3.
 
 Claim: each group of rows that share their published quasi-identifiers has at least k rows, so
 that who knows somebody's quasi-identifiers cannot tell which of k rows is theirs.  It says nothing
-about the sensitive values of these rows; see ``l_diversity`` and ``t_closeness``.
+about the sensitive values of these rows; see ``l_diversity`` and ``t_closeness``.  Where persons
+or households have several rows, a group has rows of at least k of them.
 
 Cost: O(p).
 """
@@ -26,7 +27,7 @@ __all__ = ["KAnonymity"]
 
 @dataclass(frozen=True)
 class KAnonymity:
-    """Every group has at least ``k`` rows; raises ``PlanError`` where k is below 1."""
+    """Every group has at least ``k`` rows, or persons; raises ``PlanError`` where k is below 1."""
 
     k: int
     monotone: ClassVar[bool] = True
@@ -37,7 +38,7 @@ class KAnonymity:
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
         """Which of the p groups are valid, shape (p,)."""
-        return np.asarray(groups.rows >= self.k, dtype=np.bool_)
+        return groups.at_least(self.k)
 
     def document(self) -> Mapping[str, object]:
         """Its parameters as they stand in ``release.json``."""

@@ -11,6 +11,10 @@ Claim, for a group whose sensitive values number r_1 >= r_2 >= ... >= r_m rows:
 - recursive: r_1 < c (r_l + r_(l+1) + ... + r_m), so that a value stays below a bounded share even
   after l - 2 others were ruled out.
 
+Where persons have several rows (``Groups.units``), r counts what the rows weigh, and each kind
+asks besides for l values (the least whole number that is not smaller) of as many different
+persons, which is no more than it says where each person is one row.
+
 A missing sensitive value counts as a value of its own.  All three are monotone, a union of valid
 groups is valid.  Distinct: values only come together.  Entropy: it is concave, so that a mixture
 has at least the mixed entropies.  Recursive: the l - 1 most frequent values of a union number at
@@ -31,6 +35,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
 from functools import lru_cache
+from math import ceil
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -71,9 +76,7 @@ class DistinctDiversity:
 
     def holds(self, groups: Groups) -> NDArray[np.bool_]:
         """Which of the p groups are valid, shape (p,)."""
-        cells = groups.sensitive[self.column]
-        distinct = np.bincount(cells.group, minlength=len(groups.rows))
-        return np.asarray(distinct >= self.l, dtype=np.bool_)
+        return groups.different(self.column, self.l)
 
     def document(self) -> Mapping[str, object]:
         """Its parameters as they stand in ``release.json``."""
@@ -113,7 +116,7 @@ class EntropyDiversity:
             counts = cells.rows[start:stop]
             shape = tuple(np.sort(counts // np.gcd.reduce(counts)).tolist())
             answer[near] = _entropy_reaches(shape, self.l)
-        return answer
+        return _of_different(groups, self.column, ceil(self.l), answer)
 
     def document(self) -> Mapping[str, object]:
         """Its parameters as they stand in ``release.json``."""
@@ -154,7 +157,7 @@ class RecursiveDiversity:
         bound = int(groups.rows.max(initial=0)) * max(top, bottom)
         left = whole_numbers(tail, bound) * top
         right = whole_numbers(largest, bound) * bottom
-        return ~at_most(left, right, Decimal(1))
+        return _of_different(groups, self.column, self.l, ~at_most(left, right, Decimal(1)))
 
     def document(self) -> Mapping[str, object]:
         """Its parameters as they stand in ``release.json``."""
@@ -221,6 +224,18 @@ def _whole(number: object) -> int:
     """A decimal that is whole as an integer; anything else is left to be refused."""
     assert isinstance(number, Decimal)
     return int(number) if number == int(number) else number  # type: ignore[return-value]
+
+
+def _of_different(
+    groups: Groups,
+    column: str,
+    l: int,  # noqa: E741
+    valid: NDArray[np.bool_],
+) -> NDArray[np.bool_]:
+    """Which valid groups have l values of different persons; implied where each is one row."""
+    if groups.units is None or not valid.any():
+        return valid
+    return valid & groups.different(column, l)
 
 
 def _check_l(value: int) -> None:

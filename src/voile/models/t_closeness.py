@@ -18,7 +18,9 @@ between the children of N.  What moves there is half of (sum of |surplus| over t
 |surplus of N|, so the sum telescopes: D is the mean, over the levels 0 to H - 1 of the hierarchy,
 of the total variation between P and Q generalized to that level.  That is what is computed here.
 
-All three are monotone: D is convex in P, and a union's P is a mixture of its parts'.
+All three are monotone: D is convex in P, and a union's P is a mixture of its parts'.  Where
+persons have several rows, rows are weighed so that all of one person weigh one: P and Q are
+distributions of what somebody meets who draws a person and then one of that person's rows.
 
 Values that stand in no row of the whole table do not count.  Algorithm: sums over the cells of
 each group in whole numbers, and an exact comparison with t.

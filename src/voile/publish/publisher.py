@@ -48,6 +48,13 @@ class Publisher(Protocol):
         """
 
     @property
+    def counts_persons(self) -> bool:
+        """Whether what is promised is promised of persons or households with several rows.
+
+        A plan that names them is refused otherwise.
+        """
+
+    @property
     def trip_budget(self) -> FleetTerms | None:
         """What each trip of a fleet may spend over all releases, if trips have budgets."""
 
@@ -101,6 +108,11 @@ class SingleRelease:
     @property
     def shows_kept(self) -> bool:
         """Not known of a method, unless it says so."""
+        return False
+
+    @property
+    def counts_persons(self) -> bool:
+        """What is promised is promised of rows, unless a method says otherwise."""
         return False
 
     @property

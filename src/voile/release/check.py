@@ -28,6 +28,7 @@ from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import BlockAssignment
 from voile.table.summaries import CombinationCounts, ValueCounts
+from voile.table.whose import PublishedUnits
 
 __all__ = [
     "GuaranteeBrokenError",
@@ -66,16 +67,21 @@ def _breaches(release: Release) -> Iterator[str]:
 
 
 def check_against_counts(
-    release: Release, criteria: Sequence[Criterion], counts: CombinationCounts
+    release: Release,
+    criteria: Sequence[Criterion],
+    counts: CombinationCounts,
+    whose: PublishedUnits | None = None,
 ) -> None:
     """Measure criteria on the published groups, against private counts of the whole table.
 
     ``counts`` has all columns that the criteria read, and names their values as the criteria do.
+    ``whose`` says which persons or households the published rows are of, where these have several:
+    they are counted anew, by the groups that the release shows.
     Raises ``GuaranteeBrokenError``.  Cost: that of ``check_release``.
     """
     for claim in release.guarantee.claims:
         if isinstance(claim, GroupClaim):
-            for breach in criteria_against_counts(release, claim.shared, criteria, counts):
+            for breach in criteria_against_counts(release, claim.shared, criteria, counts, whose):
                 raise GuaranteeBrokenError(breach)
 
 

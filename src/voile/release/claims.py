@@ -105,11 +105,13 @@ class Closeness(Value):
 
 
 class GroupClaim(Claim):
-    """Rows share what they show with at least ``k`` - 1 others."""
+    """Rows share what they show with at least ``k`` - 1 others, or rows of as many persons."""
 
     shared: ClassVar[tuple[str, ...]] = ("quasi_identifiers",)
     """Roles of the columns in which the rows of a group agree."""
     k: Least
+    unit: Literal["person", "household"] | None = None
+    """Who is counted, where they may have several rows; None: each row is another person."""
     l: Diversity | None = None  # noqa: E741 - the name that all know
     t: Closeness | None = None
     criteria: tuple[Mapping[str, Any], ...] | None = None
@@ -118,7 +120,7 @@ class GroupClaim(Claim):
     """Largest share of the rows that may have been left out; None: none was."""
 
     def breaches(self, published: Published) -> Iterator[str]:
-        """Groups that break k, l, t or a further criterion.
+        """Groups that break k, l, t or a further criterion; of persons, what rows can show of it.
 
         Those that compare groups with all rows of the table only where all rows are published.
         """

@@ -1,5 +1,10 @@
 """Claims on groups of rows, measured on what is published with code of no publisher.
 
+Where persons or households have several rows, nobody sees whose a published row is.  What a
+release shows is then held to what follows for rows (k rows, l values), and before it is published,
+all of it is measured on its rows with the persons beside (``table.whose``): these are counted anew
+in each group that it shows, by no shortcut of the searches.
+
 Cost: a count of the published groups, and of the distinct pairs of group and sensitive value where
 a claim speaks of them.
 """
@@ -7,10 +12,13 @@ a claim speaks of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
+from math import ceil
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.errors import InputError
 from voile.models.criteria import Criterion, Groups, SensitiveCells
@@ -19,11 +27,13 @@ from voile.models.ke_anonymity import block_statistics, violations
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.registry import criterion_of
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
+from voile.models.units import GroupedUnits
 from voile.release.claims import Diversity, GroupClaim
 from voile.release.published import Published
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
 from voile.table.summaries import CombinationCounts
+from voile.table.whose import PublishedUnits
 
 __all__ = [
     "broken_criteria",
@@ -55,12 +65,14 @@ def group_breaches(published: Published, claim: GroupClaim) -> Iterator[str]:
         yield "the release shows no quasi-identifiers, so that nothing tells its groups"
         return
     criteria: list[Criterion] = [KAnonymity(claim.k)]
+    rows_alone = claim.unit is not None
     if claim.l is not None:
-        criteria += [_diversity(claim.l, name) for name in claim.l.columns]
-    if claim.t is not None and not claim.suppression_limit:
+        criteria += [_diversity(claim.l, name, rows_alone) for name in claim.l.columns]
+    if claim.t is not None and not claim.suppression_limit and not rows_alone:
         closeness = _CLOSENESS.get(claim.t.kind)
         criteria += [closeness(claim.t.value, n) for n in claim.t.columns if closeness]
-    further = [_further(published, columns, document, claim) for document in claim.criteria or ()]
+    asked = () if rows_alone else claim.criteria or ()
+    further = [_further(published, columns, document, claim) for document in asked]
     yield from (found for found in further if isinstance(found, str))
     criteria += [found for found in further if not isinstance(found, str | None)]
     sensitive = {
@@ -99,9 +111,16 @@ def criteria_against_counts(
     shared: Sequence[str],
     criteria: Sequence[Criterion],
     counts: CombinationCounts,
+    whose: PublishedUnits | None = None,
 ) -> Iterator[str]:
-    """Criteria that some group breaks, measured against private counts of the whole table."""
+    """Criteria that some group breaks, measured against private counts of the whole table.
+
+    Of persons or households, where ``whose`` says which the published rows are of.
+    """
     columns = _shared_columns(published, shared)
+    if whose is not None:
+        yield from _criteria_of_units(columns, criteria, counts, whose)
+        return
     sensitive = {}
     for name in dict.fromkeys(c.column for c in criteria if c.column):
         cells = _cells_as_counted(published.table, columns, name, counts)
@@ -110,6 +129,63 @@ def criteria_against_counts(
             return
         sensitive[name] = cells
     yield from broken_criteria(criteria, Groups(published.table.group_sizes(columns), sensitive))
+
+
+def _criteria_of_units(
+    columns: Sequence[str],
+    criteria: Sequence[Criterion],
+    counts: CombinationCounts,
+    whose: PublishedUnits,
+) -> Iterator[str]:
+    """Criteria that some group breaks, whose persons or households are counted one by one."""
+    names = list(dict.fromkeys(c.column for c in criteria if c.column))
+    found = whose.count([*columns, *names])
+    assert found.units is not None
+    assert counts.units is not None
+    new = (np.diff(found.codes[:, : len(columns)], axis=0, prepend=-1) != 0).any(axis=1)
+    label = np.cumsum(new) - 1
+    groups = int(new.sum())
+    values: dict[str, NDArray[np.int64]] = {}
+    sensitive = {}
+    for name in names:
+        place = _places_as_counted(found.values[found.columns.index(name)].texts, name, counts)
+        if isinstance(place, str):
+            yield place
+            return
+        values[name] = place[found.codes[:, found.columns.index(name)]]
+        sensitive[name] = _weighed(label, values[name], found.units.weight, name, counts)
+    weights = found.units.weight if names else found.rows
+    rows = np.zeros(groups, dtype=np.int64)
+    np.add.at(rows, label, weights)
+    units = _CountedUnits(found.units, label, groups, values)
+    yield from broken_criteria(criteria, Groups(rows, sensitive, units))
+
+
+@dataclass(frozen=True, eq=False)
+class _CountedUnits(GroupedUnits):
+    """Units that are all counted, whatever sums would say."""
+
+    def at_least(self, k: int) -> NDArray[np.bool_]:
+        """Which groups have at least k units, shape (p,)."""
+        return np.asarray(self.count() >= k, dtype=np.bool_)
+
+
+def _weighed(
+    group: NDArray[np.int64],
+    value: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    name: str,
+    counts: CombinationCounts,
+) -> SensitiveCells:
+    """What the rows of each value weigh in each group, against what they weigh in the table."""
+    column = counts.columns.index(name)
+    assert counts.units is not None
+    total = np.zeros(len(counts.values[column]), dtype=np.int64)
+    np.add.at(total, counts.codes[:, column], counts.units.weight)
+    key, member = np.unique(group * len(total) + value, return_inverse=True)
+    weighed = np.zeros(len(key), dtype=np.int64)
+    np.add.at(weighed, member, weight)
+    return SensitiveCells(key // len(total), key % len(total), weighed, total)
 
 
 def broken_criteria(criteria: Sequence[Criterion], groups: Groups) -> Iterator[str]:
@@ -132,7 +208,10 @@ _CLOSENESS: Mapping[str, Callable[[Decimal, str], Criterion]] = {
 """A release does not hold the hierarchy of a sensitive column, so no other distance is seen."""
 
 
-def _diversity(stated: Diversity, column: str) -> Criterion:
+def _diversity(stated: Diversity, column: str, rows_alone: bool = False) -> Criterion:
+    """The criterion of its kind; of rows alone what follows for them, that many values."""
+    if rows_alone:
+        return DistinctDiversity(max(ceil(stated.value), 2), column)
     match stated.kind:
         case "distinct":
             return DistinctDiversity(int(stated.value), column)
@@ -163,15 +242,24 @@ def _cells_as_counted(
     A sentence where the release shows values that were not counted.
     """
     cells = table.cells(columns, name)
+    place = _places_as_counted(cells.values.texts, name, counts)
+    if isinstance(place, str):
+        return place
     column = counts.columns.index(name)
-    texts = counts.values[column].texts
-    places = {text: place for place, text in enumerate(texts)}
-    unknown = sum(text not in places for text in cells.values.texts)
-    if unknown:
-        return f"column {name!r} of the release shows {unknown} values that the table does not hold"
-    place = np.array([places[text] for text in cells.values.texts], dtype=np.int64)
     value = place[cells.value]
     order = np.lexsort((value, cells.group))
-    total = np.zeros(len(texts), dtype=np.int64)
+    total = np.zeros(len(counts.values[column]), dtype=np.int64)
     np.add.at(total, counts.codes[:, column], counts.rows)
     return SensitiveCells(cells.group[order], value[order], cells.rows[order], total)
+
+
+def _places_as_counted(
+    texts: Sequence[str | None], name: str, counts: CombinationCounts
+) -> NDArray[np.int64] | str:
+    """Where published values stand among those that were counted; a sentence where they do not."""
+    known = counts.values[counts.columns.index(name)].texts
+    places = {text: place for place, text in enumerate(known)}
+    unknown = sum(text not in places for text in texts)
+    if unknown:
+        return f"column {name!r} of the release shows {unknown} values that the table does not hold"
+    return np.array([places[text] for text in texts], dtype=np.int64)

@@ -1,24 +1,67 @@
-"""Who a row is: where the rows of a table contradict that each of them is another person.
+"""Who is protected: persons with several rows, households, or rows that are a person each.
 
-Promises count rows.  They are about persons where each person is one row, and where no row can be
-pointed at from outside.  A plan that says nothing of it is therefore held against two counts, which
-every door to a table takes, whatever the method (``voile.table.opening``):
+``[roles] person`` names the column that tells persons apart, ``household`` the one that tells apart
+those who are protected together; where both are given, each person is of one household, and the
+household is what counts.  ``person = "row"`` says that each row is another person.  What is
+protected as one is called a **unit**: everything that counts, counts units.  The column of units is
+read as texts are, misses no value, and is in no release, message or log.
+
+**Counts.**  A group has as many units as there are different ones among its rows.  That is no sum:
+the units of a union are at least those of each part and at most those of all parts together.  It
+never falls when groups are joined, so searches by merging stay right; and it is at most the number
+of rows, or the sum over the combinations of values in it, by which most groups are ruled out before
+anybody counts.  ``table.units`` says how the kernel counts, and what that costs.
+
+**Criteria.**  A unit counts once in every criterion, whatever the number of its rows:
+
+- k-anonymity, boxes and clusters: k units.  So a group of one unit's rows is never valid.
+- l-diversity, of each kind: at least l values come from l different units, that is, l units can be
+  named who have l different values, one each (a matching; Hall).  One unit with ten values and
+  another with one make two such values, not eleven.  Joining groups only adds choices, so a valid
+  group stays valid.  The entropy and recursive kinds hold besides of the shares below.
+- Shares of values (entropy, recursive, t-closeness, and any criterion that compares how often
+  values stand in a group): each unit weighs one in the table, and its rows share that weight
+  evenly: a row of r weighs 1/r, in whatever group it stands.  This is how often a value is met by
+  somebody who draws a unit and then one of its rows, so what t-closeness compares is what an
+  adversary learns who sees in which group one row of a person stands.  Weights add up over groups:
+  a union's shares are a mixture of those of its parts, and the criteria are monotone as they are
+  of rows.
+- (k, e): k values that come from k different units, and two different units whose values are at
+  least e apart.  A unit that holds both ends of the range alone stretches nothing: whoever is not
+  that unit stands among the values of the others.
+
+Small cases that show why each is needed stand in ``tests/models/test_units.py``.  Where each unit
+has one row, every count and criterion is what it is of rows; duplicating all rows changes none.
+
+**Adversaries.**  There are two: who knows one row of a person, and who knows all of them.  Counts
+of units hold against the first: the row that is known is one of k persons'.  They do not hold
+against the second, who finds a group for each row that he knows and intersects them on what stays
+the same for the person; the guarantee says so, and the attacks measure it.  Differential privacy
+with ``rows_per_person`` holds against both: neighbouring tables differ in all rows of a person.
+
+**Rows that come later**, of a unit that is published already, count as rows of that unit.  A series
+knows the units of its earlier releases by marks, as it knows rows.
+
+**Silence.**  Promises that count rows are about persons where each person is one row, and where no
+row can be pointed at from outside.  A plan that says nothing of it is therefore held against two
+counts, which every door to a table takes, whatever the method (``voile.table.opening``):
 
 - A column under ``identifiers`` **repeats** where a value of it, other than a missing one, stands
-  in more than one row of the input.  k rows that look alike may then be one person's.
-  ``person = "row"`` says that each row is another person all the same: people share names.
+  in more than one row of the input.  k rows that look alike may then be one person's.  The ways out
+  are ``person = "that column"``, and ``person = "row"``, as people share names.
 - A column under ``keep`` **singles out rows** where, of its distinct values, more than half stand
   in one row only.  Who knows the value finds the row, however alike the rest is.
   ``keep_unique = ["it"]`` says that the column may be kept.  Counted are the rows that may be
   published, after the plan's treatment of missing values; that a value is missing counts as one
-  value.  A constant singles out nobody; there is no smallest table: of one row, each column does.
+  value.  Where units are named, what counts is whether a value stands with one unit only.  A
+  constant singles out nobody; there is no smallest table: of one row, each column does.
 
 More than half of the distinct values, and not of the rows: a few common values beside a long tail
 of values that stand once are no less a list of people.
 
 A record key is left out of the first count, because a series requires of every version that it
 is unique.  Trips and their reports have columns of their own (``schema.trajectory``), which are
-not identifiers and repeat.
+not identifiers and repeat; they are protected by trip and by vehicle.
 """
 
 from __future__ import annotations
@@ -27,22 +70,27 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from voile.errors import PlanError, TableError
 from voile.schema.plan import Plan
-from voile.schema.roles import EACH_ROW, Roles
+from voile.schema.roles import EACH_ROW, Protected, Roles
 
 __all__ = [
     "Occurrences",
     "columns_to_keep",
     "identifying_columns",
+    "refuse_divided_persons",
+    "refuse_missing_unit",
     "refuse_repeating",
     "refuse_singling_out",
+    "uncounted",
+    "units_told",
 ]
 
 _TAKEN_FOR = {
     False: (
         "a person may have several rows, and what is promised of rows is then not promised of "
-        "persons. Bring the rows of each person together; or, if each row is another person all "
-        "the same, as people share a name"
+        "persons. If the column tells persons apart, say person = {column} in [roles]; if each row "
+        "is another person all the same, as people share a name"
     ),
     True: (
         "a person may have several reports or trips, and what is promised of a report and of a "
@@ -62,6 +110,8 @@ class Occurrences:
     """Distinct values in them."""
     once: int
     """Values that stand in one row only."""
+    of: Protected = "row"
+    """What was counted: rows, or persons or households that have a row with the value."""
 
     @property
     def repeat(self) -> bool:
@@ -80,14 +130,15 @@ class Occurrences:
     def told_of_kept(self, column: str) -> str:
         """That a column singles out rows, as a clause."""
         return (
-            f"column {column!r} singles out rows ({self.once:,} of its {self.values:,} different "
-            "values stand in one row only)"
+            f"column {column!r} singles out {self.of}s ({self.once:,} of its {self.values:,} "
+            f"different values stand {'in one row' if self.of == 'row' else f'with one {self.of}'} "
+            "only)"
         )
 
 
 def identifying_columns(roles: Roles, record_key: str | None = None) -> tuple[str, ...]:
-    """The columns that must not repeat: none where the plan says that each row is a person."""
-    if roles.person == EACH_ROW:
+    """The columns that must not repeat: none where the plan says who is a person."""
+    if roles.person == EACH_ROW or roles.unit is not None:
         return ()
     return tuple(name for name in roles.identifiers if name != record_key)
 
@@ -101,9 +152,10 @@ def refuse_repeating(plan: Plan, column: str, found: Occurrences) -> None:
     """Raise ``PlanError`` where an identifier repeats; missing values were not counted."""
     if not found.repeat:
         return
+    meant = _TAKEN_FOR[plan.trajectory is not None].format(column=json.dumps(column))
     msg = (
-        f"[roles] identifiers: {found.told_of_identifier(column)}, so "
-        f'{_TAKEN_FOR[plan.trajectory is not None]}, say person = "{EACH_ROW}" in [roles]'
+        f"[roles] identifiers: {found.told_of_identifier(column)}, so {meant}, say "
+        f'person = "{EACH_ROW}" in [roles]'
     )
     raise plan.error(msg)
 
@@ -117,6 +169,55 @@ def refuse_singling_out(plan: Plan, found: Mapping[str, Occurrences]) -> None:
     unique = json.dumps([*plan.roles.keep_unique, *bad], ensure_ascii=False)
     msg = (
         f"[roles] keep: {told}. More than half is too many: whoever knows the value finds the "
-        f"row. Leave such a column out; or, if that may be, say keep_unique = {unique} in [roles]"
+        f"{plan.roles.protected}. Leave such a column out; or, if that may be, say keep_unique = "
+        f"{unique} in [roles]"
     )
     raise plan.error(msg)
+
+
+def refuse_missing_unit(
+    plan: Plan, key: str, column: str, missing: int, rows: int, first: int | None
+) -> None:
+    """Raise ``TableError`` where rows do not say whose they are; ``first`` is the first of them."""
+    if not missing:
+        return
+    where = f", first in row {first}" if first is not None else ""
+    msg = (
+        f"[roles] {key}: column {column!r} misses its value in {missing:,} of {rows:,} rows"
+        f"{where}; a row of which nobody knows whose it is cannot be counted. Give each such row "
+        f"the id of its {key}, or one of its own, or leave these rows out of the table"
+    )
+    raise TableError(f"{plan.source}: {msg}" if plan.source else msg)
+
+
+def refuse_divided_persons(plan: Plan, persons: int, pairs: int) -> None:
+    """Raise ``TableError`` where a person stands in several households.
+
+    ``pairs`` counts the different pairs of person and household.
+    """
+    if pairs == persons:
+        return
+    msg = (
+        f"[roles] household: {pairs - persons:,} more pairs of person and household than persons "
+        f"({persons:,}) stand in columns {plan.roles.person!r} and {plan.roles.household!r}; a "
+        "household holds all rows of its persons. Give each person one household, or leave "
+        "household out"
+    )
+    raise TableError(f"{plan.source}: {msg}" if plan.source else msg)
+
+
+def uncounted(plan: Plan, why: str) -> PlanError:
+    """That a plan names persons or households, and something does not count them."""
+    key = plan.roles.protected
+    msg = (
+        f"[roles] {key} names a column, and {why}, so nothing would be promised of {key}s. Choose "
+        f'a method that counts them, or say person = "{EACH_ROW}", if a promise about rows is what '
+        "you mean"
+    )
+    return plan.error(msg)
+
+
+def units_told(protected: Protected, number: int | None = None) -> str:
+    """Persons, or so many of them, in words: "5 persons", "1 household", "rows"."""
+    word = protected if number == 1 else f"{protected}s"
+    return word if number is None else f"{number:,} {word}"

@@ -7,7 +7,7 @@
     identifiers = ["name"]
     quasi_identifiers = ["age", "sex"]
     sensitive = ["salary"]
-    person = "row"                  # each row is another person; see ``schema.persons``
+    person = "patient"              # or "row": each row is another; see ``schema.persons``
 
     [columns.age]
     bounds = [17, 90]
@@ -227,13 +227,15 @@ class Plan:
 
     @property
     def used(self) -> tuple[str, ...]:
-        """Columns that a table is read with: those that may be published, and trajectories."""
-        return (*self.roles.published, *(self.trajectory.names if self.trajectory else ()))
+        """Columns that a table is read with: what may be published, trajectories, and persons."""
+        names = (*self.roles.published, *(self.trajectory.names if self.trajectory else ()))
+        return tuple(dict.fromkeys((*names, *self.roles.named_units.values())))
 
     @property
     def texts(self) -> tuple[str, ...]:
         """Columns whose values are texts, whatever they look like."""
-        return tuple(name for name, column in self.columns.items() if column.reads_as == "text")
+        declared = (name for name, column in self.columns.items() if column.reads_as == "text")
+        return tuple(dict.fromkeys((*declared, *self.roles.named_units.values())))
 
     def error(self, message: str) -> PlanError:
         """What is wrong with the plan, beginning with the file that it stands in."""

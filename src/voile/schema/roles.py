@@ -3,8 +3,8 @@
 Only columns with a published role reach a release: quasi-identifiers, sensitive attributes, what
 rows are ranked by, and what to ``keep``.  Identifiers never do, nor does any column without a role.
 
-Beside the roles stands what the custodian vouches for where rows look as if promises about rows
-were none about persons; see ``schema.persons``.
+Beside the roles stands who is protected, and what the custodian vouches for where rows look as if
+promises about rows were none about persons; see ``schema.persons``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from pydantic import Field
 from voile.errors import PlanError, nearest
 from voile.values.value import Says, Several, checked
 
-__all__ = ["EACH_ROW", "ColumnName", "Roles"]
+__all__ = ["EACH_ROW", "ColumnName", "Protected", "Roles"]
 
 ColumnName = Annotated[str, Field(min_length=1)]
 _Columns = Annotated[
@@ -26,7 +26,10 @@ _Columns = Annotated[
 ]
 
 EACH_ROW = "row"
-"""What ``person`` says where each row is another person."""
+"""What ``person`` says where each row is another person; no column of this name can be meant."""
+
+Protected = Literal["row", "person", "household"]
+"""Who is protected as one: a row, all rows of a person, or all rows of a household."""
 
 _OF_COLUMNS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep")
 
@@ -34,10 +37,10 @@ _OF_COLUMNS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep
 @checked(PlanError)
 @dataclass(frozen=True)
 class Roles:
-    """Names of columns by role, of which a column has at most one, and who a row is.
+    """Names of columns by role, of which a column has at most one, and who is protected.
 
-    Raises ``PlanError`` where a column stands in two roles, or ``keep_unique`` names a column that
-    is not kept.
+    Raises ``PlanError`` where a column stands in two roles, ``keep_unique`` names a column that is
+    not kept, or a column that tells persons apart is to be published.
     """
 
     identifiers: _Columns = ()
@@ -53,13 +56,18 @@ class Roles:
     keep_unique: _Columns = ()
     """Those of ``keep`` that may single out rows."""
     person: Annotated[
-        Literal["row"] | None,
+        ColumnName | None,
         Says(
-            '"row", which says that each row is another person; a column that tells persons apart '
-            "cannot be named yet: bring the rows of each person together first"
+            "the name of the column that tells persons apart, or "
+            '"row", which says that each row is another person'
         ),
     ] = None
-    """Who is protected: "row", each row is another person; None: the rows must look like it."""
+    """Who is protected: the column that tells persons apart, which is never published; "row", each
+    row is another person; None: the rows must look like it."""
+    household: Annotated[
+        ColumnName | None, Says("the name of the column that tells households apart")
+    ] = None
+    """The column that tells apart those who are protected together; never published."""
 
     def __post_init__(self) -> None:
         taken: dict[str, str] = {}
@@ -79,6 +87,43 @@ class Roles:
                     "single out rows"
                 )
                 raise PlanError(msg)
+        self._refuse_published_units(taken)
+
+    def _refuse_published_units(self, taken: Mapping[str, str]) -> None:
+        """Refuse a column that tells persons apart and has another role than an identifier."""
+        for key, name in self.named_units.items():
+            if taken.get(name, "identifiers") != "identifiers":
+                msg = (
+                    f"column {name!r} is named in {taken[name]}, and {key} says that it tells "
+                    f"{key}s apart: it is never published; take it out of {taken[name]}"
+                )
+                raise PlanError(msg)
+        if self.household is not None and self.household == self.person:
+            msg = (
+                f"person and household both name the column {self.person!r}; name the column of "
+                "households, or leave household out"
+            )
+            raise PlanError(msg)
+
+    @property
+    def protected(self) -> Protected:
+        """Who is protected as one: the household where there is one, else the person."""
+        if self.household is not None:
+            return "household"
+        return "row" if self.person in (None, EACH_ROW) else "person"
+
+    @property
+    def unit(self) -> str | None:
+        """The column of those who are protected as one; None: each row is another one."""
+        if self.household is not None:
+            return self.household
+        return None if self.person == EACH_ROW else self.person
+
+    @property
+    def named_units(self) -> Mapping[str, str]:
+        """The columns that tell persons and households apart, by key."""
+        named = {"person": self.person, "household": self.household}
+        return {key: name for key, name in named.items() if name not in (None, EACH_ROW) and name}
 
     @property
     def by_role(self) -> Mapping[str, tuple[str, ...]]:
@@ -101,3 +146,10 @@ class Roles:
                         f"not have{nearest(name, known)}"
                     )
                     raise PlanError(msg)
+        for key, name in self.named_units.items():
+            if name not in known:
+                msg = (
+                    f"[roles] {key} names the column {name!r}, which the table does not have"
+                    f"{nearest(name, known)}"
+                )
+                raise PlanError(msg)

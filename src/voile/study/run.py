@@ -26,6 +26,7 @@ from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.release.folder import check_new_folder, write_release
 from voile.release.release import Publication
+from voile.schema.persons import uncounted
 from voile.schema.plan import Plan
 from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_of
@@ -136,6 +137,9 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     transaction = ReleaseTransaction(plan, publisher, ledger, progress)
     transaction.refuse_place(out)
     history = transaction.history(out if randomness.publishable else None)
+    if plan.roles.unit is not None and not getattr(publisher, "counts_persons", False):
+        assert plan.method is not None
+        raise uncounted(plan, f"the method {plan.method.name} counts rows")
     progress("reading")
     table = _read(source, plan, publisher, transaction.waiting_rows(), engine_of(engine))
     progress("publishing")

@@ -174,7 +174,8 @@ class ReleaseTransaction:
 
     def settle(self, publication: Publication) -> Publication:
         """Note that a release stands: the rows that it took up are forgotten."""
-        name, release_id = self._series, publication.release.release_id
+        release_id = publication.release.release_id
+        name = self._series or ""
         try:
             if self._ledger and self._series:
                 self._ledger.settle_series(self._series, release_id)

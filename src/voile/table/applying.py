@@ -41,9 +41,16 @@ GROUP = "group"
 
 
 def applied(
-    rows: Rows, published: Sequence[str], treatment: Treatment, randomness: Randomness
+    rows: Rows,
+    published: Sequence[str],
+    treatment: Treatment,
+    randomness: Randomness,
+    beside: Sequence[str] = (),
 ) -> Rows:
     """The published rows: the number of the group, if there is one, then the published columns.
+
+    ``beside`` names private columns that stay at the end of each row, for whoever checks the rows
+    before they are published; what is published of them, and in which order, is the same without.
 
     A column that becomes intervals is published as ``NAME.low`` and ``NAME.high``, a perturbed one
     as ``NAME`` and these two, in its own place.  Each permutation is uniform and independent of all
@@ -72,6 +79,7 @@ def applied(
         by_name[name].steps if name in by_name else name for name in published if name not in gone
     ]
     order += [each.width for each in noise]
+    order += beside
     rows = rows.select(order)
     if permuted:
         keys = {name: randomness.key("permute", name) for name in permuted}
@@ -88,7 +96,7 @@ def applied(
             columns += [column.name for column in shown.columns[name]]
         else:
             columns += by_name[name].names if name in by_name else [name]
-    return rows.select(columns)
+    return rows.select([*columns, *beside])
 
 
 def require_free_names(published: Sequence[str], made: Mapping[str, str]) -> None:

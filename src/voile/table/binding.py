@@ -65,7 +65,7 @@ def bind(
     names = source.schema.names if names is None else names
     plan.bind(names)
     used = [*plan.used, *(name for name in extra if name not in plan.used)]
-    if not used:
+    if not set(used) - set(plan.roles.named_units.values()):
         msg = "[roles] names no column to publish"
         raise PlanError(msg)
     for name in extra:
@@ -183,9 +183,13 @@ def _as_number(values: pl.Series) -> pl.Series:
 
 
 def _kept_rows(rows: Rows, plan: Plan) -> Rows:
-    """The rows that stay; raises ``TableError`` for missing values."""
+    """The rows that stay; raises ``TableError`` for missing values.
+
+    What tells persons apart is held to a rule of its own (``persons.require_units``).
+    """
     dropped = []
-    for name in rows.schema.names:
+    units = plan.roles.named_units.values()
+    for name in (each for each in rows.schema.names if each not in units):
         missing = rows.tally(is_missing(name))
         if not missing.rows:
             continue

@@ -1,26 +1,45 @@
 """Holding the rows of a table against what its plan says of persons; see ``schema.persons``.
 
 Whatever the engine and the method, no table comes in whose rows contradict that each of them is
-another person, unless its plan says so.
+another person, unless its plan says so; and none in which a row does not say whose it is, where the
+plan names the column that does.
+
+Cost: a sort or a hash of an identifier; where persons or households are named, a pass over their
+columns, and a count of the pairs of both.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import polars as pl
 import pyarrow as pa
 
 from voile.schema.persons import (
+    Occurrences,
     columns_to_keep,
     identifying_columns,
+    refuse_divided_persons,
+    refuse_missing_unit,
     refuse_repeating,
     refuse_singling_out,
 )
 from voile.schema.plan import Plan
 from voile.table.arrays import series_of
+from voile.table.binding import flagged
 from voile.table.protocol import Rows
 from voile.table.value_types import with_missing
 from voile.values.expressions import both, is_missing, negated
 
-__all__ = ["refuse_kept_that_single_out", "require_rows_of_persons", "rows_that_may_be_published"]
+__all__ = [
+    "refuse_kept_that_single_out",
+    "require_rows_of_persons",
+    "require_units",
+    "rows_that_may_be_published",
+]
+
+_COUNTED = "\1rows"
+"""No file has a column whose name begins so."""
 
 
 def require_rows_of_persons(rows: Rows, plan: Plan, record_key: str | None = None) -> None:
@@ -30,9 +49,42 @@ def require_rows_of_persons(rows: Rows, plan: Plan, record_key: str | None = Non
 
 
 def refuse_kept_that_single_out(rows: Rows, plan: Plan) -> None:
-    """Raise ``PlanError`` where columns that are kept single out rows that may be published."""
-    kept = {name: rows.occurrences(name) for name in columns_to_keep(plan.roles)}
+    """Raise ``PlanError`` where columns that are kept single out rows that may be published.
+
+    Where the plan names persons or households: where values stand with one of them only.
+    """
+    kept = {name: _occurrences(rows, plan, name) for name in columns_to_keep(plan.roles)}
     refuse_singling_out(plan, kept)
+
+
+def require_units(rows: Rows, plan: Plan) -> None:
+    """Raise ``TableError`` where a row does not say whose it is, or households divide a person."""
+    named = plan.roles.named_units
+    for key, name in named.items():
+        missing = flagged(rows, name, _says_nothing)
+        refuse_missing_unit(plan, key, name, missing.rows, rows.height, missing.first)
+    if len(named) > 1:
+        pairs = rows.distinct(list(named.values()), _COUNTED)
+        persons = pairs.distinct([named["person"]], _COUNTED)
+        refuse_divided_persons(plan, persons.height, pairs.height)
+
+
+def _says_nothing(values: pl.Series) -> pl.Series:
+    """Which values name nobody: missing ones, empty texts, and what is no number."""
+    if values.dtype == pl.String:
+        return values.is_null() | (values == "").fill_null(value=False)
+    if values.dtype.is_float():
+        return values.is_null() | values.is_nan().fill_null(value=False)
+    return values.is_null()
+
+
+def _occurrences(rows: Rows, plan: Plan, name: str) -> Occurrences:
+    """How often the values of a column stand, counted by row, person or household."""
+    unit = plan.roles.unit
+    if unit is None:
+        return rows.occurrences(name)
+    found = rows.distinct([name, unit], _COUNTED).occurrences(name)
+    return replace(found, of=plan.roles.protected)
 
 
 def rows_that_may_be_published(rows: Rows, plan: Plan) -> Rows:

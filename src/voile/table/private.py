@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from numpy.typing import NDArray
 from voile.randomness import Key, Randomness
 from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
+from voile.schema.persons import uncounted
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
 from voile.table.applying import applied
@@ -46,7 +48,11 @@ from voile.table.numeric import (
     require_finite,
     require_finite_numbers,
 )
-from voile.table.persons import refuse_kept_that_single_out, rows_that_may_be_published
+from voile.table.persons import (
+    refuse_kept_that_single_out,
+    require_units,
+    rows_that_may_be_published,
+)
 from voile.table.protocol import Engine, Format, Rows
 from voile.table.published import PublishedTable
 from voile.table.scores import RowScore
@@ -60,6 +66,8 @@ from voile.table.summaries import (
     ValueCounts,
 )
 from voile.table.top_rows import can_be_scanned, find_in_bound, find_in_source
+from voile.table.units import UnitCounts, rows_of_units
+from voile.table.whose import PublishedUnits
 from voile.values.expressions import Column, Literal
 
 __all__ = ["PrivateTable", "TableSource", "TopRows"]
@@ -201,7 +209,20 @@ class PrivateTable:
             codes=codes,
             rows=counted.rows,
             of=CountedRows(rows, counted),
+            units=self.units_of(CountedRows(rows, counted)),
         )
+
+    def units_of(self, found: CountedRows) -> UnitCounts | None:
+        """The persons or households of what was counted; None where each row is another person."""
+        unit = self.plan.roles.unit
+        if unit is None:
+            return None
+        return UnitCounts.of(found.rows, found.counted, unit, self._of_units)
+
+    @property
+    def units(self) -> int:
+        """How many persons or households there are; rows, where each is another person."""
+        return self.rows if self.plan.roles.unit is None else self._of_units.height
 
     def count_in_groups(self, groups: Grouping, columns: Sequence[str]) -> tuple[GroupCounts, ...]:
         """Rows by group and distinct value, for each of some columns.
@@ -290,9 +311,30 @@ class PrivateTable:
         Where there are groups rows stand by group, and then by what they show of their own; the
         number of the group, from 1, is the column ``group``.  Otherwise they stand by what they
         show.  See ``applying``, also for what is raised.
+
+        Raises ``PlanError`` where the plan names persons or households: a method that counts them
+        asks ``apply_counted``, and any other would promise of rows what was asked for persons.
         """
-        rows = applied(self._rows, self.plan.roles.published, treatment, randomness)
-        return PublishedTable(rows, self._source.convert)
+        table, units = self.apply_counted(treatment, randomness)
+        if units is not None:
+            raise uncounted(self.plan, "the method counts rows")
+        return table
+
+    def apply_counted(
+        self, treatment: Treatment, randomness: Randomness
+    ) -> tuple[PublishedTable, PublishedUnits | None]:
+        """As ``apply``, and whose the published rows are, in order that they be checked; private.
+
+        None where each row is another person.
+        """
+        published, unit = self.plan.roles.published, self.plan.roles.unit
+        if unit is None:
+            rows = applied(self._rows, published, treatment, randomness)
+            return PublishedTable(rows, self._source.convert), None
+        whose = applied(self._rows, published, treatment, randomness, [unit])
+        shown = [name for name in whose.schema.names if name != unit]
+        table = PublishedTable(whose.select(shown), self._source.convert)
+        return table, PublishedUnits(whose, unit, self._of_units)
 
     def left_out(self, groups: Grouping, sample: RowSample | None = None) -> Rows:
         """The rows that have no group, and those outside a sample: private, with all columns."""
@@ -320,6 +362,7 @@ class PrivateTable:
         """
         from voile.table.relocating import relocate  # noqa: PLC0415 - compiled code of its own
 
+        self._refuse_units_of_trips()
         made = relocate(self._rows, self.plan, relocation, randomness, charge)
         return Relocated(
             PublishedTable(made.rows, self._source.convert),
@@ -342,6 +385,7 @@ class PrivateTable:
         """
         from voile.table.flows import count_flows  # noqa: PLC0415 - as above
 
+        self._refuse_units_of_trips()
         return count_flows(self._rows, self.plan, bounds, randomness, pay)
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
@@ -357,6 +401,7 @@ class PrivateTable:
         if self._bound_rows is None:
             source = self._source
             bound = bind(source.rows, source.plan, source.names, source.extra)
+            require_units(bound.rows, source.plan)
             refuse_kept_that_single_out(bound.rows, source.plan)
             self._bound_rows = bound
             # Encoded columns take the place of those that were read.
@@ -366,6 +411,18 @@ class PrivateTable:
     @property
     def _rows(self) -> Rows:
         return self._bound.rows
+
+    @cached_property
+    def _of_units(self) -> Rows:
+        """The persons or households, and how many rows each has."""
+        unit = self.plan.roles.unit
+        assert unit is not None
+        return rows_of_units(self._rows, unit)
+
+    def _refuse_units_of_trips(self) -> None:
+        """Refuse persons of trips: whoever drives is protected by trip, or as a vehicle."""
+        if self.plan.roles.unit is not None:
+            raise uncounted(self.plan, "trips are protected by trip or by [roles] vehicle")
 
     @property
     def _identifying(self) -> list[str]:

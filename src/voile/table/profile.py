@@ -17,8 +17,8 @@ from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.reading import read_frame
-from voile.table.summaries import ColumnProfile
-from voile.table.value_types import kind_of
+from voile.table.summaries import ColumnProfile, UnitsProfile
+from voile.table.value_types import kind_of, with_missing
 
 __all__ = ["Inspected", "inspect_file"]
 
@@ -70,9 +70,26 @@ class Inspected:
         counted = {name: count_occurrences(rows[name]) for name in plan.roles.keep}
         return {name: found for name, found in counted.items() if found.single_out}
 
-    def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+    def units(self, plan: Plan) -> UnitsProfile | None:
+        """The persons or households that a plan protects; None where each row is another one."""
+        unit = plan.roles.unit
+        if unit is None:
+            return None
+        rows = self._frame.group_by(with_missing(self._frame[unit], plan.missing)).len("\0rows")
+        told = rows.filter(pl.col(unit).is_not_null())["\0rows"]
+        most = told.max()
+        return UnitsProfile(
+            protected=plan.roles.protected,
+            column=unit,
+            units=len(told),
+            once=int((told == 1).sum()),
+            most_rows=most if isinstance(most, int) else 0,
+        )
+
+    def group_sizes(self, columns: Sequence[str], unit: str | None = None) -> NDArray[np.int64]:
         """Sizes of the groups of rows that agree in the columns; missing agrees with missing.
 
+        Of the different values of a column of persons or households in them, where one is named.
         Raises ``PlanError`` for a column that the table does not have.
         """
         for name in columns:
@@ -80,7 +97,8 @@ class Inspected:
                 hint = nearest(name, self._frame.columns)
                 msg = f"the table has no column {name!r}{hint}"
                 raise PlanError(msg)
-        sizes = self._frame.group_by(columns).len("\0rows")["\0rows"]  # no file has such a column
+        size = pl.len() if unit is None else pl.col(unit).n_unique()
+        sizes = self._frame.group_by(columns).agg(size.alias("\0rows"))["\0rows"]
         return sizes.cast(pl.Int64).to_numpy()
 
 

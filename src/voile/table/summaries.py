@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
+from voile.schema.roles import Protected
 from voile.table.keeping import KeptRows
 from voile.table.protocol import Counted, Rows
+from voile.table.units import UnitCounts
 from voile.values.expressions import Column, negated
 
 __all__ = [
@@ -30,6 +32,7 @@ __all__ = [
     "PublishedCells",
     "RowMatch",
     "RowSample",
+    "UnitsProfile",
     "ValueCounts",
 ]
 
@@ -50,6 +53,20 @@ class ColumnProfile:
     placeholders: int = 0
 
 
+@dataclass(frozen=True)
+class UnitsProfile:
+    """Private facts about those who are protected as one, for the custodian's eyes."""
+
+    protected: Protected
+    column: str
+    units: int
+    """How many there are."""
+    once: int
+    """Those of them that have one row."""
+    most_rows: int
+    """Of one of them."""
+
+
 @dataclass(frozen=True, eq=False)
 class CombinationCounts:
     """Private counts of the g distinct combinations of values of m columns.
@@ -67,6 +84,8 @@ class CombinationCounts:
     """Shape (g,): rows of each combination, at least 1."""
     of: CountedRows | None = None
     """The rows that were counted; None where counts are made up."""
+    units: UnitCounts | None = None
+    """Whose these rows are, where persons or households have several; None: each row is another."""
 
 
 @dataclass(frozen=True, eq=False)

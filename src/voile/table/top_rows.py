@@ -42,8 +42,11 @@ Reader = Callable[[pa.RecordBatch, int], Batch]
 def can_be_scanned(schema: pa.Schema, plan: Plan) -> bool:
     """Whether the best rows of a table can be found before it is bound.
 
-    That is so where columns to rank by hold numbers, or texts that the plan gives an order.
+    That is so where columns to rank by hold numbers, or texts that the plan gives an order, and
+    each row is another person.
     """
+    if plan.roles.unit is not None:
+        return False
     types = {field.name: polars_type(field.type) for field in schema}
     published, ranking = plan.roles.published, plan.roles.ranking
     if not set(published) <= set(types):

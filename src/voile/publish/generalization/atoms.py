@@ -4,6 +4,9 @@ What it does: counts rows by distinct combination of quasi-identifiers alone, ke
 values of each for the criteria, and measures any division of the atoms into groups.  No cut sees a
 sensitive value: two rows that differ in nothing else stay together.
 
+Where persons have several rows, cuts go by the persons of each atom: their sum is at least the
+number of persons of a group, so it rules out what k forbids, and criteria count the others.
+
 Cost: O(g) for g combinations once, and O(g) for each division, plus the sort of its cells where
 criteria read many sensitive values.
 """
@@ -11,6 +14,7 @@ criteria read many sensitive values.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -30,7 +34,7 @@ _DENSE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class _Sensitive:
-    """How often each value of a sensitive column stands in each atom, by pairs."""
+    """How often each value of a sensitive column stands in each atom, by pairs; or its weight."""
 
     atom: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -52,6 +56,7 @@ class Atoms:
         """Shape (u, m)."""
         self.rows: NDArray[np.int64] = _summed(self.of_combination, counts.rows, int(new.sum()))
         """Shape (u,)."""
+        self._problem = problem
         self._sensitive = {
             column: self._cells(problem, column)
             for column in dict.fromkeys(c.column for c in problem.criteria if c.column)
@@ -60,11 +65,28 @@ class Atoms:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @cached_property
+    def persons(self) -> NDArray[np.int64]:
+        """Shape (u,): those whose the rows of each atom are; rows, where each is another person.
+
+        A group has at most the sum of its atoms.
+        """
+        units = self._problem.counts.units
+        return self.rows if units is None else units.count(self.of_combination, len(self))
+
+    @cached_property
+    def _weights(self) -> NDArray[np.int64]:
+        """Shape (u,): what rows count for criteria that compare values; rows, where none does."""
+        if self._problem.counts.units is None or not self._sensitive:
+            return self.rows
+        return _summed(self.of_combination, self._problem.weights, len(self))
+
     def groups(self, label: NDArray[np.int64], p: int) -> Groups:
         """What criteria may see of p groups of atoms, none empty; -1 is in no group."""
         inside = label >= 0
         return Groups(
-            rows=_summed(label[inside], self.rows[inside], p),
+            rows=_summed(label[inside], self._weights[inside], p),
+            units=self._problem.units(label[self.of_combination], p),
             sensitive={
                 column: _cells_of_groups(cells, label, p)
                 for column, cells in self._sensitive.items()
@@ -79,8 +101,8 @@ class Atoms:
         return _Sensitive(
             atom=key // values,
             value=key % values,
-            rows=_summed(member, problem.counts.rows, len(key)),
-            total=_summed(code, problem.counts.rows, values),
+            rows=_summed(member, problem.weights, len(key)),
+            total=_summed(code, problem.weights, values),
         )
 
 
@@ -119,5 +141,5 @@ def _cells_of_groups(cells: _Sensitive, label: NDArray[np.int64], p: int) -> Sen
 
 
 def _summed(place: NDArray[Any], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    # Sums in floats are exact: no table has 2**53 rows.
+    # Sums in floats are exact: no table has 2**53 rows, and no more than that do they weigh.
     return np.bincount(place, rows, size).astype(np.int64)

@@ -19,6 +19,9 @@ Bounds, for every set of cuts from the head up to head and tail:
 - any other row's class is at least its class under all cuts of head and tail, and at least k; what
   it covers of a column is at least what it covers under all of them.
 
+Where persons have several rows, the first is said of what sums of persons allow a class to have,
+and of the second only that it is at least its class under all cuts.
+
 A cut leaves the tail if the bound of the head with it, or the rows suppressed with it, are too
 high: so they stay for every larger head.  Where no row may be suppressed and the criteria are
 monotone, it leaves as soon as a class is invalid, because no finer division is valid then.
@@ -74,6 +77,8 @@ class _Look:
     intervals: tuple[NDArray[np.int64], ...]
     sizes: NDArray[np.int64]
     member: NDArray[np.int64]
+    persons: NDArray[np.int64]
+    """No class has more of them; its size, where each row is another person."""
 
 
 @dataclass(eq=False)
@@ -103,6 +108,8 @@ class _Search:
         self._problem, self._atoms, self._axes = problem, atoms, axes
         self._by_size, self._budget = by_size, budget
         self._k = least_rows(problem)
+        self._apart = problem.counts.units is None
+        self._least_size = self._k if self._apart else 1
         self._criteria: tuple[Criterion, ...] = problem.criteria
         self._all_or_none = problem.suppressible == 0 and all(c.monotone for c in self._criteria)
         self._ranks = [axis.rank[atoms.codes[:, j]] for j, axis in enumerate(axes)]
@@ -167,7 +174,7 @@ class _Search:
             child[cut] = True
             look = self._look(child)
             cost = self._consider(child, look)
-            alive = look.sizes >= self._k
+            alive = look.persons >= self._k
             lost = self._n - int(look.sizes[alive].sum())
             if lost <= self._problem.suppressible and not (self._all_or_none and np.isinf(cost)):
                 kept.append(cut)
@@ -201,11 +208,11 @@ class _Search:
         look = self._look(head)
         whole = head.copy()
         whole[tail] = True
-        return self._bound_of(self._look(whole), (look.sizes >= self._k)[look.member])
+        return self._bound_of(self._look(whole), (look.persons >= self._k)[look.member])
 
     def _bound_of(self, finest: _Look, published: NDArray[np.bool_]) -> float:
         """At most what a set of cuts costs that suppresses all but some atoms, or more."""
-        return self._cost(finest, published, self._k)
+        return self._cost(finest, published, self._least_size)
 
     def _consider(self, cuts: NDArray[np.bool_], look: _Look) -> float:
         """The cost of a set of cuts, infinite where it is not feasible; remembers the best."""
@@ -220,7 +227,7 @@ class _Search:
 
     def _valid(self, look: _Look) -> NDArray[np.bool_]:
         groups = Groups(look.sizes)
-        if any(criterion.column for criterion in self._criteria):
+        if not self._apart or any(criterion.column for criterion in self._criteria):
             groups = self._atoms.groups(look.member, len(look.sizes))
         valid = np.ones(len(look.sizes), dtype=np.bool_)
         for criterion in self._criteria:
@@ -255,7 +262,10 @@ class _Search:
         pairs = zip(self._ranks, intervals, strict=True)
         keys = self._fields.pack([interval[ranks] for ranks, interval in pairs])
         table, member = self._grouper.group_with_members(keys, self._atoms.rows)
-        return _Look(intervals, table.rows, member)
+        persons = table.rows
+        if not self._apart:
+            persons = np.bincount(member, self._atoms.persons, len(table)).astype(np.int64)
+        return _Look(intervals, table.rows, member, persons)
 
     def _divides(self, look: _Look, cut: int) -> bool:
         """Whether a cut divides a class."""

@@ -7,10 +7,12 @@ Claim: exact counts, and a loss that depends on the node alone, not on the nodes
 sums run over counts by value, in the order of the values.
 
 Algorithm: tables of groups roll up (``rolling``).  Where criteria read sensitive columns, tables
-keep their values apart, and the groups are formed from these cells.
+keep their values apart, and the groups are formed from these cells.  Where persons have several
+rows, who they are does not roll up: groups are formed from the combinations, and persons are
+counted where sums do not decide (``models.units``).
 
-Cost: O(p) for a node rolled up from p entries; a sort of its cells where criteria read sensitive
-columns.
+Cost: O(p) for a node rolled up from p entries, O(g) from g combinations; a sort of its cells where
+criteria read sensitive columns.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 from voile.models.criteria import Groups, SensitiveCells
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
+from voile.models.units import GroupedUnits
 from voile.publish.generalization.grouping import GroupTable
 from voile.publish.generalization.lattice import Levels
 from voile.publish.generalization.objective import NodeGroups, ObjectiveName, objective_of
@@ -52,6 +55,21 @@ class Evaluation:
     """At most the loss of this node and of all nodes above it."""
 
 
+@dataclass(frozen=True, eq=False)
+class _Node:
+    """The groups of a node, and what they are made of."""
+
+    entries: GroupTable
+    """Groups whose sensitive values agree, too."""
+    groups: GroupTable
+    of_entry: NDArray[np.int64]
+    """The group of each entry."""
+    weights: NDArray[np.int64]
+    """What the rows of each entry count for criteria that compare values."""
+    label: NDArray[np.int64] | None = None
+    """Shape (g,): the group of each combination; None where nobody asks."""
+
+
 class Evaluator:
     """Looks at nodes of one problem."""
 
@@ -61,7 +79,7 @@ class Evaluator:
         self._totals = {
             name: np.bincount(
                 problem.counts.codes[:, place],
-                problem.counts.rows,
+                problem.weights,
                 len(problem.counts.values[place]),
             ).astype(np.int64)
             for name, place in self._sensitive.items()
@@ -83,9 +101,11 @@ class Evaluator:
         """Entries of tables that were read so far."""
         return self._tables.entries_read
 
-    def sizes(self, levels: Levels) -> NDArray[np.int64]:
-        """Rows of each group of a node, valid or not; private."""
-        return self._groups(self._tables.at(levels))[0].rows
+    def sizes(self, levels: Levels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Rows of each group of a node, valid or not, and persons of each; private."""
+        node = self._node(levels)
+        units = self._units(node)
+        return node.groups.rows, node.groups.rows if units is None else units.count()
 
     def distinct(self, column: int, level: int) -> int:
         """Number of different values of a column at a level."""
@@ -93,9 +113,8 @@ class Evaluator:
 
     def evaluate(self, levels: Levels) -> Evaluation:
         """Look at a node."""
-        table = self._tables.at(levels)
-        groups, of_entry = self._groups(table)
-        valid = self._valid(table, groups, of_entry)
+        node = self._node(levels)
+        groups, valid = node.groups, self._valid(node)
         shown = NodeGroups(
             levels, groups.rows, valid, partial(self._left_out, levels, groups, valid)
         )
@@ -110,16 +129,14 @@ class Evaluator:
 
     def solution(self, found: Evaluation, examined: int, proved: bool = False) -> Solution:
         """The groups of all combinations at a node, ascending by the codes that they show."""
-        bottom, levels = self.lattice.bottom, found.levels
-        words = self._tables.generalized(self._tables.words, bottom, levels)
-        table, entry = self._tables.grouper.group_with_members(words, self._tables.rows)
-        groups, of_entry = self._groups(table)
-        valid = self._valid(table, groups, of_entry)
+        levels = found.levels
+        node = self._node_of_combinations(levels)
+        groups, valid, of_combination = node.groups, self._valid(node), node.label
+        assert of_combination is not None
         order = np.lexsort([self._codes(groups, j) for j in reversed(range(len(levels)))])
         order = order[valid[order]]
         number = np.full(len(groups), -1, dtype=np.int64)
         number[order] = np.arange(len(order))
-        of_combination = of_entry[entry]
         member = np.empty(len(groups), dtype=np.int64)
         member[of_combination] = np.arange(len(of_combination))
         return Solution(
@@ -149,6 +166,25 @@ class Evaluator:
             for column, level in enumerate(levels)
         ]
 
+    def _node(self, levels: Levels) -> _Node:
+        """The groups of a node, rolled up where nobody has to be counted."""
+        if self.problem.counts.units is not None:
+            return self._node_of_combinations(levels)
+        table = self._tables.at(levels)
+        groups, of_entry = self._groups(table)
+        return _Node(table, groups, of_entry, table.rows)
+
+    def _node_of_combinations(self, levels: Levels) -> _Node:
+        """The groups of a node, with that of each combination."""
+        words = self._tables.generalized(self._tables.words, self.lattice.bottom, levels)
+        self._tables.entries_read += len(self._tables.rows)
+        table, entry = self._tables.grouper.group_with_members(words, self._tables.rows)
+        groups, of_entry = self._groups(table)
+        weights = table.rows
+        if self.problem.counts.units is not None and self._sensitive:
+            weights = np.bincount(entry, self.problem.weights, len(table)).astype(np.int64)
+        return _Node(table, groups, of_entry, weights, of_entry[entry])
+
     def _groups(self, table: GroupTable) -> tuple[GroupTable, NDArray[np.int64]]:
         """Groups that share their quasi-identifiers, and the group of each entry."""
         if not self._sensitive:
@@ -158,19 +194,25 @@ class Evaluator:
         shared = self._tables.fields.without(table.words, carried)
         return self._tables.grouper.group_with_members(shared, table.rows)
 
-    def _valid(
-        self, table: GroupTable, groups: GroupTable, of_entry: NDArray[np.int64]
-    ) -> NDArray[np.bool_]:
+    def _units(self, node: _Node) -> GroupedUnits | None:
+        return None if node.label is None else self.problem.units(node.label, len(node.groups))
+
+    def _valid(self, node: _Node) -> NDArray[np.bool_]:
         """Which groups satisfy all criteria."""
-        m = len(self.lattice.heights)
+        m, p = len(self.lattice.heights), len(node.groups)
+        codes = partial(self._codes, node.entries)
+        sizes = node.groups.rows
+        if node.weights is not node.entries.rows:
+            sizes = np.bincount(node.of_entry, node.weights, p).astype(np.int64)
         measured = Groups(
-            groups.rows,
+            sizes,
             {
-                name: _cells(of_entry, self._codes(table, m + j), table.rows, self._totals[name])
+                name: _cells(node.of_entry, codes(m + j), node.weights, self._totals[name])
                 for j, name in enumerate(self._sensitive)
             },
+            self._units(node),
         )
-        valid = np.ones(len(groups), dtype=np.bool_)
+        valid = np.ones(p, dtype=np.bool_)
         for criterion in self.problem.criteria:
             valid &= criterion.holds(measured)
         return valid

@@ -8,8 +8,9 @@ of the seed "Privacy-Preserving Bin-Packing With Differential Privacy" (2022), w
 single columns.
 
 Claim: every published group satisfies all criteria, and no more rows are suppressed than may be.
-For one column the answer is optimal.  For several it is the best found within a budget of sets of
-cuts, and ``Solution.proved`` says whether nothing is better.  No clock decides.
+For one column the answer is optimal.  For several, or where persons have several rows, it is the
+best found within a budget of sets of cuts, and ``Solution.proved`` says whether nothing is better.
+No clock decides.
 
 Algorithm: dynamic programming for one column (``best_intervals``), branch and bound for several
 (``cut_search``).  Ordered columns show intervals from their lowest to their highest value that
@@ -72,7 +73,7 @@ def k_optimize(
         return None
     axes = [axis_of(problem, column) for column in range(len(problem.hierarchies))]
     by_size = objective == "discernibility"
-    if len(axes) == 1:
+    if len(axes) == 1 and problem.counts.units is None:
         division = _one_column(problem, atoms, axes[0], by_size)
     else:
         division = _several_columns(problem, atoms, axes, by_size, budget)

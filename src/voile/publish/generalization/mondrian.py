@@ -33,6 +33,10 @@ the share of the values, and 1 where missing and other values mix in an order.  
 have fewer than k rows are skipped in compiled code; the other criteria look at all cuts of a round
 together.  A rejected partition tries its next column in the next round.
 
+Where persons have several rows, "rows" in what cuts go by is the number of persons of each atom, so
+that the median is one of persons and a cut that leaves too few is skipped; since a person may stand
+on one side in several atoms, persons are counted among the other criteria.
+
 Cost: O(u m) a round for u atoms; about log2(p) rounds for k-anonymity alone, up to m times as many
 where other criteria reject.
 
@@ -86,7 +90,9 @@ class _Partition:
         self._table = _cut_table(problem, atoms, sets)
         self._k = least_rows(problem)
         self._others: list[Criterion] = [
-            c for c in problem.criteria if not isinstance(c, KAnonymity)
+            c
+            for c in problem.criteria
+            if not isinstance(c, KAnonymity) or problem.counts.units is not None
         ]
 
     def cut(self) -> None:
@@ -150,7 +156,7 @@ def _cut_table(problem: Problem, atoms: Atoms, sets: bool) -> CutTable:
     entries = np.array(size) * np.array(layers)
     return CutTable(
         codes=atoms.codes,
-        rows=atoms.rows,
+        rows=atoms.persons,
         ordered=np.array([shape == "ordered" for shape in shapes]),
         missing=np.array(missing),
         sets=np.array([shape == "set" for shape in shapes]),

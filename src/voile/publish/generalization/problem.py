@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
+from voile.models.units import GroupedUnits
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
@@ -37,6 +38,29 @@ class Problem:
     def rows(self) -> int:
         """Number of counted rows."""
         return int(self.counts.rows.sum())
+
+    @property
+    def weights(self) -> NDArray[np.int64]:
+        """Shape (g,): what the rows of each combination count for criteria that compare values.
+
+        Rows; or what they weigh, where persons or households have several.
+        """
+        return self.counts.rows if self.counts.units is None else self.counts.units.weight
+
+    def units(self, label: NDArray[np.int64], groups: int) -> GroupedUnits | None:
+        """The persons or households in groups of combinations; None: each row is another.
+
+        ``label`` (g,) is the group of each combination; -1 is in none.
+        """
+        if self.counts.units is None:
+            return None
+        return GroupedUnits(self.counts.units, label, groups, self.sensitive)
+
+    @property
+    def sensitive(self) -> Mapping[str, NDArray[np.int32]]:
+        """The codes of the sensitive columns that criteria read, shape (g,) each."""
+        m = len(self.hierarchies)
+        return dict(zip(self.counts.columns[m:], self.counts.codes.T[m:], strict=True))
 
     @property
     def quasi_identifiers(self) -> NDArray[np.int32]:

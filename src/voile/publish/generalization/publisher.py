@@ -7,11 +7,13 @@ may be left out.
 Source: Sweeney, "Achieving k-anonymity privacy protection using generalization and suppression"
 (2002); the algorithms' own sources stand in their modules.
 
-Guarantee: every published row shares its published quasi-identifiers with at least k - 1 others;
+Guarantee: every published row shares its published quasi-identifiers with at least k - 1 others,
+or, where the plan names persons or households, with rows of at least k - 1 other ones of them;
 with ``l`` or ``t``, the sensitive values of each group are l-diverse or t-close.  The guarantee is
 about those who know quasi-identifiers and nothing else: k-anonymity alone does not hide a
 sensitive value that a whole group shares, and none of the models bounds what the choice of the
-groups itself tells ("minimality attacks").  ``dp-generalization`` does.
+groups itself tells ("minimality attacks").  ``dp-generalization`` does.  Of persons with several
+rows it holds against those who know one row of a person; ``schema.persons`` has what counts how.
 
 Algorithm: the engine counts rows by distinct combination of values; an algorithm gives each
 combination a group; the engine recodes the rows.
@@ -91,7 +93,7 @@ class Generalization(SingleRelease):
     """
 
     k: Annotated[int, Field(ge=2)]
-    """Least number of rows in a group; at least 2."""
+    """Least number of rows in a group, or of persons where these have several; at least 2."""
     algorithm: Algorithm = "auto"
     """How groups are found; see the module."""
     suppression_limit: Annotated[
@@ -114,6 +116,11 @@ class Generalization(SingleRelease):
 
     def __post_init__(self) -> None:
         self._refuse_idle_parameters()
+
+    @property
+    def counts_persons(self) -> bool:
+        """Groups are groups of persons, where these have several rows."""
+        return True
 
     @property
     def shows_kept(self) -> bool:
@@ -144,8 +151,9 @@ class Generalization(SingleRelease):
         if not roles.quasi_identifiers:
             msg = "[roles] quasi_identifiers names no column; name those that others may know"
             raise PlanError(msg)
-        if self.k > table.rows:
-            raise too_few_rows(self.k, table.rows)
+        protected = roles.protected
+        if self.k > table.units:
+            raise too_few_rows(self.k, table.units, protected)
         demands = self._demands(table)
         counts = table.count_combinations([*roles.quasi_identifiers, *demands.columns])
         problem = self._problem(table, counts, demands)
@@ -153,19 +161,19 @@ class Generalization(SingleRelease):
         if solution is None:
             full_domain = self.algorithm in _FULL_DOMAIN
             raise infeasible(problem, self.k) if full_domain else infeasible_together()
-        shown = table.apply(
+        shown, whose = table.apply_counted(
             Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
         )
         release = Release(
             table=shown,
             method=self._method(solution),
             disclosure=_disclosure(table, problem, solution, self._shows_sets),
-            guarantee=guarantee(self.k, demands, self._limit),
+            guarantee=guarantee(self.k, demands, self._limit, protected),
             roles=shown_roles(roles, shown.columns),
             release_id=randomness.token("release"),
             publishable=randomness.publishable,
         )
-        check_against_counts(release, problem.criteria, counts)
+        check_against_counts(release, problem.criteria, counts, whose)
         return Publication(release, self._record(table, release, solution))
 
     @property

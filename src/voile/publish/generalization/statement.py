@@ -10,8 +10,11 @@ import numpy as np
 from voile.errors import InfeasibleError
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.terms import Demands
+from voile.publish.protected import assumed_of_units, known_rows, stated_unit
 from voile.release.claims import KAnonymity
 from voile.release.release import Guarantee
+from voile.schema.persons import units_told
+from voile.schema.roles import Protected
 
 if TYPE_CHECKING:
     from voile.publish.generalization.evaluation import Evaluator
@@ -21,7 +24,7 @@ __all__ = ["guarantee", "infeasible", "infeasible_together", "too_few_rows"]
 _ASSUMES = (
     "what anybody knows of a person beforehand stands in the quasi-identifiers, and in no other "
     "published column",
-    "each person is one row",
+    "{whose}",
     "hierarchies, k and the other parameters were chosen without looking at the rows",
     "nobody reasons backwards from the choice of the groups: that a finer generalization was not "
     "chosen tells something about the rows that forbade it (minimality attack)",
@@ -33,23 +36,35 @@ _SENSITIVE = (
 )
 
 
-def guarantee(k: int, demands: Demands, limit: Decimal) -> Guarantee:
+def guarantee(k: int, demands: Demands, limit: Decimal, protected: Protected) -> Guarantee:
     """What a release promises; ``limit`` is the largest share of the rows that may be left out."""
-    statement = (
-        f"{k}-anonymous: every published row shares its published quasi-identifiers with at least "
-        f"{k - 1} others, so that nobody who knows them can tell which of {k} or more rows is a "
-        f"person's{demands.words}"
+    hidden = (
+        f"at least {k - 1} others, so that nobody who knows them can tell which of {k} or more "
+        "rows is a person's"
+        if protected == "row"
+        else f"rows of at least {k - 1} other {protected}s, so that nobody who knows those of one "
+        f"row of a {protected} can tell whose of {k} or more {protected}s the row is"
     )
-    claim = KAnonymity(k=k, suppression_limit=limit or None, **demands.claims())
-    assumes = _ASSUMES if demands.words else (*_ASSUMES, _SENSITIVE)
+    statement = (
+        f"{k}-anonymous: every published row shares its published quasi-identifiers with {hidden}"
+        f"{demands.words_of(protected)}"
+    )
+    claim = KAnonymity(
+        k=k, suppression_limit=limit or None, unit=stated_unit(protected), **demands.claims()
+    )
+    assumes = tuple(each.replace("{whose}", assumed_of_units(protected)) for each in _ASSUMES)
+    if not demands.words:
+        assumes = (*assumes, _SENSITIVE)
+    if protected != "row":
+        assumes = (*assumes, known_rows(protected))
     return Guarantee((claim,), statement, assumes)
 
 
-def too_few_rows(k: int, rows: int) -> InfeasibleError:
+def too_few_rows(k: int, units: int, protected: Protected) -> InfeasibleError:
     """No group can be large enough."""
     return InfeasibleError(
-        f"no release exists: the table has {rows:,} rows, and k = {k:,} asks for groups of as many "
-        f"or more. The largest k that it allows is {rows:,}"
+        f"no release exists: the table has {units_told(protected, units)}, and k = {k:,} asks for "
+        f"groups of as many or more. The largest k that it allows is {units:,}"
     )
 
 
@@ -88,6 +103,7 @@ def infeasible_together() -> InfeasibleError:
 
 def _largest_k(evaluator: Evaluator, suppressible: int) -> int:
     """The largest k at which the top of the lattice leaves out no more rows than it may."""
-    sizes = np.sort(evaluator.sizes(evaluator.lattice.top))
-    kept = np.cumsum(sizes) > suppressible
-    return int(sizes[np.argmax(kept)])
+    rows, persons = evaluator.sizes(evaluator.lattice.top)
+    order = np.argsort(persons, kind="stable")
+    kept = np.cumsum(rows[order]) > suppressible
+    return int(persons[order][np.argmax(kept)])

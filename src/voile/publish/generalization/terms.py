@@ -24,7 +24,7 @@ from voile.release import claims
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import exact_decimal
 from voile.schema.plan import Plan
-from voile.schema.roles import Roles
+from voile.schema.roles import Protected, Roles
 from voile.values.value import KeptAs, checked
 
 __all__ = [
@@ -208,6 +208,17 @@ class Demands:
         for one in self.listed:
             said += f"; within each group the values of {one.column!r} {one.words}"
         return said
+
+    def words_of(self, protected: Protected) -> str:
+        """The same, and how persons or households with several rows count."""
+        if protected == "row" or not self.words:
+            return self.words
+        weighed = f"each {protected} weighs one there, divided evenly among its rows in the table"
+        asked = any(isinstance(one, LDiversity) for one in self.stated)
+        if not asked:
+            return f"{self.words}; {weighed}"
+        apart = f"values count as different where as many different {protected}s have them"
+        return f"{self.words}; {apart}, and {weighed}"
 
     def claims(self) -> dict[str, Any]:
         """The same as a release claims it: ``l``, ``t`` and ``criteria``."""

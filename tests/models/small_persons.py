@@ -1,0 +1,100 @@
+"""All small tables of persons with several rows, and what the definitions say of their groups."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from functools import cache
+from itertools import combinations, permutations, product
+
+import numpy as np
+
+PERSONS, QUASI_IDENTIFIERS, SENSITIVE = "abc", "pq", "xyz"
+Row = tuple[str, str, str]
+"""A person, the value that others may know, and the one that nobody may."""
+KINDS: tuple[Row, ...] = tuple(product(PERSONS, QUASI_IDENTIFIERS, SENSITIVE))
+
+
+@cache
+def all_tables(most: int = 7) -> tuple[tuple[Row, ...], ...]:
+    """Every table of 1 to ``most`` rows, one of those that differ by names and order alone."""
+    found = [table for rows in range(1, most + 1) for table in _tables(rows)]
+    return tuple(found)
+
+
+def _tables(rows: int) -> Iterator[tuple[Row, ...]]:
+    counts = _multisets(len(KINDS), rows)
+    base = np.int64(rows + 1) ** np.arange(len(KINDS), dtype=np.int64)
+    own = counts @ base
+    least = own.copy()
+    for renamed in _renamings():
+        np.minimum(least, counts[:, renamed] @ base, out=least)
+    for table in counts[own == least]:
+        yield tuple(kind for kind, n in zip(KINDS, table.tolist(), strict=True) for _ in range(n))
+
+
+def _multisets(kinds: int, rows: int) -> np.ndarray:
+    """How often each of some kinds stands in every multiset of so many rows, shape (m, kinds)."""
+    bars = np.array(list(combinations(range(rows + kinds - 1), kinds - 1)), dtype=np.int64)
+    edges = np.column_stack([np.full(len(bars), -1), bars, np.full(len(bars), rows + kinds - 1)])
+    return np.diff(edges, axis=1) - 1
+
+
+def _renamings() -> Iterator[list[int]]:
+    place = {kind: n for n, kind in enumerate(KINDS)}
+    for p, q, s in product(
+        permutations(PERSONS), permutations(QUASI_IDENTIFIERS), permutations(SENSITIVE)
+    ):
+        names = [dict(zip(a, b, strict=True)) for a, b in ((PERSONS, p), ("pq", q), ("xyz", s))]
+        yield [
+            place[tuple(n[value] for n, value in zip(names, kind, strict=True))]  # type: ignore[index]
+            for kind in KINDS
+        ]
+
+
+def persons(rows: Sequence[Row]) -> int:
+    """How many persons have a row."""
+    return len({row[0] for row in rows})
+
+
+def different(rows: Sequence[Row]) -> int:
+    """The most values that can be shown by as many different persons, one each, by trying all."""
+    held = {row[2]: {other[0] for other in rows if other[2] == row[2]} for row in rows}
+    for size in range(len(held), 0, -1):
+        for values in combinations(held, size):
+            for people in permutations({row[0] for row in rows}, size):
+                if all(p in held[v] for v, p in zip(values, people, strict=True)):
+                    return size
+    return 0
+
+
+def weights(rows: Sequence[Row], table: Sequence[Row]) -> dict[str, Fraction]:
+    """What each sensitive value weighs among some rows of a table, of which each person is one."""
+    of_person = Counter(row[0] for row in table)
+    weighed: dict[str, Fraction] = {}
+    for person, _, value in rows:
+        weighed[value] = weighed.get(value, Fraction(0)) + Fraction(1, of_person[person])
+    return weighed
+
+
+def entropy_reaches(rows: Sequence[Row], table: Sequence[Row], least: int) -> bool:
+    """Whether shares are as uncertain as so many equal ones, and that many persons differ."""
+    weighed = weights(rows, table).values()
+    size = sum(weighed)
+    entropy = -sum(float(w / size) * math.log(w / size) for w in weighed)
+    return entropy >= math.log(least) - 1e-12 and different(rows) >= least
+
+
+def recursive(rows: Sequence[Row], table: Sequence[Row], c: Fraction, least: int) -> bool:
+    """r_1 < c (r_l + ...) of weights, and l values of different persons."""
+    weighed = sorted(weights(rows, table).values(), reverse=True)
+    return weighed[0] < c * sum(weighed[least - 1 :]) and different(rows) >= least
+
+
+def distance(rows: Sequence[Row], table: Sequence[Row]) -> Fraction:
+    """Total variation between the weighed values of some rows and those of the table."""
+    here, all_ = weights(rows, table), weights(table, table)
+    size, whole = sum(here.values()), sum(all_.values())
+    return sum((abs(here.get(v, 0) / size - w / whole) for v, w in all_.items()), Fraction(0)) / 2

@@ -1,0 +1,275 @@
+"""Groups of generalized releases are groups of persons, whatever the algorithm and criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.models.small_persons import (
+    Row,
+    all_tables,
+    different,
+    distance,
+    entropy_reaches,
+    persons,
+    recursive,
+)
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.errors import InfeasibleError
+from voile.models.k_anonymity import KAnonymity
+from voile.publish.generalization import Generalization
+from voile.publish.shown import exactly
+from voile.randomness import Randomness
+from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
+from voile.release.release import Release
+from voile.schema.plan import Plan, parse_plan
+from voile.schema.roles import Roles
+from voile.study.run import make_release
+from voile.table.decisions import Grouping, Treatment
+from voile.table.opening import open_frame
+
+ALGORITHMS = ("flash", "ola", "datafly", "k-optimize", "mondrian")
+ROLES = Roles(quasi_identifiers=("quasi",), sensitive=("illness",), person="patient")
+
+Valid = Callable[[Sequence[Row], Sequence[Row]], bool]
+CRITERIA: dict[str, tuple[dict[str, Any], Valid]] = {
+    "k": ({"k": 2}, lambda rows, table: persons(rows) >= 2),
+    "k3": ({"k": 3}, lambda rows, table: persons(rows) >= 3),
+    "l": ({"k": 2, "l": 2}, lambda rows, table: different(rows) >= 2),
+    "entropy": (
+        {"k": 2, "l": {"value": 2, "kind": "entropy"}},
+        lambda rows, table: entropy_reaches(rows, table, 2),
+    ),
+    "recursive": (
+        {"k": 2, "l": {"value": 2, "kind": "recursive", "c": 2}},
+        lambda rows, table: recursive(rows, table, Fraction(2), 2),
+    ),
+    "t": (
+        {"k": 2, "t": 0.25},
+        lambda rows, table: persons(rows) >= 2 and distance(rows, table) <= Fraction(1, 4),
+    ),
+}
+
+
+def frame_of(table: Sequence[Row]) -> pl.DataFrame:
+    """The rows of a small table."""
+    return pl.DataFrame(table, schema=["patient", "quasi", "illness"], orient="row")
+
+
+def groups_of(release: Release) -> list[list[str]]:
+    """The sensitive values of each group."""
+    rows = release.to_native().group_by("group").agg("illness")["illness"].to_list()
+    return sorted(sorted(group) for group in rows)
+
+
+def expected(table: Sequence[Row], valid: Valid) -> list[list[Row]] | None:
+    """The groups as fine as they can be, by trying both ways to group two values."""
+    fine = [[row for row in table if row[1] == value] for value in "pq"]
+    fine = [group for group in fine if group]
+    for division in (fine, [list(table)]):
+        if all(valid(group, table) for group in division):
+            return division
+    return None
+
+
+def assert_published_as_defined(table: Sequence[Row], algorithm: Any, criterion: str) -> None:
+    """The groups are the finest that the definition allows, or there is no release."""
+    parameters, valid = CRITERIA[criterion]
+    publisher = Generalization(algorithm=algorithm, **parameters)
+    wanted = expected(table, valid)
+    private = open_frame(frame_of(table), Plan(ROLES))
+    if wanted is None:
+        with pytest.raises(InfeasibleError):
+            publisher.publish(private, Randomness.seeded(1))
+        return
+    release = publisher.publish(private, Randomness.seeded(1))
+    check_release(release)
+    assert "patient" not in release.table.columns
+    assert groups_of(release) == sorted(sorted(row[2] for row in group) for group in wanted)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_small_tables(algorithm: str, criterion: str) -> None:
+    """A sample of them."""
+    for table in all_tables(5)[11::150]:
+        assert_published_as_defined(table, algorithm, criterion)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_all_small_tables(algorithm: str, criterion: str) -> None:
+    """Every table of up to five rows, and a twentieth of those of up to seven, up to renaming."""
+    for table in (*all_tables(5), *all_tables(7)[7::20]):
+        assert_published_as_defined(table, algorithm, criterion)
+
+
+STAYS = st.lists(
+    st.tuples(
+        st.sampled_from("abcdef"), st.integers(0, 5), st.sampled_from("uvw"), st.sampled_from("xyz")
+    ),
+    min_size=3,
+    max_size=24,
+)
+
+
+def two_columns(rows: list[tuple[str, int, str, str]]) -> pl.DataFrame:
+    """Stays of patients, with two quasi-identifiers."""
+    return pl.DataFrame(rows, schema=["patient", "age", "town", "illness"], orient="row")
+
+
+def plan_of(**method: Any) -> Plan:
+    """A plan for them."""
+    return parse_plan(
+        {
+            "roles": {
+                "quasi_identifiers": ["age", "town"],
+                "sensitive": ["illness"],
+                "person": "patient",
+            },
+            "columns": {"age": {"bounds": [0, 9], "intervals": {"widths": [2, 5]}}},
+            "method": {"name": "generalization", **method},
+        }
+    )
+
+
+def shown_groups(release: pl.DataFrame, rows: list[tuple[str, int, str, str]]) -> list[set[str]]:
+    """The patients who may be in each group that a release shows, found by what it shows."""
+    columns = ["age.low", "age.high"] if "age.low" in release.columns else ["age"]
+    found = []
+    for shown in release.select("group", *columns, "town").unique().to_dicts():
+        low, high = (shown.get(name, shown.get("age")) for name in ("age.low", "age.high"))
+        found.append(
+            {
+                patient
+                for patient, age, town, _ in rows
+                if (low is None or low <= age <= high) and shown["town"] in {town, "*"}
+            }
+        )
+    return found
+
+
+@pytest.mark.parametrize("algorithm", [*ALGORITHMS, "relaxed"])
+@given(rows=STAYS, k=st.integers(2, 3))
+@settings(max_examples=15)
+def test_groups_have_k_persons_and_duplicates_change_nothing(
+    algorithm: str, rows: list[tuple[str, int, str, str]], k: int
+) -> None:
+    """Whoever tries all finds k patients for each group; twice the rows show twice the same."""
+    method: dict[str, Any] = {"k": k, "algorithm": algorithm}
+    if algorithm == "relaxed":
+        method = {"k": k, "algorithm": "mondrian", "relaxed": True}
+    elif algorithm != "mondrian":
+        method["suppression_limit"] = 0.5
+    plan = plan_of(**method)
+    try:
+        once = make_release(two_columns(rows), plan, seed=1).release.to_native()
+    except InfeasibleError:
+        with pytest.raises(InfeasibleError):
+            make_release(two_columns(rows * 2), plan, seed=1)
+        return
+    assert all(len(patients) >= k for patients in shown_groups(once, rows))
+    twice = make_release(two_columns(rows * 2), plan, seed=1).release.to_native()
+    both = pl.concat([once, once])
+    assert twice.sort(twice.columns).equals(both.sort(both.columns))
+
+
+def test_rows_of_one_person_are_no_group() -> None:
+    """Six rows, three of them of one patient, are not published as two groups of three."""
+    rows = [("A", 1, "u", "x"), ("A", 1, "u", "y"), ("A", 1, "u", "z")]
+    rows += [(who, 7, "u", "x") for who in "BCD"]
+    release = make_release(two_columns(rows), plan_of(k=3), seed=1).release
+    assert release.to_native()["group"].n_unique() == 1
+    claim = release.guarantee.document()
+    assert claim["unit"] == "person"
+    assert "other persons" in claim["statement"]
+    assert any("one of its rows" in assumed for assumed in claim["assumes"])
+    with pytest.raises(InfeasibleError, match=r"4 persons.* largest k that it allows is 4"):
+        make_release(two_columns(rows), plan_of(k=5), seed=1)
+
+
+def test_the_check_counts_the_persons_of_what_is_published() -> None:
+    """A decision that makes a group of one patient's rows is caught before it is published."""
+    rows = [("A", 1, "u", "x")] * 3 + [(who, 7, "u", "y") for who in "BCD"]
+    table = open_frame(two_columns(rows), plan_of(k=2))
+    sound = Generalization(k=2).publish(table, Randomness.seeded(1))
+    counts = table.count_combinations(["age", "town"])
+    by_age = Treatment((), Grouping.of_counts(counts, counts.codes[:, 0].astype("int64")))
+    shown, whose = table.apply_counted(by_age, Randomness.seeded(1))
+    assert whose is not None
+    assert sorted(whose.in_groups(["group"]).tolist()) == [1, 3]
+    forged = Release(
+        table=shown,
+        method=sound.method,
+        disclosure=Disclosure(
+            columns=exactly(["age", "town", "illness"]),
+            groups=Groups(column="group", made="alike", by=("age", "town")),
+        ),
+        guarantee=sound.guarantee,
+        roles={"quasi_identifiers": ("age", "town"), "sensitive": ("illness",)},
+        release_id="0",
+        publishable=False,
+    )
+    check_release(forged)  # rows alone do not show it
+    with pytest.raises(GuaranteeBrokenError, match="1 groups of the release break"):
+        check_against_counts(forged, [KAnonymity(2)], counts, whose)
+
+
+HOSPITAL = "census/diabetes-hospitals.parquet"
+
+
+@pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
+def test_hospital_stays(shared_data: Path, algorithm: str) -> None:
+    """101,766 stays of 71,518 patients: a recount finds at least 5 patients in every group."""
+    columns = ["gender", "time_in_hospital", "number_diagnoses", "num_procedures"]
+    limit = {} if algorithm == "mondrian" else {"suppression_limit": 0.02}
+    plan = parse_plan(
+        {
+            "roles": {
+                "person": "patient_nbr",
+                "quasi_identifiers": columns,
+                "sensitive": ["readmitted"],
+            },
+            "columns": {
+                "time_in_hospital": {"bounds": [1, 14], "intervals": {"widths": [2, 7]}},
+                "number_diagnoses": {"bounds": [1, 16], "intervals": {"widths": [4, 8]}},
+                "num_procedures": {"bounds": [0, 6], "intervals": {"widths": [2]}},
+            },
+            "method": {"name": "generalization", "k": 5, "algorithm": algorithm, **limit},
+        }
+    )
+    path = shared_data / HOSPITAL
+    made = make_release(path, plan, seed=1)
+    shown = made.release.to_native()
+    stays = pl.read_parquet(path, columns=["patient_nbr", *columns])
+    assert stays.height == 101_766
+    assert stays["patient_nbr"].n_unique() == 71_518
+    ranges = [c for c in columns if f"{c}.low" in shown.columns]
+    texts = [c for c in columns if c not in ranges]
+    groups = shown.group_by([c for c in shown.columns if c != "readmitted"]).len("rows")
+    cells = stays.group_by(columns).agg("patient_nbr", pl.len().alias("stays"))
+    met = cells.join(groups, how="cross", suffix=".shown").filter(
+        *(pl.col(c).is_between(f"{c}.low", f"{c}.high") for c in ranges),
+        *(
+            (pl.col(f"{c}.shown").cast(pl.String) == "*")
+            | (pl.col(f"{c}.shown").cast(pl.String) == pl.col(c).cast(pl.String))
+            for c in texts
+        ),
+    )
+    found = met.group_by("group").agg(
+        pl.col("patient_nbr").list.explode().n_unique().alias("patients"),
+        pl.col("stays").sum(),
+        pl.col("rows").first(),
+    )
+    assert found.height == groups.height > 20
+    assert (found["stays"] == found["rows"]).all()
+    assert found["patients"].min() >= 5
+    assert (found["patients"] < found["stays"]).any()
