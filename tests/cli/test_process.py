@@ -24,6 +24,19 @@ def start(arguments, *, stdout=subprocess.PIPE, program=VOILE):
     return subprocess.Popen(command, text=True, stdout=stdout, stderr=subprocess.PIPE)
 
 
+def test_python_runs_the_package_like_the_command(tmp_path):
+    """``python -m voile`` says and exits as ``voile`` does, where it works and where it fails."""
+    for arguments in (["--version"], ["publish", "--help"], ["inspect", str(tmp_path / "no.csv")]):
+        ends = []
+        for command in (["-c", VOILE], ["-m", "voile"]):
+            ended = subprocess.run(
+                [sys.executable, *command, *arguments], capture_output=True, text=True, check=False
+            )
+            ends.append((ended.returncode, ended.stdout, ended.stderr))
+        assert ends[0] == ends[1]
+        assert ends[0][0] == (0 if arguments[-1].startswith("--") else 2)
+
+
 @pytest.mark.parametrize("same_place", [False, True])
 def test_two_publishers_at_once(desk, order, same_place):
     """Of two publishers at once both publish one after the other, or one does and one exits 4."""

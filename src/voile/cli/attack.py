@@ -155,7 +155,7 @@ class _Call:
     "--places",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Indices at which the informed adversary on a map sees trucks, such as depots and doors "
+    help="Places at which the informed adversary on a map sees trucks, such as depots and doors "
     "of recipients who collude: a table with the columns latitude and longitude.",
 )
 @click.option(

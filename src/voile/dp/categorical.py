@@ -67,15 +67,6 @@ class Categorical:
         return cls._of(only, weights[several])
 
     @classmethod
-    def of_fractions(cls, probabilities: Sequence[Sequence[Fraction]]) -> Self:
-        """Distributions by rational weights, d rows of c; each row may have any sum above 0."""
-        weights = np.empty((len(probabilities), len(probabilities[0])), dtype=object)
-        for row, distribution in zip(weights, probabilities, strict=True):
-            unit = np.lcm.reduce(np.array([p.denominator for p in distribution], dtype=object))
-            row[:] = [p.numerator * (unit // p.denominator) for p in distribution]
-        return cls.of_weights(weights)
-
-    @classmethod
     def _of(cls, only: NDArray[Any], weights: NDArray[Any]) -> Self:
         thresholds = np.array(
             [_thresholds(distribution) for distribution in weights.tolist()], dtype=np.uint64

@@ -258,7 +258,7 @@ class CostliestVehicle(Costliest):
 
 
 class PlanarClaim(Claim):
-    """Indices near each other are hard to tell apart."""
+    """Places near each other are hard to tell apart."""
 
     mechanism: str
     """In words; the distribution stands in the disclosure of the positions."""

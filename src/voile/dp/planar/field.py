@@ -12,7 +12,7 @@ projects to, over sqrt(``BANDS``).  For lines in all directions of space a proce
 3/2, which with its position is Markov; so each line is drawn by halving: states at nodes 32 lengths
 apart, taken for independent (their correlation is 4e-13), then the state in the middle of two given
 both, down to nodes length / 256 apart, each from a block of bits that the key has for that node.
-Indices are rounded to these nodes.
+Places are rounded to these nodes.
 
 Why so, and not otherwise.  Given the key's uniform bits the finite-dimensional distribution is
 Gaussian and known exactly, for the lines are fixed and public: an accountant and an adversary can
@@ -52,7 +52,7 @@ _LEVELS = 13
 _APART = (1 << _LEVELS) // RESOLUTION
 """Lengths between nodes whose states are independent."""
 _PART = 64
-"""Indices whose blocks stay in the processor's cache, more or less."""
+"""Places whose blocks stay in the processor's cache, more or less."""
 _AXES = 2
 _GOLDEN = (math.sqrt(5) - 1) / 2
 

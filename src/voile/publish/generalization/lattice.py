@@ -92,12 +92,6 @@ class Lattice:
             if levels[j] < height:
                 yield (*levels[:j], levels[j] + 1, *levels[j + 1 :])
 
-    def predecessors(self, levels: Levels) -> Iterator[Levels]:
-        """The nodes with one column one level lower."""
-        for j in range(len(self.heights)):
-            if levels[j]:
-                yield (*levels[:j], levels[j] - 1, *levels[j + 1 :])
-
     @cached_property
     def numbers(self) -> NDArray[np.int64]:
         """Shape (N,): the number of each node."""
