@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import polars as pl
@@ -240,6 +241,7 @@ def test_noise_is_counted_with_a_link_and_believed_without():
 _TOWNS = np.array(list("abcdef"))
 
 
+@cache
 def shuffled(seed, method, rows=150):
     """150 people with numbers, and their release: illness or towns and jobs are permuted."""
     frame = pl.DataFrame(

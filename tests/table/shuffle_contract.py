@@ -48,6 +48,16 @@ def naive_arrangements(places: int, times: int) -> list[tuple[int, ...]]:
     return arrangements
 
 
+def arrangements(column: pl.Series, size: int) -> list[tuple[int, ...]]:
+    """How the numbers of each group are arranged, that come one group of this size after another.
+
+    In the table the groups hold the numbers 0, 1, ... in this order.
+    """
+    shown = column.to_numpy().reshape(-1, size)
+    inside = shown - size * np.arange(len(shown))[:, np.newaxis]
+    return [tuple(row) for row in inside.tolist()]
+
+
 def by_salary(table: PrivateTable, size: float, columns: Sequence[str]) -> Treatment:
     """Groups of salaries: those below ``size``, those from there to twice of it, and so on."""
     counts = table.count_combinations(["salary"])
@@ -148,29 +158,35 @@ class ShuffleContract(Engine):
         assert abs(np.corrcoef(published["salary"], published["weight"])[0, 1]) < 0.03
 
     def test_each_arrangement_is_as_likely(self) -> None:
-        """3,000 releases of 4 rows hit all 24 arrangements alike (false alarm 1e-6).
+        """30 releases of 100 groups of 4 rows hit all 24 arrangements alike (false alarm 1e-6).
 
-        The same test rejects a shuffle that exchanges each place with any other place, and one
-        that permutes nothing.
+        The same test rejects a shuffle that exchanges each place with any other place, one that
+        permutes nothing, and one that permutes all groups, or a group in all releases, alike.
         """
-        rows: list[Row] = [(i, "Aix", float(i)) for i in range(4)]
-        seen = [tuple(it["age"]) for it in self.releases(rows, ["age"], range(3_000))]
+        rows: list[Row] = [(i, "Aix", float(i)) for i in range(400)]
+        releases = self.releases(rows, ["age"], range(30), size=4)
+        seen = [arrangement for it in releases for arrangement in arrangements(it["age"], 4)]
+        assert len(seen) == 3_000
         assert uniform(seen, 24) > FALSE_ALARM
+        assert uniform(seen[:100] * 30, 24) < FALSE_ALARM
+        assert uniform([one for one in seen[::100] for _ in range(100)], 24) < FALSE_ALARM
         assert uniform(naive_arrangements(4, 3_000), 24) < FALSE_ALARM
         assert uniform([(0, 1, 2, 3)] * 3_000, 24) < FALSE_ALARM
 
     def test_columns_and_groups_are_permuted_independently(self) -> None:
-        """2,000 releases hit all 36 pairs of arrangements alike (false alarm 1e-6 each).
+        """40 releases of 100 groups hit all 36 pairs of arrangements alike (false alarm 1e-6 each).
 
         Pairs are of two columns in one group of 3 rows, and of one column in two such groups.  The
         same test rejects columns that are permuted together.
         """
-        rows: list[Row] = [(i, f"{i}", float(i)) for i in range(6)]
-        releases = list(self.releases(rows, ["age", "town"], range(2_000), size=3))
-        ages = [(tuple(it["age"][:3]), tuple(it["age"][3:])) for it in releases]
-        towns = [tuple(it["town"][:3]) for it in releases]
-        first = [group for group, _ in ages]
-        assert uniform(ages, 36) > FALSE_ALARM
+        rows: list[Row] = [(i, f"{i}", float(i)) for i in range(300)]
+        first, second, towns = [], [], []
+        for it in self.releases(rows, ["age", "town"], range(40), size=3):
+            ages = arrangements(it["age"], 3)
+            first, second = [*first, *ages[::2]], [*second, *ages[1::2]]
+            towns += arrangements(it["town"].cast(pl.Int64), 3)[::2]
+        assert len(first) == 2_000
+        assert uniform(zip(first, second, strict=True), 36) > FALSE_ALARM
         assert uniform(zip(first, towns, strict=True), 36) > FALSE_ALARM
         assert uniform(zip(first, first, strict=True), 36) < FALSE_ALARM
 
@@ -182,20 +198,20 @@ class ShuffleContract(Engine):
         assert both["age"].equals(self.shuffled(rows, ["age"], size=5)["age"])
 
     def test_rows_come_apart(self) -> None:
-        """Of 40 different rows in 4 groups, 4 are put back right by chance, on average.
+        """Of 800 different rows in 80 groups, 80 are put back right by chance, on average.
 
-        The mean of 500 releases is within five standard errors (false alarm 1e-6).  The same test
-        rejects a shuffle that permutes nothing, where all 40 are right.
+        The mean of 25 releases is within five standard errors (false alarm 1e-6).  The same test
+        rejects a shuffle that permutes nothing, where all 800 are right.
         """
-        rows: list[Row] = [(i, "Aix", float(i)) for i in range(40)]
+        rows: list[Row] = [(i, "Aix", float(i)) for i in range(800)]
 
         def right(columns: Sequence[str], times: int) -> list[int]:
             shown = self.releases(rows, columns, range(times), size=10)
             return [len(set(it.select(NAMES).rows()) & set(rows)) for it in shown]
 
-        error = 5 * np.sqrt(4 / 500)
-        assert abs(np.mean(right(["age"], 500)) - 4) < error
-        assert right([], 1) == [40]
+        error = 5 * np.sqrt(80 / 25)
+        assert abs(np.mean(right(["age"], 25)) - 80) < error
+        assert right([], 1) == [800]
 
     def test_no_column_leaves_the_rows_whole(self) -> None:
         """Nothing to permute: the private rows with their groups, sorted."""
