@@ -185,7 +185,7 @@ class ReleaseTransaction:
         except LedgerError as error:  # the release stands, and no error may say otherwise
             remedy = (
                 f"the ledger could not note that this release stands ({error}): before the next "
-                f"one, run `voile ledger settle {quote(name)} --release FOLDER`"
+                f"one, run `voile ledger settle {quote(str(name))} --release FOLDER`"
             )
             return _with_notices(publication, remedy)
         return publication
