@@ -64,11 +64,17 @@ def test_the_port_of_an_address_of_http_is_listened_at(desk, address, port):
     assert (options.address, options.port) == (address, port)
 
 
-def test_a_service_listens_at_the_address_it_was_set_up_with(desk):
+@pytest.mark.parametrize(
+    ("host", "family"), [("127.0.0.1", socket.AF_INET), ("::1", socket.AF_INET6)]
+)
+def test_a_service_listens_at_the_address_it_was_set_up_with(desk, host, family):
     """With nothing said but --address, a connection to that port is one to the service."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        host, port = free.getsockname()
-    address = f"http://{host}:{port}"
+    try:
+        with socket.create_server((host, 0), family=family) as free:
+            port = free.getsockname()[1]
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     assert desk.run("share", "init", desk / "service", "--address", address).status == 0
     with listening_socket(Configuration.read(desk / "service").options):
         socket.create_connection((host, port)).close()

@@ -51,7 +51,7 @@ _TEMPLATE = """\
 [service]
 # What people type: links begin with it. A proxy for TLS answers there and passes requests on.
 address = "{address}"
-# host = "127.0.0.1"
+{host}
 {port}
 # trusted_proxies = ["127.0.0.1", "::1"]   # whose X-Forwarded-For is believed
 # most_feeds = 2000                        # readers connected at a time
@@ -181,20 +181,22 @@ def _database(store: Mapping[str, Any]) -> str | None:
 def create(folder: Path, address: str = Options.address) -> None:
     """Set a service up in a folder that is not there yet, or is empty.
 
-    Where the address has a port and no TLS, the service listens on that port: nothing stands
-    between.  With TLS the port is the proxy's.  Raises ``InputError``.
+    Where the address has a port and no TLS, the service listens on that port, and at ``::1`` where
+    the address says so: nothing stands between.  With TLS both are the proxy's.  Raises
+    ``InputError``.
     """
     from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
 
     chosen = Options(address=address)
     port = None if chosen.is_encrypted else chosen.address_port
     line = f"# port = {chosen.port}" if port in {None, chosen.port} else f"port = {port}"
+    by_ipv6 = not chosen.is_encrypted and chosen.address_is_loopback_6
+    host = 'host = "::1"' if by_ipv6 else f'# host = "{chosen.host}"'
+    text = _TEMPLATE.format(address=address, host=host, port=line)
     with new_private_folder(folder) as unfinished:
         Vault.create(unfinished / KEY)
         SQLiteStore.open(unfinished / STORE).close()
-        write_text(
-            unfinished / CONFIGURATION, _TEMPLATE.format(address=address, port=line), private=True
-        )
+        write_text(unfinished / CONFIGURATION, text, private=True)
 
 
 @contextmanager

@@ -101,6 +101,11 @@ class Options:
         return int(named["port"]) if named and named["port"] else None
 
     @property
+    def address_is_loopback_6(self) -> bool:
+        """Whether the address is this machine's own by IPv6, which nobody reaches by IPv4."""
+        return "//[::1]" in self.address
+
+    @property
     def is_encrypted(self) -> bool:
         """Whether people reach the service by https."""
         return self.address.startswith("https:")
