@@ -17,8 +17,9 @@ from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.reading import read_frame
-from voile.table.summaries import ColumnProfile, UnitsProfile
+from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
 from voile.table.value_types import kind_of, with_missing
+from voile.table.written import details_of
 
 __all__ = ["Inspected", "inspect_file"]
 
@@ -47,16 +48,9 @@ class Inspected:
         """Types, missing and distinct values of every column, in one pass over each."""
         return [_profile(column) for column in self._frame]
 
-    def digits(self, column: str) -> int | None:
-        """The length of the texts of a column, where all are digits and equally long."""
-        texts = self._frame[column].drop_nulls()
-        if texts.dtype != pl.String and not texts.dtype.is_integer():
-            return None
-        texts = texts.cast(pl.String).unique()
-        lengths = texts.str.len_chars().unique()
-        if len(lengths) != 1 or not texts.str.contains(r"^[0-9]+$").all():
-            return None
-        return int(lengths.item())
+    def details(self, column: str) -> ColumnDetails:
+        """How the values of a column are written; see ``written``."""
+        return details_of(self._frame[column], _profile)
 
     def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
         """Columns under ``identifiers`` with a value in more than one row; see ``persons``."""
