@@ -11,10 +11,12 @@ import click
 
 from voile.cli.show import as_json, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
+from voile.proposal.columns import propose_column
+from voile.proposal.hierarchies import suggestion_of
 from voile.publish.registry import read_plan
-from voile.schema.hierarchy.suggestion import Suggestion, suggest, suggestion_text
+from voile.schema.hierarchy.suggestion import Suggestion, suggestion_text
 from voile.schema.persons import Occurrences, units_told
-from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW, Roles
 from voile.table.profile import Inspected, inspect_file
 from voile.table.summaries import ColumnProfile, UnitsProfile
@@ -47,8 +49,9 @@ def inspect_command(
     values of a column it says how many stand in one row only (once). With a plan, identifiers that
     repeat and kept columns that single out rows are named.
 
-    Suggested hierarchies follow from the public bounds in the plan, and from the kinds of the
-    columns; a suggestion holds what the plan says of its column already, and replaces it.
+    Suggestions are those of voile plan: kinds, and hierarchies that follow from them and from the
+    public bounds in the plan. A suggestion holds what the plan says of its column already, and
+    replaces it.
     """
     bound = read_plan(Path(plan)) if plan else None
     with progress() as stage:
@@ -63,7 +66,7 @@ def inspect_command(
         assumed = not columns
         columns = columns or _telling(profiles)
         measured = exposure(table.group_sizes(columns)) if columns and table.rows else None
-        suggestions = _suggestions(table, profiles, columns, bound) if suggesting else []
+        suggestions = _suggestions(table, columns, bound) if suggesting else []
         found = _Persons.of(table, bound)
         units = found.units
         by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
@@ -225,14 +228,10 @@ def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
     return [p.name for p in profiles if 1 < p.distinct <= _FEW_VALUES]
 
 
-def _suggestions(
-    table: Inspected, profiles: Sequence[ColumnProfile], columns: Sequence[str], plan: Plan | None
-) -> list[Suggestion]:
-    kinds = {profile.name: profile.type for profile in profiles}
+def _suggestions(table: Inspected, columns: Sequence[str], plan: Plan | None) -> list[Suggestion]:
     declared = plan.columns if plan else {}
     return [
-        suggest(name, kinds[name], table.digits(name), declared.get(name, ColumnPlan()))
-        for name in columns
+        suggestion_of(propose_column(table.details(name)), declared.get(name)) for name in columns
     ]
 
 

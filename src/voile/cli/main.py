@@ -31,6 +31,7 @@ _COMMANDS = {
     "inspect": "what a table holds and how exposed it is",
     "ledger": "what has been promised so far",
     "pack": "pack parcels, private or published",
+    "plan": "propose a plan for a table, or hold one against it",
     "publish": "make one release",
     "query": "bounds and an estimate of an aggregate, from a release alone",
     "share": "live locations for the parties of a parcel",

@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from voile.errors import PlanError, nearest
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
+from voile.table.fitting import Finding, findings
 from voile.table.occurrences import count_occurrences, count_repeats
+from voile.table.polars_engine import PolarsEngine
 from voile.table.reading import read_frame
-from voile.table.summaries import ColumnProfile, UnitsProfile
+from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
 from voile.table.value_types import kind_of, with_missing
+from voile.table.written import details_of
 
 __all__ = ["Inspected", "inspect_file"]
 
@@ -47,16 +50,14 @@ class Inspected:
         """Types, missing and distinct values of every column, in one pass over each."""
         return [_profile(column) for column in self._frame]
 
-    def digits(self, column: str) -> int | None:
-        """The length of the texts of a column, where all are digits and equally long."""
-        texts = self._frame[column].drop_nulls()
-        if texts.dtype != pl.String and not texts.dtype.is_integer():
-            return None
-        texts = texts.cast(pl.String).unique()
-        lengths = texts.str.len_chars().unique()
-        if len(lengths) != 1 or not texts.str.contains(r"^[0-9]+$").all():
-            return None
-        return int(lengths.item())
+    def details(self, column: str) -> ColumnDetails:
+        """How the values of a column are written; see ``written``."""
+        return details_of(self._frame[column], _profile)
+
+    def findings(self, plan: Plan) -> list[Finding]:
+        """Where the columns that a plan publishes and what it says of them fit badly."""
+        rows = PolarsEngine().of_native(self._frame).rows
+        return [found for name in plan.roles.published for found in findings(rows, plan, name)]
 
     def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
         """Columns under ``identifiers`` with a value in more than one row; see ``persons``."""
@@ -102,9 +103,11 @@ class Inspected:
         return sizes.cast(pl.Int64).to_numpy()
 
 
-def inspect_file(path: str | Path, missing: Sequence[str] = ()) -> Inspected:
+def inspect_file(
+    path: str | Path, missing: Sequence[str] = (), texts: Sequence[str] = ()
+) -> Inspected:
     """Read a table to look at it; raises ``TableError`` where it cannot be read."""
-    source = read_frame(Path(path), missing=missing)
+    source = read_frame(Path(path), missing=missing, texts=texts)
     return Inspected(source.frame, source.notes)
 
 

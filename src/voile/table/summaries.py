@@ -6,7 +6,7 @@ distinct values and their combinations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.schema.hierarchy.code_lists import CodeListName
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.roles import Protected
@@ -24,6 +25,7 @@ from voile.table.units import UnitCounts
 from voile.values.expressions import Column, negated
 
 __all__ = [
+    "ColumnDetails",
     "ColumnProfile",
     "CombinationCounts",
     "GroupCounts",
@@ -65,6 +67,34 @@ class UnitsProfile:
     """Those of them that have one row."""
     most_rows: int
     """Of one of them."""
+
+
+@dataclass(frozen=True)
+class ColumnDetails:
+    """Private facts about how the values of one column are written, for who proposes a plan."""
+
+    profile: ColumnProfile
+    """As the column is when its mark stands for a missing value."""
+    rows: int
+    """Rows of the table."""
+    mark: str | None = None
+    """A text that seems to stand for a missing value."""
+    digits: int | None = None
+    """The length of the values where all are digits and equally long."""
+    words: float = 0.0
+    """Mean number of words of the different texts."""
+    machine_made: bool = False
+    """Whether all values are long hexadecimal numbers, as programs make them."""
+    bands: bool = False
+    """Whether all values are ranges of numbers: "[0-10)", ">300"."""
+    date_formats: tuple[str, ...] = ()
+    """The usual formats of dates that all values fit; of texts."""
+    lists: Mapping[CodeListName, int] = field(default_factory=dict)
+    """Public lists that have most of the values, and how many different ones each misses."""
+    extremes: tuple[float, float] | None = None
+    """The least and the greatest number; never to be written down."""
+    few: frozenset[str] = frozenset()
+    """The different texts where they are few; never to be written down."""
 
 
 @dataclass(frozen=True, eq=False)

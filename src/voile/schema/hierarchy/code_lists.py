@@ -95,6 +95,11 @@ class CodeList:
             raise PlanError(msg)
         return listed.bound(column, values, texts, keys)
 
+    def missed(self, column: str, values: DistinctValues) -> list[str]:
+        """The values of a column that are not in the list."""
+        listed = public_list(self.name)
+        return [text for text in present(values) if listed.key_of(text) is None]
+
 
 @dataclass(frozen=True, eq=False)
 class PublicList:
@@ -123,10 +128,6 @@ class PublicList:
         key = next(group for group in found.groups() if group is not None)
         key = key.zfill(self.digits) if key.isdigit() else key
         return key if key in self.groups else None
-
-    def missed(self, values: DistinctValues) -> list[str]:
-        """The values that are not in the list."""
-        return [text for text in present(values) if self.key_of(text) is None]
 
     def bound(
         self,

@@ -4,6 +4,7 @@
                             the one before: the smallest cuts the bounds into about twenty
     texts of digits         prefixes, where all texts are equally long
     dates and times         months and years, for times days as well
+    codes of a public list  that list (``code_lists``)
     other texts             a file or a tree has to be written: only people know what is alike
 
 Bounds are never taken from the data: without them nothing is suggested for numbers.  No value of
@@ -20,6 +21,8 @@ from decimal import Decimal
 from itertools import count
 from typing import Any
 
+from voile.schema.dates import has_time
+from voile.schema.hierarchy.code_lists import CodeList, public_list
 from voile.schema.numbers import json_number
 from voile.schema.plan import ColumnPlan
 from voile.values.toml import toml_text
@@ -40,10 +43,18 @@ class Suggestion:
     note: str
 
 
-def suggest(column: str, kind: str, digits: int | None, declared: ColumnPlan) -> Suggestion:
+def suggest(
+    column: str,
+    kind: str,
+    digits: int | None,
+    declared: ColumnPlan,
+    code_list: CodeList | None = None,
+) -> Suggestion:
     """A hierarchy for a column of this kind, such as "integer" or "text".
 
-    ``digits`` is the length of its texts where all are digits and equally long.
+    ``digits`` is the length of its texts where all are digits and equally long; ``code_list`` the
+    public list that they seem to be from.  Where only the kind of the values is known, that is the
+    table.
     """
     if declared.hierarchy is not None:
         return Suggestion(column, None, "the plan has a hierarchy for this column")
@@ -51,8 +62,13 @@ def suggest(column: str, kind: str, digits: int | None, declared: ColumnPlan) ->
         kind = "text"
     elif declared.reads_as == "number" and kind != "integer":
         kind = "decimal"
-    found, note = _hierarchy(kind, digits, declared.bounds)
-    return Suggestion(column, {**_declared_keys(declared), **found} if found else None, note)
+    elif declared.format:
+        kind = "datetime" if has_time(declared.format) else "date"
+    found, note = _hierarchy(kind, digits, declared)
+    if code_list is not None and kind in {"text", "integer"}:
+        found, note = _of_list(code_list)
+    keys = {**_declared_keys(declared), **found}
+    return Suggestion(column, keys if found or declared.kind else None, note)
 
 
 def suggestion_text(suggestion: Suggestion) -> str:
@@ -64,26 +80,33 @@ def suggestion_text(suggestion: Suggestion) -> str:
     return note + toml_text({"columns": {suggestion.column: suggestion.keys}})
 
 
-def _hierarchy(
-    kind: str, digits: int | None, bounds: tuple[Decimal, Decimal] | None
-) -> tuple[dict[str, Any], str]:
+def _of_list(code_list: CodeList) -> tuple[dict[str, Any], str]:
+    listed = public_list(code_list.name)
+    if code_list.unlisted == "refuse":
+        return {"code_list": code_list.name}, f"{listed.title}; {listed.source}"
+    said = {"name": code_list.name, "unlisted": code_list.unlisted}
+    note = f"{listed.title}; {listed.source}; some values are not in the list, and make one group"
+    return {"code_list": said}, note
+
+
+def _hierarchy(kind: str, digits: int | None, declared: ColumnPlan) -> tuple[dict[str, Any], str]:
     match kind:
         case "integer" | "decimal":
-            return _intervals(kind, bounds)
+            return _intervals(kind, declared.bounds)
         case "date" | "datetime":
             periods = ["month", "year"] if kind == "date" else ["day", "month", "year"]
             return {"dates": periods}, "periods of the calendar; quarter and decade are others"
-        case "text" if digits and digits > 1:
+        case "text" if digits and digits > 1 and declared.kind != "nominal":
             step = -(-(digits - 1) // _PREFIXES)
             kept = list(range(digits - step, 0, -step))
-            return {
-                "type": "text",
-                "prefix": kept,
-            }, f"codes of {digits} digits, of which the first ones are kept"
+            typed = {} if declared.kind else {"type": "text"}
+            note = f"codes of {digits} digits, of which the first ones are kept"
+            return {**typed, "prefix": kept}, note
         case "text":
+            alone = 'published as it is or as "*"; for groups between, ' * bool(declared.kind)
             return {}, (
-                'write hierarchy = "FILE", a line such as Paris;France;* for each possible value, '
-                "or list the values in a tree"
+                f'{alone}write hierarchy = "FILE", a line such as Paris;France;* for each possible '
+                "value, or list the values in a tree"
             )
         case "boolean":
             return {}, "two values: published as they are or not at all, without a hierarchy"

@@ -78,6 +78,12 @@ class Taxonomy:
         ]
         return bind_levels(column, values, levels, leaf_share)
 
+    def missed(self, column: str, values: DistinctValues) -> list[str]:
+        """The values of a column that are not listed."""
+        texts = present(values)
+        found = zip(texts, self._found(column, values), strict=True)
+        return [text for text, place in found if place < 0]
+
     def _require_coarsening(
         self, level: int, lower: Sequence[str], upper: Sequence[str], leaves: Sequence[str]
     ) -> None:
@@ -95,10 +101,7 @@ class Taxonomy:
 
     def _places_of(self, column: str, values: DistinctValues) -> NDArray[np.int64]:
         """For each value that is not missing, which of the listed values it is."""
-        texts = present(values)
-        places = [self._places.get(text, -1) for text in texts]
-        if -1 in places and values.kind in _READINGS:
-            places = self._places_by_meaning(column, texts, values.kind)
+        texts, places = present(values), self._found(column, values)
         if -1 in places:
             # The one place where a message quotes the table: without the value nobody could
             # complete the hierarchy, and a value alone says nothing about a person.
@@ -110,6 +113,14 @@ class Taxonomy:
             )
             raise PlanError(msg)
         return np.array(places, dtype=np.int64)
+
+    def _found(self, column: str, values: DistinctValues) -> list[int]:
+        """For each value that is not missing, which of the listed values it is; -1: none."""
+        texts = present(values)
+        places = [self._places.get(text, -1) for text in texts]
+        if -1 in places and values.kind in _READINGS:
+            return self._places_by_meaning(column, texts, values.kind)
+        return places
 
     def _places_by_meaning(self, column: str, texts: Sequence[str], kind: str) -> list[int]:
         reading = _READINGS[kind]

@@ -1,0 +1,127 @@
+"""``voile plan``: propose a plan for a table, or hold one against it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from voile.cli.show import as_json, print_json, progress, say, telling_what_is_done
+from voile.durable import new_private_file
+from voile.errors import InputError
+from voile.proposal.fitting import misfits
+from voile.proposal.whole import Proposal, propose
+from voile.proposal.writing import plan_text
+from voile.publish.registry import read_plan
+from voile.table.fitting import Finding
+from voile.table.profile import Inspected, inspect_file
+
+__all__ = ["plan_command"]
+
+
+@click.command("plan", short_help="Propose a plan for a table, or hold one against it.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--out", type=click.Path(path_type=Path), help="Write the proposal to this new file.")
+@click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
+@as_json
+def plan_command(source: str, out: Path | None, plan: str | None, as_json: bool) -> None:
+    """Propose a plan for the table INPUT, or hold a plan against it.
+
+    With --out: roles, kinds and hierarchies with a reason each, made from private rows, from the
+    names of the columns and how their values are written. No value of the table stands in the plan
+    but marks such as "?" for missing ones. What could not be told is asked in a comment. Read it,
+    change it, and publish with it.
+
+    With --check: what fits badly between the plan and the table, with the row of the file. Exit
+    status 2 where publishing would be refused.
+    """
+    if (out is None) == (plan is None):
+        msg = "say what to do: --out NEW_FILE proposes a plan, --check PLAN holds one against INPUT"
+        raise InputError(msg)
+    if plan is not None:
+        _check(source, Path(plan), as_json=as_json)
+        return
+    assert out is not None
+    if out.exists():
+        msg = f"{out}: something is here already; name a new file"
+        raise InputError(msg)
+    with progress() as stage:
+        stage("reading")
+        table = inspect_file(source)
+        stage("counting")
+        proposal = _proposal(table)
+        if not proposal.of_role("quasi") + proposal.of_role("sensitive"):
+            msg = (
+                f"{source}: no column of the table can be published as a quasi-identifier or a "
+                "sensitive attribute, so there is nothing to propose; look at it with voile inspect"
+            )
+            raise InputError(msg)
+        new_private_file(out, plan_text(proposal, Path(source).name))
+    with telling_what_is_done(f"the proposal stands at {out}"):
+        for note in table.notes:
+            say(f"voile: {note}")
+        if as_json:
+            print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
+        else:
+            say(_summary(proposal, out))
+
+
+def _proposal(table: Inspected) -> Proposal:
+    return propose([table.details(column) for column in table.columns])
+
+
+def _check(source: str, path: Path, *, as_json: bool) -> None:
+    """Tell what fits badly; raises ``InputError`` where publishing would be refused."""
+    with progress() as stage:
+        plan = read_plan(path)
+        stage("reading")
+        table = inspect_file(source, plan.missing, plan.texts)
+        plan.bind(table.columns)
+        stage("counting")
+        found = misfits(table, plan, _proposal(table))
+    if as_json:
+        print_json({"plan": str(path), "rows": table.rows, "findings": list(map(asdict, found))})
+    else:
+        for one in found:
+            word = "refused" if one.refused else "doubtful"
+            click.echo(f"{word}: {path}: {_where(one)}: {one.told}")
+        if not found:
+            click.echo(f"{path}: nothing fits badly")
+    if refused := sum(one.refused for one in found):
+        reasons = "1 reason" if refused == 1 else f"{refused} reasons"
+        msg = f"{path}: a release of {source} would be refused, for {reasons}"
+        raise InputError(msg)
+
+
+def _where(found: Finding) -> str:
+    """The key of the plan."""
+    if found.key in {"person", "keep", "identifiers"}:
+        return f"[roles] {found.key}, column {json.dumps(found.column, ensure_ascii=False)}"
+    return f"[columns.{found.column}] {found.key}"
+
+
+def _document(proposal: Proposal) -> dict[str, object]:
+    return {
+        "missing": list(proposal.marks),
+        "columns": [
+            {
+                "name": column.name,
+                "role": column.role,
+                "kind": column.kind,
+                "why": column.why,
+                "question": column.question,
+            }
+            for column in proposal.columns
+        ],
+    }
+
+
+def _summary(proposal: Proposal, out: Path) -> str:
+    asked = sum(column.question is not None for column in proposal.columns)
+    told = f"{asked} columns are uncertain" if asked != 1 else "1 column is uncertain"
+    return (
+        f"{out}: a proposal for {len(proposal.columns)} columns, of which {told}. It was made from "
+        'private rows; read it before anybody else does. Lines that begin with "# ?" ask.'
+    )

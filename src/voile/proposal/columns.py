@@ -1,0 +1,260 @@
+"""What one column might be: its role, its kind, and why.
+
+Rules, the first that applies:
+
+1. a column that is the same in all rows tells nothing, and is left out;
+2. a name that tells persons or households apart, and values that are many: who is protected;
+3. a name that tells things apart: an identifier where the values are many, else a nominal code;
+4. dates and times are quasi-identifiers: others were there;
+5. what the name means (``words.toml``), where the values can be that;
+6. values that no two rows share, or that a program made: an identifier;
+7. long texts are free texts, and left out;
+8. everything else is a quasi-identifier, which is the careful choice, and a question; only numbers
+   of many values, which nobody knows exactly, are taken for sensitive, and are a question too.
+
+Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
+names of groups, which is the careful choice: a nominal column is never an interval.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from voile.proposal.names import Meaning, Role, meaning_of, named, words_of
+from voile.schema.hierarchy.code_lists import CodeList, CodeListName
+from voile.schema.kinds import Kind
+from voile.table.summaries import ColumnDetails
+
+__all__ = ["ColumnProposal", "propose_column", "with_families"]
+
+_GROUPS = 12
+"""Up to that many different whole numbers are taken for names of groups."""
+_MEASURED = 30
+"""Beyond that many different numbers nobody knows one exactly."""
+_TELLING = 0.1
+"""The share of rows from which on different values of an id tell things apart."""
+_PERSONS = 20
+"""Fewer different values than that tell no persons apart."""
+_SENTENCE = 4
+_NEVER = frozenset({"nested", "binary", "duration", "empty"})
+_ALONE = 0.9
+_HINTS: Mapping[CodeListName, frozenset[str]] = {
+    "icd-9-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
+    "icd-10-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
+    "nace-2": frozenset({"nace", "isic", "industry", "branch", "activity"}),
+    "isco-08": frozenset({"isco", "occupation"}),
+    "us-states": frozenset({"state", "st", "fips"}),
+    "countries": frozenset({"country", "nationality", "nation", "citizenship", "birthplace"}),
+    "nuts": frozenset({"nuts"}),
+}
+
+
+@dataclass(frozen=True)
+class ColumnProposal:
+    """What is proposed for one column."""
+
+    details: ColumnDetails
+    role: Role
+    kind: Kind
+    why: str
+    """Of the role, a clause without values."""
+    bounds: tuple[Decimal, Decimal] | None = None
+    """Public ones, within which all values lie."""
+    date_format: str | None = None
+    code_list: CodeList | None = None
+    question: str | None = None
+    """What could not be told."""
+    guessed: bool = False
+    """Whether neither name nor values said what the column is."""
+
+    @property
+    def name(self) -> str:
+        """Name of the column."""
+        return self.details.profile.name
+
+    @property
+    def several_rows(self) -> bool:
+        """Whether a value stands in several rows."""
+        return self.details.profile.distinct < self.details.rows - self.details.profile.missing
+
+
+def propose_column(details: ColumnDetails) -> ColumnProposal:
+    """What a column might be, from its name and how its values are written."""
+    profile = details.profile
+    meaning = meaning_of(profile.name)
+    kind = _kind(details, meaning)
+    if profile.type in _NEVER:
+        return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
+    if profile.distinct <= 1:
+        return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
+    found = _telling_apart(details) or _date(details) or _meant(details, meaning, kind)
+    found = found or _of_values(details) or _guessed(details, kind)
+    return replace(found, code_list=_code_list(details, found))
+
+
+def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
+    """Guesses mended by columns that have the same few values, such as all drugs of a table."""
+    known = [one for one in columns if one.role == "sensitive" and len(one.details.few) > 2]
+
+    def mended(one: ColumnProposal) -> ColumnProposal:
+        few = one.details.few
+        like = next((other for other in known if few and few <= other.details.few), None)
+        if not one.guessed or like is None:
+            return one
+        why = f'its values are those of "{like.name}"'
+        return replace(one, role="sensitive", why=why, question=None, guessed=False)
+
+    return [mended(one) for one in columns]
+
+
+def _telling_apart(details: ColumnDetails) -> ColumnProposal | None:
+    """A column whose name says that it tells persons, households or things apart."""
+    profile, who = details.profile, named(details.profile.name)
+    share = profile.distinct / max(1, details.rows - profile.missing)
+    if who is None or profile.type == "decimal":
+        return None
+    if who in {"person", "household"} and (profile.distinct >= _PERSONS or share > _ALONE):
+        told = "persons" if who == "person" else "households"
+        return ColumnProposal(
+            details,
+            "person" if who == "person" else "household",
+            "code",
+            f"its name says that it tells {told} apart",
+        )
+    if share > _TELLING or details.machine_made:
+        return ColumnProposal(
+            details, "identifier", "code", "its name and its many values say that it tells apart"
+        )
+    why = "few codes, though its name is that of an id"
+    return ColumnProposal(details, "quasi", "nominal", why)
+
+
+def _date(details: ColumnDetails) -> ColumnProposal | None:
+    why = "dates: others were there"
+    if details.profile.type in {"date", "datetime", "time"}:
+        return ColumnProposal(details, "quasi", "date", why)
+    if not details.date_formats:
+        return None
+    first, *others = details.date_formats
+    question = None
+    if others:
+        fits = " and ".join(f'"{each}"' for each in details.date_formats)
+        question = f"the dates fit {fits}: which one is it?"
+    return ColumnProposal(details, "quasi", "date", why, date_format=first, question=question)
+
+
+def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> ColumnProposal | None:
+    """What the name means, where the values can be that."""
+    if meaning is None:
+        return None
+    profile = details.profile
+    if meaning.kind == "text" and (profile.type != "text" or profile.distinct <= _PERSONS):
+        return None
+    return ColumnProposal(
+        details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
+    )
+
+
+def _of_values(details: ColumnDetails) -> ColumnProposal | None:
+    """What the values tell without a name that means anything."""
+    profile = details.profile
+    there = max(1, details.rows - profile.missing)
+    if details.machine_made:
+        why = "a program made its values, to tell something apart"
+        return ColumnProposal(details, "identifier", "code", why)
+    long = details.words >= _SENTENCE and profile.distinct > _PERSONS
+    if profile.type == "text" and long:
+        return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
+    if profile.type == "text" and profile.distinct > max(_ALONE * there, _PERSONS):
+        return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
+    if profile.type == "integer" and profile.distinct == there > _PERSONS and _in_a_row(details):
+        why = "numbers in a row, each in one row: an id"
+        return ColumnProposal(details, "identifier", "code", why)
+    return None
+
+
+def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
+    profile = details.profile
+    if kind == "number" and profile.distinct > _MEASURED:
+        return ColumnProposal(
+            details,
+            "sensitive",
+            kind,
+            "a number of many values, which hardly anybody knows exactly",
+            question="may others know it, at least about? Then it is a quasi-identifier",
+            guessed=True,
+        )
+    unclear = "are its numbers codes, or do they count something?"
+    return ColumnProposal(
+        details,
+        "quasi",
+        kind,
+        "nothing says that others do not know it",
+        question=unclear if profile.type == "integer" else "may others know it of a person?",
+        guessed=True,
+    )
+
+
+def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:
+    meant = meaning.kind if meaning else None
+    if details.profile.type in {"date", "datetime", "time"} or details.date_formats:
+        return "date"
+    if details.profile.type == "integer":
+        return _kind_of_digits(details, meant)
+    if details.profile.type == "decimal":  # 250.83 may be a code whose dot looks like a fraction's
+        return "code" if meant == "code" else "number"
+    return _kind_of_texts(details, meant)
+
+
+def _kind_of_digits(details: ColumnDetails, meant: Kind | None) -> Kind:
+    if _flag(details):
+        return "nominal"
+    if meant not in {None, "text"}:
+        return meant
+    return "number" if details.profile.distinct > _GROUPS else "nominal"
+
+
+def _kind_of_texts(details: ColumnDetails, meant: Kind | None) -> Kind:
+    if details.bands:
+        return "ordinal"
+    if details.words >= _SENTENCE and details.profile.distinct > _PERSONS:
+        return "text"
+    return meant if meant in {"code", "geography"} else "nominal"
+
+
+def _flag(details: ColumnDetails) -> bool:
+    """Whether a column of whole numbers says yes or no."""
+    return details.profile.distinct <= 2 and details.extremes in {(0, 1), (1, 2)}
+
+
+def _in_a_row(details: ColumnDetails) -> bool:
+    if details.extremes is None:
+        return False
+    least, most = details.extremes
+    return most - least < 2 * details.profile.distinct
+
+
+def _bounds_of(details: ColumnDetails, meaning: Meaning) -> tuple[Decimal, Decimal] | None:
+    """What is publicly possible, where no value says otherwise."""
+    if meaning.bounds is None or details.extremes is None or meaning.kind != "number":
+        return None
+    (low, high), (least, most) = meaning.bounds, details.extremes
+    return meaning.bounds if float(low) <= least and most <= float(high) else None
+
+
+def _code_list(details: ColumnDetails, found: ColumnProposal) -> CodeList | None:
+    """The public list that a column's values are from: the one that misses the fewest."""
+    if found.role != "quasi" and found.kind != "code":
+        return None
+    words = set(words_of(details.profile.name))
+    likely = {
+        name: missed
+        for name, missed in details.lists.items()
+        if words & _HINTS[name] or (name == "nuts" and not missed and details.profile.distinct > 4)
+    }
+    if not likely or found.kind not in {"code", "geography", "nominal"}:
+        return None
+    name = min(likely, key=lambda each: likely[each])
+    return CodeList(name, "group" if likely[name] else "refuse")

@@ -1,0 +1,62 @@
+"""What fits badly between a whole table and a plan: columns alone, and who its persons are.
+
+Columns are held against what the plan says of them by the engine (``table.fitting``).  Here is
+added what only the table as a whole tells: identifiers that repeat, columns that single out rows,
+digits that the plan leaves to be numbers though they look like names of groups, persons whom it
+does not name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from voile.proposal.columns import ColumnProposal
+from voile.proposal.whole import Proposal
+from voile.schema.kinds import UNORDERED
+from voile.schema.persons import Occurrences
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.fitting import Finding
+from voile.table.profile import Inspected
+
+__all__ = ["misfits"]
+
+
+def misfits(table: Inspected, plan: Plan, proposal: Proposal) -> Sequence[Finding]:
+    """Everything that fits badly, refusals first, then by column."""
+    order = {name: place for place, name in enumerate(table.columns)}
+    found = [
+        *table.findings(plan),
+        *_telling_apart(table, plan),
+        *(one for column in proposal.columns for one in _looks(column, plan)),
+    ]
+    return sorted(found, key=lambda one: (not one.refused, order.get(one.column, -1)))
+
+
+def _telling_apart(table: Inspected, plan: Plan) -> Iterator[Finding]:
+    if plan.roles.person is None:
+        for name, counts in table.identifiers_that_repeat(plan).items():
+            yield Finding(name, "person", counts.told_of_identifier(name), refused=True)
+    for name, counts in table.kept_that_single_out(plan).items():
+        told = counts.told_of_kept(name)
+        yield Finding(name, "keep", told, refused=name not in plan.roles.keep_unique)
+
+
+def _looks(column: ColumnProposal, plan: Plan) -> Iterator[Finding]:
+    """What a column looks like, where the plan says something else or nothing."""
+    name, declared = column.name, plan.columns.get(column.name, ColumnPlan())
+    roles, profile = plan.roles, column.details.profile
+    if name in roles.quasi_identifiers:
+        counts = Occurrences(column.details.rows, profile.distinct, profile.once)
+        if counts.single_out and declared.hierarchy is None and column.kind in UNORDERED:
+            told = f"{counts.told_of_kept(name)}, and without a hierarchy little of it will be left"
+            yield Finding(name, "hierarchy", told, refused=False)
+        silent = declared.kind is None and declared.type is None and declared.hierarchy is None
+        if silent and profile.type == "integer" and column.kind in UNORDERED:
+            told = f'its digits look like names; if they are, say kind = "{column.kind}"'
+            yield Finding(name, "kind", told, refused=False)
+    elif column.role == "person" and column.several_rows and roles.person is None:
+        told = "it seems to tell persons apart, who have several rows each, and person does not say"
+        yield Finding(name, "person", told, refused=False)
+    elif column.role == "identifier" and name in roles.published:
+        told = f"it is to be published, and may be an identifier: {column.why}"
+        yield Finding(name, "identifiers", told, refused=False)
