@@ -6,7 +6,6 @@ Everything here is private: computed from private rows without protection.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -16,6 +15,7 @@ from voile.errors import PlanError, nearest
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.occurrences import count_occurrences, count_repeats
+from voile.table.places import Place, place_of
 from voile.table.reading import read_frame
 from voile.table.summaries import ColumnProfile, UnitsProfile
 from voile.table.value_types import kind_of, with_missing
@@ -102,9 +102,9 @@ class Inspected:
         return sizes.cast(pl.Int64).to_numpy()
 
 
-def inspect_file(path: str | Path, missing: Sequence[str] = ()) -> Inspected:
+def inspect_file(path: str | Place, missing: Sequence[str] = ()) -> Inspected:
     """Read a table to look at it; raises ``TableError`` where it cannot be read."""
-    source = read_frame(Path(path), missing=missing)
+    source = read_frame(place_of(path), missing=missing)
     return Inspected(source.frame, source.notes)
 
 
