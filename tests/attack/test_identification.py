@@ -412,7 +412,7 @@ def test_nobodys_own_row_is_ruled_out(hierarchies):
 
 def test_an_adversary_without_hierarchies_says_what_he_cannot_read():
     """He finds people less often, and a note names the columns that he could not compare."""
-    release = Generalization(k=3).publish(voile.open_frame(PEOPLE, PLAN))
+    release = Generalization(k=3, algorithm="flash").publish(voile.open_frame(PEOPLE, PLAN))
     told = IdentificationAttack().run(release, PEOPLE, PLAN)
     untold = IdentificationAttack().run(release, PEOPLE)
     unread = [name for name, level in release.method["decision"]["levels"].items() if level]
@@ -481,7 +481,7 @@ def test_missing_values_fit_missing_values():
 
 def test_intervals_written_as_text_tell_the_same():
     """``[low, high]`` in one column is read like two columns, with noise and without."""
-    generalized = Generalization(k=3).publish(voile.open_frame(PEOPLE, PLAN))
+    generalized = Generalization(k=3, algorithm="flash").publish(voile.open_frame(PEOPLE, PLAN))
     noisy, weights = publish_weights(
         uniform_weights(50, 1), declared=(0, 100), epsilon=3, shares=[0.5, 0.5]
     )
@@ -552,7 +552,7 @@ def test_nothing_is_known_of_no_numbers():
 
 def test_outcome_is_a_document():
     """JSON holds rates with intervals, the baseline, both people, and dates as texts."""
-    release = Generalization(k=3).publish(voile.open_frame(PEOPLE, PLAN))
+    release = Generalization(k=3, algorithm="flash").publish(voile.open_frame(PEOPLE, PLAN))
     document = json.loads(json.dumps(IdentificationAttack().run(release, PEOPLE, PLAN).document()))
     assert document["attack"] == "identification"
     assert document["checked"] is False
@@ -592,6 +592,6 @@ def test_originals_and_releases_must_agree():
     narrower = cluster.model_copy(update={"half_width": cluster.half_width * 0.7})
     with pytest.raises(TableError, match="not those that the release describes"):
         IdentificationAttack().run(restating(release, "weight", clusters=(narrower,)), people)
-    generalized = Generalization(k=3).publish(voile.open_frame(PEOPLE, PLAN))
+    generalized = Generalization(k=3, algorithm="flash").publish(voile.open_frame(PEOPLE, PLAN))
     with pytest.raises(InputError, match="level 9"):
         IdentificationAttack().run(restating(generalized, "zip", level=9), PEOPLE, PLAN)

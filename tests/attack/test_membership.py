@@ -187,7 +187,7 @@ def test_small_groups_give_members_away_and_large_ones_do_not(k, least, most):
     if k == 1:
         release = published_as_it_is(present["age"])
     else:
-        release = Generalization(k=k).publish(open_frame(present, plan))
+        release = Generalization(k=k, algorithm="flash").publish(open_frame(present, plan))
     found = MembershipAttack(absent=absent, targets=None).run(
         release, present, plan, Randomness.seeded(2)
     )

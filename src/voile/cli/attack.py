@@ -24,6 +24,7 @@ from voile.cli.attack_shown import (
 )
 from voile.cli.several import TakesSeveral
 from voile.cli.show import as_json, print_json, progress
+from voile.cli.tables import TABLE
 from voile.durable import new_private_folder
 from voile.errors import InputError
 from voile.publish.registry import read_plan
@@ -31,6 +32,7 @@ from voile.randomness import Randomness
 from voile.release.folder import read_release
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.table.places import Place
 from voile.table.reading import read_frame
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ class _Call:
 
     release: Path
     previous: tuple[Path, ...]
-    against: Path | None
+    against: Place | None
     plan: Path | None
     seed: int | None
     attack: tuple[str, ...]
@@ -97,7 +99,7 @@ class _Call:
 @click.option(
     "--against",
     metavar="INPUT",
-    type=click.Path(path_type=Path),
+    type=TABLE,
     help="The private original: check which claims are true, or look for its people. The output "
     "is then private.",
 )
@@ -414,7 +416,7 @@ class _People:
         )
 
 
-def _people_of(path: Path, plan: Plan | None) -> Any:
+def _people_of(path: Place, plan: Plan | None) -> Any:
     if plan is None:
         return read_frame(path).frame
     return read_frame(path, missing=plan.missing, texts=plan.texts).frame
@@ -429,7 +431,7 @@ def _knowledge(call: _Call, name: str, people: _People) -> dict[str, Any]:
     return said
 
 
-def _checked(result: AttackResult, against: Path, plan: Path | None) -> Verification:
+def _checked(result: AttackResult, against: Place, plan: Path | None) -> Verification:
     missing = read_plan(plan).missing if plan else ()
     original = read_frame(against, missing=missing).frame
     return verify(result.victims, original, result.sensitive)

@@ -8,21 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from pathlib import Path
 from typing import Any
 
 import click
 
 from voile.attack.protocol import Asked
 from voile.attack.registry import ATTACKS
+from voile.cli.tables import TABLE
 from voile.errors import InputError
+from voile.table.places import Place
 
 __all__ = ["destination", "knowledge_said", "options_of_attacks", "used_by"]
 
 _TYPES: Mapping[str, Any] = {
     "whole number": int,
     "number": float,
-    "people": click.Path(path_type=Path),
+    "people": TABLE,
 }
 
 
@@ -41,7 +42,7 @@ def options_of_attacks() -> Mapping[str, click.Option]:
 
 
 def knowledge_said(
-    name: str, said: Mapping[str, Any], people: Callable[[Path], Any]
+    name: str, said: Mapping[str, Any], people: Callable[[Place], Any]
 ) -> dict[str, Any]:
     """What was said of the adversary of an attack, by the names of its fields.
 

@@ -14,6 +14,7 @@ import numpy as np
 from voile.cli.packed import PICTURES, Origin, document_of, show_packed, write_packed
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, progress, say, telling_what_is_done
+from voile.cli.tables import TABLE
 from voile.disclosure.disclosure import Disclosure
 from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, TableError
@@ -24,6 +25,7 @@ from voile.release.folder import DOCUMENT, read_release
 from voile.schema.numbers import ExactNumbers
 from voile.table.columns import NumberColumns, published_numbers, read_numbers
 from voile.table.new_files import appearing, check_new_file
+from voile.table.places import Place
 
 if TYPE_CHECKING:
     from voile.packing.packer import Boxes, Packed, Task
@@ -96,7 +98,7 @@ class _Input:
 
 
 @click.command("pack", short_help="Pack parcels, private or published.")
-@click.argument("source", metavar="INPUT", type=click.Path(path_type=Path))
+@click.argument("source", metavar="INPUT", type=TABLE)
 @click.option(
     "--capacity", metavar="NUMBER", callback=_number, help="What a bin holds of the weight."
 )
@@ -183,7 +185,7 @@ class _Input:
 @json_option
 def pack_command(  # noqa: PLR0913 - one parameter for each option
     *,
-    source: Path,
+    source: Place,
     capacity: Decimal | None,
     weight: str | None,
     volume_capacity: Decimal | None,
@@ -275,13 +277,14 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
     return files
 
 
-def _read(source: Path, call: _Call) -> _Input:
+def _read(source: Place, call: _Call) -> _Input:
     """The columns of the table or release that are asked for."""
     disclosure = None
-    private = not (source.is_dir() and (source / DOCUMENT).exists())
+    private = not (isinstance(source, Path) and (source / DOCUMENT).exists())
     if private:
         numbers = read_numbers(source, call.names)
     else:
+        assert isinstance(source, Path)
         release = read_release(source)
         numbers = published_numbers(release.table, call.names)
         disclosure = release.disclosure

@@ -14,7 +14,7 @@ from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.study.run import Intervals, make_release
 from voile.table.engines import AUTO
-from voile.table.protocol import Format
+from voile.table.formats.registry import WRITTEN, Format
 
 __all__ = ["publish_command"]
 
@@ -26,8 +26,8 @@ __all__ = ["publish_command"]
 @click.option(
     "--format",
     "file_format",
-    type=click.Choice(["csv", "parquet"]),
-    help="Format of the published rows; that of the input by default.",
+    type=click.Choice(WRITTEN),
+    help="Format of the published rows; by default that of the input, or Parquet if it cannot be.",
 )
 @click.option(
     "--intervals",
@@ -62,7 +62,9 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 ) -> None:
     """Make one release of the table INPUT and write it to a new folder.
 
-    INPUT is CSV, Parquet, Arrow IPC, GPX, or a folder of Parquet files.
+    INPUT is CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook (FILE.xlsx#SHEET), a file of SPSS,
+    Stata or SAS (FILE.sav#labels or #codes), a folder of Parquet files, or a table or a SELECT of a
+    database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE).
     """
     started = time.monotonic()
     with progress() as stage:

@@ -1,4 +1,4 @@
-"""The door out: a release as a folder of ``data.csv`` or ``data.parquet`` and ``release.json``.
+"""The door out: a release as a folder of its data, such as ``data.csv``, and ``release.json``.
 
 A folder appears whole, by a rename, or not at all.  It is written under a hidden name beside its
 place, flushed to the disk, and renamed; whatever goes wrong before the rename leaves nothing at
@@ -21,8 +21,8 @@ from voile.durable import sync, write_text
 from voile.errors import InputError, TableError
 from voile.release.format_1 import disclosure_of, guarantee_document
 from voile.release.release import Guarantee, Release, SeriesPlace
+from voile.table.formats.registry import Format, refusal
 from voile.table.opening import open_published
-from voile.table.protocol import Format
 from voile.table.published import PublishedTable
 from voile.values.value import read
 
@@ -30,6 +30,7 @@ __all__ = [
     "appearing_folder",
     "check_new_folder",
     "document_of",
+    "format_for",
     "read_release",
     "write_release",
 ]
@@ -60,6 +61,21 @@ def check_new_folder(path: str | Path) -> Path:
         msg = f"{place}: no permission to write in {parent}"
         raise InputError(msg)
     return place
+
+
+def format_for(release: Release, asked: Format | None, usual: Format) -> Format:
+    """The format in which a release is written: the one asked for, or the usual one if it can be.
+
+    Where the usual one cannot hold the release, that is Parquet.  Raises ``InputError`` where the
+    one asked for cannot.
+    """
+    why = refusal(asked or usual, release.table.columns, release.rows)
+    if why is None:
+        return asked or usual
+    if asked is None:
+        return "parquet"
+    msg = f"--format {asked}: {why}"
+    raise InputError(msg)
 
 
 def write_release(release: Release, path: str | Path, file_format: Format = "parquet") -> Path:

@@ -16,6 +16,7 @@ from typing import Any
 from voile.errors import TableError
 from voile.schema.plan import Plan
 from voile.table.frames import from_native
+from voile.table.places import Address, file_and_part, place_of
 from voile.table.reading import list_columns, read_frame
 
 __all__ = ["Original", "fingerprint", "names_of_columns", "read_original"]
@@ -38,17 +39,19 @@ def read_original(source: Any, plan: Plan) -> Original:
 
     Raises ``TableError`` where there are none.
     """
-    if not isinstance(source, str | Path):
+    if not isinstance(source, str | Path | Address):
         frame, _ = from_native(source)
         return Original(frame)
-    read = read_frame(Path(source), missing=plan.missing, columns=_named(plan), texts=plan.texts)
+    read = read_frame(
+        place_of(source), missing=plan.missing, columns=_named(plan), texts=plan.texts
+    )
     return Original(read.frame, read.notes)
 
 
 def names_of_columns(source: Any) -> list[str]:
     """The columns of a file or a data frame; raises ``TableError`` where there is no table."""
-    if isinstance(source, str | Path):
-        return list(list_columns(Path(source)))
+    if isinstance(source, str | Path | Address):
+        return list(list_columns(place_of(source)))
     frame, _ = from_native(source)
     return list(frame.columns)
 
@@ -59,13 +62,15 @@ def fingerprint(source: Any) -> str:
     Raises ``TableError`` where a file cannot be read.
     """
     digest = blake2b(digest_size=16)
-    if not isinstance(source, str | Path):
-        frame, _ = from_native(source)
+    place = place_of(source) if isinstance(source, str | Path | Address) else None
+    if not isinstance(place, Path):
+        frame = read_frame(place).frame if place else from_native(source)[0]
         stream = BytesIO()
         frame.write_ipc_stream(stream)
         digest.update(stream.getbuffer())
         return digest.hexdigest()
-    path = Path(source)
+    path, part = file_and_part(place)
+    digest.update(f"{part}\0".encode() if part else b"")
     try:
         for file in _files(path):
             digest.update(f"{file.relative_to(path.parent)}\0{file.stat().st_size}\0".encode())

@@ -24,7 +24,7 @@ from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_of, read_plan
 from voile.randomness import Randomness
 from voile.release.check import check_release
-from voile.release.folder import check_new_folder, write_release
+from voile.release.folder import check_new_folder, format_for, write_release
 from voile.release.release import Publication
 from voile.schema.persons import uncounted
 from voile.schema.plan import Plan
@@ -32,6 +32,7 @@ from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
+from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
 
@@ -76,12 +77,12 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
         engine=engine,
         progress=progress,
     )
-    file_format = file_format or pending.source_format
+    written_as = format_for(pending.publication.release, file_format, pending.source_format)
 
     def write(publication: Publication) -> None:
         if out is not None:
             progress("writing")
-            write_release(publication.release, out, file_format)
+            write_release(publication.release, out, written_as)
 
     return pending.appear(out, write)
 
@@ -159,7 +160,7 @@ def _read(
 
     A table of which only the best rows matter is read when these are asked for.
     """
-    is_file = isinstance(source, str | Path)
+    is_file = isinstance(source, str | Path | Address)
     if publisher.ranks:
         publisher.get_ready()
         scan = scan_table if is_file else scan_frame

@@ -24,7 +24,7 @@ from typing import Any
 from voile.durable import write_text
 from voile.errors import InputError
 from voile.randomness import Randomness
-from voile.release.folder import appearing_folder, write_release
+from voile.release.folder import appearing_folder, format_for, write_release
 from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.study.documents import json_text, record_document
@@ -112,12 +112,14 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
         text = json_text(record_document(record))
         report, no_report = _drawn(record, render, progress)
 
+    written_as = format_for(pending.publication.release, None, pending.source_format)
+
     def write(publication: Publication) -> None:
         if out is None:
             return
         progress("writing")
         with appearing_folder(Path(out), "the study") as folder:
-            write_release(publication.release, folder / "release", pending.source_format)
+            write_release(publication.release, folder / "release", written_as)
             private = folder / "private"
             private.mkdir(mode=PRIVATE_FOLDER)
             write_text(private / "record.json", text)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from voile.errors import TableError, nearest
 from voile.schema.numbers import ExactNumbers
 from voile.table.numeric import exact_numbers
+from voile.table.places import Place
 from voile.table.published import PublishedTable
 from voile.table.reading import list_columns, read_frame
 from voile.table.value_types import first_offending_row
@@ -45,8 +46,8 @@ class NumberColumns:
     """What was assumed in reading the file."""
 
 
-def read_numbers(path: Path, names: Sequence[str]) -> NumberColumns:
-    """Numeric columns of a private table, from a file of any format that is read.
+def read_numbers(path: Place, names: Sequence[str]) -> NumberColumns:
+    """Numeric columns of a private table, from anywhere that tables are read.
 
     Each name is looked for as ``NAME``, and as the interval ``NAME.low`` and ``NAME.high``; what
     is there is given.  Raises ``TableError`` where neither is, or a column does not hold finite

@@ -16,8 +16,10 @@ from voile.schema.persons import identifying_columns
 from voile.schema.plan import Plan
 from voile.table.carrying import with_carried
 from voile.table.engines import AUTO, engine_of
+from voile.table.formats.registry import WRITTEN
 from voile.table.keeping import KeptRows
 from voile.table.persons import require_rows_of_persons
+from voile.table.places import Place, place_of
 from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable, TableSource
 from voile.table.protocol import Engine, Source
@@ -35,7 +37,7 @@ __all__ = [
 
 
 def open_table(
-    path: str | Path,
+    path: str | Place,
     plan: Plan,
     *,
     record_key: str | None = None,
@@ -44,9 +46,10 @@ def open_table(
 ) -> PrivateTable:
     """Read a private table from a file, bound to a plan.
 
-    CSV, Parquet, Arrow IPC, or a folder of Parquet files; only columns that the plan names are
-    read.  ``carried`` are rows that an earlier release left out (``PrivateTable.left_out``); they
-    follow those of the file.  ``engine`` holds the rows, or is its name.
+    A file of any format that is supported, a folder of Parquet files, or the address of a database
+    (``places``); only columns that the plan names are kept.  ``carried`` are rows that an earlier
+    release left out (``PrivateTable.left_out``); they follow those of the file.  ``engine`` holds
+    the rows, or is its name.
 
     Raises ``TableError`` where the file or the carried rows cannot be read or the rows break the
     plan, ``PlanError`` where the plan names columns that the table does not have, or takes a person
@@ -57,7 +60,7 @@ def open_table(
     return _opened(engine, source, plan, record_key, carried).read()
 
 
-def scan_table(path: str | Path, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
+def scan_table(path: str | Place, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
     """A private table in a file, for methods that ask for its best rows and no others.
 
     Where possible only those are held in memory, and what is wrong with rows is said when they are
@@ -95,10 +98,10 @@ def open_published(folder: Path, texts: Collection[str] = ()) -> PublishedTable:
     ``texts`` names the columns that hold texts, also where a CSV file makes them look like
     numbers.
     """
-    for name in ("data.parquet", "data.csv"):
-        if (folder / name).is_file():
-            return published_rows(read_frame(folder / name, texts=texts).frame)
-    msg = f"{folder}: the release has neither data.parquet nor data.csv"
+    for name in WRITTEN:
+        if (file := folder / f"data.{name}").is_file():
+            return published_rows(read_frame(file, texts=texts).frame)
+    msg = f"{folder}: the release has no data: neither data.parquet nor data.csv, nor any other"
     raise TableError(msg)
 
 
@@ -108,11 +111,13 @@ def published_rows(frame: Any) -> PublishedTable:
     return PublishedTable(source.rows, source.convert)
 
 
-def _scanned(engine: Engine, path: str | Path, plan: Plan, record_key: str | None = None) -> Source:
+def _scanned(
+    engine: Engine, path: str | Place, plan: Plan, record_key: str | None = None
+) -> Source:
     identifying = identifying_columns(plan.roles, record_key)
     columns = [*plan.used, *([record_key] if record_key else []), *identifying]
     texts = [*plan.texts, *identifying]
-    return engine.scan(Path(path), columns=columns, missing=plan.missing, texts=texts)
+    return engine.scan(place_of(path), columns=columns, missing=plan.missing, texts=texts)
 
 
 def _held_against_persons(table: PrivateTable) -> PrivateTable:

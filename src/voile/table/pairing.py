@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from voile.errors import TableError, nearest, refuse_out_of_memory
 from voile.table.alignment import common_types
 from voile.table.frames import from_native
+from voile.table.places import Address, place_of
 from voile.table.published import PublishedTable
 from voile.table.reading import scan_rows
 from voile.table.sorting import sort_words
@@ -102,8 +103,8 @@ def _ascending(left: Counts, right: Counts) -> tuple[Counts, Counts]:
 def _lazy(table: Any, columns: Sequence[str]) -> pl.LazyFrame:
     if isinstance(table, pl.LazyFrame):
         return table
-    if isinstance(table, str | Path):
-        return scan_rows(Path(table), columns)
+    if isinstance(table, str | Path | Address):
+        return scan_rows(place_of(table), columns)
     if isinstance(table, PublishedTable):
         return pl.DataFrame(table.to_arrow()).lazy()
     return from_native(table)[0].lazy()

@@ -20,12 +20,14 @@ from numpy.typing import NDArray
 from voile.randomness import Key
 from voile.table.arrays import array_of
 from voile.table.dictionary import encode
+from voile.table.formats.registry import WRITTEN
 from voile.table.frames import from_native
 from voile.table.identity import WORDS, Words, with_row_words, words_of
+from voile.table.places import Place
 from voile.table.polars_column import Column
 from voile.table.polars_rows import PolarsRows
 from voile.table.protocol import Format, Rows
-from voile.table.reading import list_columns, read_batches, read_column, read_frame
+from voile.table.reading import is_whole, list_columns, read_batches, read_column, read_frame
 
 __all__ = ["PolarsEngine", "PolarsSource", "unique_words"]
 
@@ -48,13 +50,19 @@ class PolarsEngine:
 
     def scan(
         self,
-        path: Path,
+        path: Place,
         *,
         columns: Sequence[str] | None = None,
         missing: Sequence[str] = (),
         texts: Sequence[str] = (),
     ) -> PolarsSource:
-        """A table in a file or a folder; raises ``TableError`` where it cannot be read."""
+        """A table in a file, a folder or a database; raises ``TableError`` where there is none."""
+        if is_whole(path):
+            read = read_frame(path, missing=missing, columns=columns)
+            written: Format = next((name for name in WRITTEN if name == read.format), "parquet")
+            rows = PolarsRows.of_frame(read.frame)
+            return PolarsSource(rows, read.names or (), written, read.notes)
+        assert isinstance(path, Path)
         listed = list_columns(path)
         types = {name: dtype for name, dtype in listed.items() if dtype is not None}
         if len(types) == len(listed):

@@ -12,7 +12,7 @@ import polars as pl
 from polars.io.plugins import register_io_source
 
 from voile.durable import sync
-from voile.table.protocol import Format
+from voile.table.formats.registry import Format, format_named
 
 __all__ = ["write_batches"]
 
@@ -20,11 +20,15 @@ __all__ = ["write_batches"]
 def write_batches(
     batches: Iterator[pl.DataFrame], schema: pl.Schema, folder: Path, file_format: Format
 ) -> Path:
-    """Write batches of rows, in their order, to ``data.csv`` or ``data.parquet`` in a folder.
+    """Write batches of rows, in their order, to ``data.csv``, ``data.parquet`` and so on.
 
     Raises ``OSError`` where the disk refuses.
     """
     path = folder / f"data.{file_format}"
+    if file_format != "csv" and file_format != "parquet":  # noqa: PLR1714 - types follow this
+        format_named(file_format).write(batches, schema, path)
+        sync(path)
+        return path
 
     def source(*_: Any) -> Iterator[pl.DataFrame]:
         return batches

@@ -6,7 +6,6 @@ Everything here is private: computed from private rows without protection.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -17,6 +16,7 @@ from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.fitting import Finding, findings
 from voile.table.occurrences import count_occurrences, count_repeats
+from voile.table.places import Place, place_of
 from voile.table.polars_engine import PolarsEngine
 from voile.table.reading import read_frame
 from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
@@ -104,10 +104,10 @@ class Inspected:
 
 
 def inspect_file(
-    path: str | Path, missing: Sequence[str] = (), texts: Sequence[str] = ()
+    path: str | Place, missing: Sequence[str] = (), texts: Sequence[str] = ()
 ) -> Inspected:
     """Read a table to look at it; raises ``TableError`` where it cannot be read."""
-    source = read_frame(Path(path), missing=missing, texts=texts)
+    source = read_frame(place_of(path), missing=missing, texts=texts)
     return Inspected(source.frame, source.notes)
 
 

@@ -39,6 +39,8 @@ from numpy.typing import NDArray
 
 from voile.randomness import Key
 from voile.schema.persons import Occurrences
+from voile.table.formats.registry import Format
+from voile.table.places import Place
 from voile.values.expressions import Expression
 
 __all__ = [
@@ -53,8 +55,6 @@ __all__ = [
     "Source",
     "Tally",
 ]
-
-Format = Literal["csv", "parquet"]
 
 How = Literal["inner", "left", "anti"]
 """Of rows that have a partner: both; of those that have none, too, with missing values in its
@@ -242,8 +242,8 @@ class Rows(Protocol):
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows, in their order, durably; returns the names of the files in their order.
 
-        They are ``data.csv`` or ``data.parquet``, or several parts.  Raises ``OSError`` where the
-        disk refuses.
+        They are ``data.csv`` or ``data.parquet`` and so on, or several parts.  Raises ``OSError``
+        where the disk refuses.
         """
 
     def to_native(self) -> Any:
@@ -279,13 +279,13 @@ class Engine(Protocol):
 
     def scan(
         self,
-        path: Path,
+        path: Place,
         *,
         columns: Sequence[str] | None = None,
         missing: Sequence[str] = (),
         texts: Sequence[str] = (),
     ) -> Source:
-        """A table in a file or a folder; raises ``TableError`` where it cannot be read.
+        """A table in a file, a folder or a database; raises ``TableError`` where it cannot be read.
 
         ``columns`` limits what has to be read; names that the table does not have are passed over.
         ``missing`` are texts that stand for no value;

@@ -3,7 +3,8 @@
 CSV (plain, or compressed with gzip, Zstandard or bzip2), Parquet, Arrow IPC (file or stream, so
 Feather too), folders of Parquet files, and GPX (module ``gpx``).  The first bytes of a file decide
 its format, not its name; the name only has to make sense for files that begin like none of these,
-and tells GPX from CSV.
+and tells GPX from CSV.  Workbooks, JSON lines, and files of statistics packages go by their ending,
+databases by their address; they are read as a whole (room ``formats``).
 
 No message holds a value of the table.  Polars and Arrow quote values in theirs, so their
 exceptions are neither shown nor chained.
@@ -20,7 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import polars as pl
 import pyarrow as pa
@@ -28,12 +29,15 @@ import pyarrow as pa
 from voile.errors import TableError, refuse_out_of_memory
 from voile.ondemand import on_demand
 from voile.table.delimited import csv_names, read_csv
+from voile.table.formats.registry import Format, Whole, format_named, format_of
 from voile.table.gpx import GPX_COLUMNS, read_gpx
+from voile.table.places import Address, Place, file_and_part
 from voile.table.value_types import kind_of_type, with_missing
 
 __all__ = [
     "SourceFormat",
     "SourceFrame",
+    "is_whole",
     "list_columns",
     "read_batches",
     "read_column",
@@ -43,7 +47,7 @@ __all__ = [
 
 pq: Any = on_demand("pyarrow.parquet")
 
-SourceFormat = Literal["csv", "parquet", "arrow", "gpx"]
+SourceFormat = Format | Literal["arrow", "gpx", "sas", "database"]
 Result = TypeVar("Result")
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -72,7 +76,10 @@ _BINARY_SUFFIXES = {
     **dict.fromkeys(_PARQUET_SUFFIXES, "Parquet"),
     **dict.fromkeys((".arrow", ".arrows", ".ipc", ".feather"), "Arrow IPC"),
 }
-_SUPPORTED = "CSV, Parquet, Arrow IPC, GPX, or a folder of Parquet files"
+_SUPPORTED = (
+    "CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook, a file of SPSS, Stata or SAS, or a "
+    "folder of Parquet files"
+)
 _READER_ERRORS = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,  # what Polars raises on some corrupt files
@@ -94,6 +101,8 @@ class SourceFrame:
     format: SourceFormat
     name: str
     notes: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    """All columns of a table that was read as a whole."""
 
 
 @dataclass(frozen=True)
@@ -119,13 +128,13 @@ class _Source:
 
 
 def read_frame(
-    path: Path,
+    path: Place,
     *,
     missing: Sequence[str] = (),
     columns: Sequence[str] | None = None,
     texts: Collection[str] = (),
 ) -> SourceFrame:
-    """Read a table: CSV, Parquet, Arrow IPC, GPX, or a folder of Parquet files.
+    """Read a table: a file of any format that is supported, a folder, or of a database.
 
     ``missing`` holds texts that mean "no value"; they become null in the text columns of every
     format, and in CSV before types are inferred.  ``columns`` limits what is read to these
@@ -139,6 +148,11 @@ def read_frame(
     Raises TableError if there is no table with at least one row and one column, if it cannot be
     read completely, or if two columns have one name.
     """
+    if is_whole(path):
+        whole, source_format = _read_whole(path, columns)
+        frame = whole.frame.with_columns(with_missing(series, missing) for series in whole.frame)
+        return SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
+    assert isinstance(path, Path)
     source = _locate(path)
     notes: tuple[str, ...] = ()
     if source.format == "csv":
@@ -163,6 +177,25 @@ def read_frame(
             raise TableError(f"{path}: the table has columns and no row; it needs at least one row")
         frame = frame.with_columns(with_missing(series, missing) for series in frame)
     return SourceFrame(frame, source.format, str(path), notes)
+
+
+def is_whole(path: Place) -> bool:
+    """Whether a table is read as a whole, whatever is asked of it."""
+    return isinstance(path, Address) or format_of(file_and_part(path)[0]) is not None
+
+
+def _read_whole(path: Place, columns: Collection[str] | None) -> tuple[Whole, SourceFormat]:
+    """A table that is read as a whole, and its format."""
+    if isinstance(path, Address):
+        from voile.table.formats.databases import read_database  # noqa: PLC0415 - few ask for it
+
+        return read_database(path, columns), "database"
+    file, part = file_and_part(path)
+    name = format_of(file)
+    assert name is not None
+    with _readable(file):
+        whole = format_named(name).read(file, part, columns)
+    return whole, cast("SourceFormat", name)
 
 
 def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
@@ -196,12 +229,15 @@ def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
         yield from _batches(file, source.encoding, columns)
 
 
-def scan_rows(path: Path, columns: Sequence[str]) -> pl.LazyFrame:
+def scan_rows(path: Place, columns: Sequence[str]) -> pl.LazyFrame:
     """Some columns of all rows of a table; read when they are asked for where the format allows it.
 
     That is Parquet and Arrow IPC files; others are read at once.  Raises TableError as
     ``read_frame`` does; what is wrong in the midst of a file is found only when it is read.
     """
+    if is_whole(path):
+        return read_frame(path, columns=columns).frame.lazy()
+    assert isinstance(path, Path)
     source = _locate(path)
     if source.encoding == "parquet":
         _common_schema(source)
@@ -214,11 +250,15 @@ def scan_rows(path: Path, columns: Sequence[str]) -> pl.LazyFrame:
     return lazy.select(column for column in lazy.collect_schema() if column in set(columns))
 
 
-def list_columns(path: Path) -> Mapping[str, pl.DataType | None]:
+def list_columns(path: Place) -> Mapping[str, pl.DataType | None]:
     """The names of the columns and, where the format tells without reading rows, their types.
 
-    CSV and GPX tell no types: they are None.  Raises TableError as ``read_frame`` does.
+    CSV and GPX tell no types, nor does what is read as a whole: they are None.  Raises TableError
+    as ``read_frame`` does.
     """
+    if is_whole(path):
+        return dict.fromkeys(_read_whole(path, ())[0].names)
+    assert isinstance(path, Path)
     source = _locate(path)
     if source.format == "csv":
         with _readable(path):
