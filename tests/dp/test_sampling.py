@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from voile.dp.exact import decay
 from voile.dp.sampling import delta_of, largest_choice_budget, one_group_delta, smallest_k
 from voile.errors import PlanError
@@ -110,7 +111,7 @@ def test_no_rounding_of_gamma_where_it_matters() -> None:
         delta_of(66, half, BELOW_LN2)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(1, 8), betas)
 def test_delta_of_one_group_is_the_divergence_of_its_sizes(k: int, beta: Decimal) -> None:
     """Summing all positive differences of the two laws of sizes gives the same number."""
@@ -137,7 +138,7 @@ def test_one_group_worked_number() -> None:
     assert float(one_group_delta(20, Decimal("0.3"))) == pytest.approx(1.7686e-4, rel=1e-4)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(20, 60), betas, st.integers(2, 5))
 def test_the_largest_budget_of_the_choice_is_the_largest(k: int, beta: Decimal, power: int) -> None:
     """It keeps to delta, and a billionth more does not, or leaves too little excess."""

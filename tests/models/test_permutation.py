@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.models.test_dependence import pairs_of
 from voile.models.dependence import entropy
 from voile.models.permutation import (
@@ -51,7 +52,7 @@ def test_arrangements_and_chance_are_those_of_all_permutations(rows):
     assert constant_clusters(pairs) == sum(alike)
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(tables.filter(lambda rows: len(rows) <= 5))
 def test_the_expected_divergence_is_that_of_the_average_release(rows):
     """KL of the original against the mean of the tables of all pairs of permutations."""

@@ -46,7 +46,7 @@ def test_without_work_the_answer_is_valid_and_the_bound_true(drawn):
     assert outcome.lower_bound <= optimum <= outcome.bins
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(weights_and_capacity)
 def test_plain_or_tools_agrees(drawn):
     """The model of the seed proves the same optimum."""

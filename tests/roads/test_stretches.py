@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.roads.grids import network_of, random_network, split
 from voile.roads.network import RoadNetwork
 from voile.roads.stretches import chains_of, stretches
@@ -66,7 +67,7 @@ def test_a_ring_without_a_crossing_is_a_run_from_its_first_node(ways, count) -> 
     assert all(run[0] == run[-1] == 0 and len(run) == 5 for run in found)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6), parts=st.sampled_from([1, 2, 5]))
 def test_each_edge_is_in_one_run_of_its_road(seed: int, parts: int) -> None:
     """Every directed edge once; a run stays on one road, and no crossing lies within it."""
@@ -84,7 +85,7 @@ def test_each_edge_is_in_one_run_of_its_road(seed: int, parts: int) -> None:
         assert all(len(others[node]) == 2 for node in within)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_more_shape_points_make_no_more_roads_and_no_more_runs(seed: int) -> None:
     """Each edge in five: the same roads and the same runs, by where they begin and end."""

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
+from tests.examples import examples
 from tests.publish.dp_generalization.small import Row, problem_of
 from voile.dp.sampling import delta_of
 from voile.publish.dp_generalization.budget import least_excess
@@ -107,7 +108,7 @@ def test_nodes_are_drawn_by_their_law(choice: Choice) -> None:
     assert chisquare(drawn, wrong).pvalue < 1e-4
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 1)), min_size=1, max_size=7),
     st.tuples(st.integers(0, 3), st.integers(0, 1)),

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import voile
+from tests.examples import examples
 from voile.dp.sampling import delta_of
 from voile.errors import InfeasibleError, PlanError
 from voile.publish.dp_generalization import DPGeneralization
@@ -54,7 +55,7 @@ def without_group(frame: pl.DataFrame) -> Counter[tuple[Any, ...]]:
     return Counter(frame.drop("group").rows())
 
 
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(st.integers(1, 10**6), st.integers(2, 9), st.sampled_from(["expected", "sampled"]))
 def test_every_published_combination_is_shared(seed: int, k: int, choice: str) -> None:
     """At least k published rows show the same in every column, the sensitive one too."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,13 @@ def path(east: list[float]) -> pl.DataFrame:
 
 def drawn(publisher: GeoIndistinguishability, east: list[float], seed: int) -> Publication:
     """A publication of many trips along one trajectory."""
-    return publisher.prepare(table_of(path(east)), Randomness.seeded(seed))
+    return _drawn(publisher, tuple(east), seed)
+
+
+@lru_cache(maxsize=4)
+def _drawn(publisher: GeoIndistinguishability, east: tuple[float, ...], seed: int) -> Publication:
+    """The same, once for the tests that follow each other and ask for it."""
+    return publisher.prepare(table_of(path(list(east))), Randomness.seeded(seed))
 
 
 def metres(publication: Publication) -> tuple[Array, Array]:
@@ -381,14 +388,17 @@ class TestRoadZones:
         middle = np.array(self.STEPS) @ direction / 2
         return power_bound(two > middle, one > middle, self.mu())
 
+    @pytest.mark.slow
     def test_the_power_against_correlated_noise_stays_below_the_claim(self, town):
         """Noise that is scaled anew keeps its correlation in deviations, as mu supposes."""
         assert -0.03 < self.gaussian_breach(town, 1.0) <= 0
 
+    @pytest.mark.slow
     def test_less_correlated_noise_is_caught(self, town):
         """With 30 % less noise in all zones the best test is better than mu allows."""
         assert self.gaussian_breach(town, LESS) > 0
 
+    @pytest.mark.slow
     def test_zones_by_the_true_position_have_no_bound(self, town):
         """60 m across the town's border, a report far off tells more than the largest epsilon."""
         border = self.border(town)

@@ -135,7 +135,7 @@ TERMS = st.fixed_dictionaries(
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 @given(rows=TABLES, terms=TERMS, more=st.integers(0, 8), signs=st.sampled_from([(1, 1), (1, -1)]))
 def test_what_is_published_is_as_promised(search, rows, terms, more, signs):
     """Counted from the release and the table alone: boxes, k, precision, scores, recall, l."""
@@ -195,7 +195,7 @@ def least_common(cities):
     return "France" if set(cities) <= {"Lyon", "Nice"} else "*"
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(order=st.permutations(range(10)), search=st.sampled_from(SEARCHES))
 def test_the_order_of_rows_changes_nothing(order, search):
     """A release tells nothing of where a row stood: any order gives the same one."""

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.sharing.scene import DAY, HOME, NOON, Parties, Scene
 from tests.waiting import PATIENCE
 from voile import Randomness
@@ -449,7 +450,9 @@ def test_parcels_are_taken_over_from_another_process(scene, tmp_path):
     )
 )
 @hypothesis_settings(
-    max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=examples(20),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_whatever_arrives_slots_ascend_and_times_do(tmp_path_factory, drawn):
     """Slots of a truck ascend, and none is later than the clock was, in whatever order it runs."""
