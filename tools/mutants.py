@@ -39,7 +39,10 @@ ALSO = {
     "release": ["tests/attack/test_verification.py"],
 }
 """Tests of other rooms that are about this one."""
-LIBRARIES = ("pytest", "hypothesis", "numpy", "polars", "scipy.stats", "numba", "pandas", "sklearn")
+LIBRARIES = ("numpy", "polars", "scipy.stats", "numba", "pandas", "sklearn")
+"""No plug-ins of pytest, which warns, and so fails, where one is loaded before it."""
+BROKEN = 255
+"""The exit status of a worker that could not run any test; mutmut takes it for a time-out."""
 UNNOTICED = ("survived", "no tests")
 NOT_PLANTED = "not checked"
 GENERATE = """
@@ -84,6 +87,9 @@ def main() -> int:
     if due:
         names = due if len(due) < len(before) else ()
         _mutmut(desk, "run", "--max-children", str(options.jobs), *names)
+    if broken := _broken(desk):
+        print(f"the tests could not be run on {broken:,} faults: nothing is known", file=sys.stderr)
+        return 2
     return _report(desk, options.room, chosen)
 
 
@@ -182,6 +188,12 @@ def _results(desk: Path) -> Iterator[tuple[str, str]]:
     for line in _mutmut(desk, "results", "--all", "true", quiet=True).splitlines():
         name, _, status = line.strip().rpartition(": ")
         yield name, status
+
+
+def _broken(desk: Path) -> int:
+    """On how many faults no test could be run."""
+    found = (json.loads(path.read_text()) for path in (desk / "mutants").rglob("*.py.meta"))
+    return sum(list(one["exit_code_by_key"].values()).count(BROKEN) for one in found)
 
 
 def _report(desk: Path, room: str, chosen: Sequence[str]) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tools.mutants import drawn
+import json
+
+from tools.mutants import _broken, drawn
 
 NAMES = [f"voile.dp.m{module}.x_f__mutmut_{number}" for module in range(10) for number in range(50)]
 
@@ -32,3 +34,13 @@ def test_a_sample_is_drawn_among_the_faults_that_are_asked_for():
     sample = drawn(NAMES, ["voile.dp.m3.*"], sample=10)
     assert len(sample) == 10
     assert all(name.startswith("voile.dp.m3.") for name in sample)
+
+
+def test_a_worker_that_runs_no_test_is_no_fault_that_was_noticed(tmp_path):
+    """Mutmut takes its exit status for a time-out, which counts as noticed; here it is counted."""
+    for room, codes in (("dp", [0, 1, 255, None]), ("dp/planar", [36, -24, 255])):
+        folder = tmp_path / "mutants" / "src" / "voile" / room
+        folder.mkdir(parents=True)
+        document = {"exit_code_by_key": {f"x_f__mutmut_{i}": c for i, c in enumerate(codes)}}
+        (folder / "exact.py.meta").write_text(json.dumps(document))
+    assert _broken(tmp_path) == 2
