@@ -32,8 +32,9 @@ lint: .venv/developer
 types: .venv/developer
 	$(BIN)/mypy
 
-walls: .venv/developer
+walls: .venv/developer         ## who may import whom, and that no modules import each other in a circle
 	$(BIN)/lint-imports
+	$(BIN)/python tools/count_imports.py
 
 mutants: .mutants/venv/installed ## faults that the tests of a room do not notice: ROOM=dp
 	.mutants/venv/bin/python tools/mutants.py $(or $(ROOM),$(error say which room: make mutants ROOM=dp)) \

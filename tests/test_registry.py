@@ -6,14 +6,17 @@ import json
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
+import tomllib
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from tests.installed import environment_with_others
-from voile.errors import InputError
+from voile.errors import InputError, PlanError
+from voile.publish.registry import publisher_for
 from voile.registry import Registry
+from voile.schema.plan import parse_plan
 
 
 @dataclass(frozen=True)
@@ -176,6 +179,31 @@ def publish(ward: Path, criteria: str) -> subprocess.CompletedProcess[str]:
     return voile("publish", "ward.csv", "--plan", "plan.toml", "--out", "out", cwd=ward)
 
 
+@pytest.mark.parametrize(
+    ("method", "reason"),
+    [
+        ('"ke-anonymity"\nk = 2\ne = 1', "k and e are its criterion"),
+        ('"dp-generalization"\nk = 5\nepsilon = 12', "its budget does not pay for"),
+        ('"m-shuffle"\nclusters = 2', "rows whose sensitive values are alike"),
+        ('"clustered-laplace"\nepsilon = 1', "it makes no groups of rows"),
+    ],
+)
+def test_methods_that_take_no_criteria_say_why_and_which_do(method, reason):
+    """The plan's file, the key, the reason, and the methods that take criteria."""
+    for key, asked in (
+        ("criteria", '[{ name = "l-diversity", column = "ill", l = 2 }]'),
+        ("l", "2"),
+    ):
+        document = tomllib.loads(f"[method]\nname = {method}\n{key} = {asked}\n")
+        plan = replace(parse_plan(document), source="plan.toml")
+        with pytest.raises(PlanError) as refused:
+            publisher_for(plan)
+        said = str(refused.value)
+        assert said.startswith(f"plan.toml: [method] {key}: ")
+        assert reason in said
+        assert said.endswith("methods that take them: generalization, ranking")
+
+
 def test_a_criterion_of_others_is_held_and_measured_again(ward):
     """Groups are as large as it asks, and a release that is changed is found to break it."""
     done = publish(ward, '{ name = "largest-share", column = "illness", alpha = 0.7 }')
@@ -229,7 +257,7 @@ def test_criteria_that_cannot_be_are_refused(ward, criteria, said):
     """With the key and what is known; nothing is written."""
     done = publish(ward, criteria)
     assert done.returncode == 2
-    assert done.stderr.startswith("voile: [method] criteria: ")
+    assert done.stderr.startswith("voile: plan.toml: [method] criteria: ")
     assert said in done.stderr
     assert not (ward / "out").exists()
 

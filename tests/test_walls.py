@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import voile
+from tools.count_imports import circles, imports
 
 ROOMS = Path(voile.__file__).parent
 
@@ -31,6 +32,27 @@ def test_every_room_stands_in_the_layers() -> None:
         if not path.name.startswith("_") and (path.suffix == ".py" or path.is_dir())
     }
     assert rooms <= set(layers.replace('"', " ").replace(",", " ").replace("|", " ").split())
+
+
+def test_modules_import_each_other_in_no_circle() -> None:
+    """Neither at their tops nor inside functions nor for types alone."""
+    assert circles(imports(ROOMS)) == []
+
+
+def test_a_circle_is_seen_wherever_the_import_stands(tmp_path: Path) -> None:
+    """Inside a function or for types alone, of a module or of names in a package."""
+    package = tmp_path / "p"
+    package.mkdir()
+    for name, text in {
+        "__init__": "from p.a import x",
+        "a": "def f():\n    import p.b",
+        "b": "if TYPE_CHECKING:\n    from p.c import y",
+        "c": "from p import a",
+        "d": "from p import x",
+    }.items():
+        (package / f"{name}.py").write_text(text)
+    (circle,) = circles(imports(package))
+    assert set(circle) == {"p.a", "p.b", "p.c"}
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "tools"])

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from voile.publish.registry import read_plan
     from voile.query import answer
     from voile.randomness import Randomness
-    from voile.release.folder import read_release
     from voile.release.release import Guarantee, Release
+    from voile.release.stored import read_release
     from voile.schema.budget import BudgetPlan
     from voile.schema.plan import ColumnPlan, Method, Plan
     from voile.schema.roles import Roles
@@ -72,7 +72,7 @@ _HOMES = {
     "open_table": "voile.table.opening",
     "make_release": "voile.study.run",
     "read_plan": "voile.publish.registry",
-    "read_release": "voile.release.folder",
+    "read_release": "voile.release.stored",
     "run_study": "voile.study.single",
 }
 

@@ -25,9 +25,9 @@ from voile.publish.registry import read_plan
 from voile.query import answer
 from voile.randomness import Randomness
 from voile.release.check import check_release
-from voile.release.folder import read_release
 from voile.release.reading.sightings import People, PublishedRows
 from voile.release.release import Release
+from voile.release.stored import read_release
 from voile.roads.reading import read_roads
 from voile.utility.marginals import distributions
 from voile.utility.protocol import Comparison

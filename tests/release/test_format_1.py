@@ -12,7 +12,7 @@ from voile.disclosure.exact import Exact
 from voile.disclosure.noisy import Noisy
 from voile.publish.registry import read_plan
 from voile.randomness import Randomness
-from voile.release.folder import read_release
+from voile.release.stored import read_release
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 

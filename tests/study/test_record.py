@@ -15,7 +15,7 @@ from tests.study.small_groups import known_to_the_corridor
 from tools.make_schemas import drifted
 from voile.errors import InfeasibleError, InputError, PlanError, RefusedError
 from voile.ledger import Ledger
-from voile.release.folder import read_release
+from voile.release.stored import read_release
 from voile.schema.budget import BudgetPlan
 from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
 from voile.schema.roles import Roles

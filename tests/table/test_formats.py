@@ -15,7 +15,7 @@ import xlsxwriter
 
 import voile
 from voile.errors import InputError, TableError, VoileError
-from voile.release.folder import read_release
+from voile.release.stored import read_release
 from voile.schema.plan import parse_plan
 from voile.table.formats.registry import WRITTEN, format_named, refusal
 from voile.table.reading import list_columns, read_frame

@@ -29,8 +29,8 @@ from voile.durable import new_private_folder
 from voile.errors import InputError
 from voile.publish.registry import read_plan
 from voile.randomness import Randomness
-from voile.release.folder import read_release
 from voile.release.release import Release
+from voile.release.stored import read_release
 from voile.schema.plan import Plan
 from voile.table.places import Place
 from voile.table.reading import read_frame

@@ -21,7 +21,8 @@ from voile.errors import InputError, TableError
 from voile.packing.drawing import require_plotting
 from voile.packing.instance import Report
 from voile.packing.stop import Stop
-from voile.release.folder import DOCUMENT, read_release
+from voile.release.folder import DOCUMENT
+from voile.release.stored import read_release
 from voile.schema.numbers import ExactNumbers
 from voile.table.columns import NumberColumns, published_numbers, read_numbers
 from voile.table.new_files import appearing, check_new_file

@@ -9,7 +9,7 @@ import click
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, print_table
 from voile.query import Answer, answer
-from voile.release.folder import read_release
+from voile.release.stored import read_release
 
 __all__ = ["query"]
 

@@ -45,14 +45,13 @@ from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Chosen
 from voile.disclosure.noise_loops import weigh
-from voile.disclosure.noisy import Noisy
 from voile.errors import TableError
 
-__all__ = ["NoiseDistributions", "NoisyEvidence", "Readings"]
+__all__ = ["LEAST_SCALE", "NoiseDistributions", "NoisyEvidence", "Readings"]
 
 Floats = NDArray[np.float64]
 
-_LEAST_SCALE = 1 / 64
+LEAST_SCALE = 1 / 64
 """In steps of the grid: noise that is as good as none."""
 
 
@@ -67,17 +66,6 @@ class NoiseDistributions:
     """Least and largest value of each cluster, ascending; None where they are not stated."""
     own: Floats | None = None
     """With borders: the probability with which a row of the cluster stays in it, shape (c,)."""
-
-    @classmethod
-    def of(cls, stated: Noisy) -> Self:
-        """The clusters that a release states."""
-        scale, half_width = (_numbers(stated, name) for name in ("scale", "half_width"))
-        borders = own = None
-        if all(c.low is not None and c.high is not None for c in stated.clusters):
-            borders = _numbers(stated, "low"), _numbers(stated, "high")
-            own = _numbers(stated, "own")
-        least = _LEAST_SCALE * stated.step
-        return cls(stated.step, np.maximum(scale, least), half_width, borders, own)
 
     def __len__(self) -> int:
         return len(self.scale)
@@ -291,10 +279,6 @@ class NoisyEvidence:
         """The density at y = x, or half of all mass at a bound, where a whole tail lies."""
         at_bound = np.isin(self.value[rows], self.bounds)
         return np.where(at_bound, 0.5, 0.5 / self.scale[cluster])
-
-
-def _numbers(stated: Noisy, name: str) -> Floats:
-    return np.array([float(getattr(cluster, name)) for cluster in stated.clusters])
 
 
 def _on_grid(numbers: Floats, step: float) -> Floats:

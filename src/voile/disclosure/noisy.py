@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
+import numpy as np
 from pydantic import Field
 
 from voile.disclosure.known import Cells, Domain, Floats, Known
@@ -17,7 +18,7 @@ from voile.values.value import Value
 
 if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
-    from voile.disclosure.noise import NoisyEvidence
+    from voile.disclosure.noise import NoiseDistributions, NoisyEvidence
 
 __all__ = ["Cluster", "Noisy"]
 
@@ -70,14 +71,14 @@ class Noisy(ShownColumn):
 
     def evidence(self, known: Known, cells: Cells) -> NoisyEvidence:
         """How well each noisy value fits each known one."""
-        from voile.disclosure.noise import NoiseDistributions, NoisyEvidence, Readings  # noqa: PLC0415
+        from voile.disclosure.noise import NoisyEvidence, Readings  # noqa: PLC0415 - of readers
 
         readings = Readings(cells.numbers(cells.name), *self._around(cells), cells.rows)
         declared = self.clamp
         if known.bounds is not None:
             declared = float(known.bounds[0]), float(known.bounds[1])
         return NoisyEvidence.of(
-            cells.name, known.numbers, readings, NoiseDistributions.of(self), declared
+            cells.name, known.numbers, readings, self._distributions(), declared
         )
 
     def covered(self, domain: Domain, cells: Cells) -> Covered:
@@ -85,6 +86,19 @@ class Noisy(ShownColumn):
         from voile.disclosure.covering import noisy_covered  # noqa: PLC0415 - of readers
 
         return noisy_covered(domain, cells, self.evidence(domain.known, cells))
+
+    def _distributions(self) -> NoiseDistributions:
+        """Those of the clusters, as numbers."""
+        from voile.disclosure.noise import LEAST_SCALE, NoiseDistributions  # noqa: PLC0415
+
+        def numbers(name: str) -> Floats:
+            return np.array([float(getattr(cluster, name)) for cluster in self.clusters])
+
+        borders = own = None
+        if all(c.low is not None and c.high is not None for c in self.clusters):
+            borders, own = (numbers("low"), numbers("high")), numbers("own")
+        scale = np.maximum(numbers("scale"), LEAST_SCALE * self.step)
+        return NoiseDistributions(self.step, scale, numbers("half_width"), borders, own)
 
     def _around(self, cells: Cells) -> tuple[Floats, Floats]:
         from voile.disclosure.interval import ends_of_texts  # noqa: PLC0415 - of readers

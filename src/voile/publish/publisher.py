@@ -86,6 +86,8 @@ class SingleRelease:
     """
 
     of_trips: ClassVar[bool] = False
+    why_no_criteria: ClassVar[str] = "it makes no groups of rows that share what they show"
+    """Why criteria cannot be asked of it, where they cannot."""
 
     @property
     def series(self) -> None:

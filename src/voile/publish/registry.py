@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from voile.errors import PlanError
-from voile.publish.publisher import Publisher
+from voile.publish.publisher import Publisher, SingleRelease
 from voile.registry import Registry
 from voile.schema.plan import Method, Plan, PlanDocument
 from voile.schema.plan import read_plan as read_stated_plan
@@ -24,6 +24,7 @@ __all__ = [
     "method_names",
     "parameter_types",
     "plan_schema",
+    "publisher_for",
     "publisher_of",
     "read_plan",
 ]
@@ -59,10 +60,35 @@ def publisher_of(method: Method | None) -> Publisher:
         msg = "the plan has no [method] table; say how to publish"
         raise PlanError(msg)
     try:
+        _refuse_criteria(method)
         return METHODS.make(method.name, method.parameters)
     except PlanError as error:
         msg = f"[method] {error}"
         raise PlanError(msg) from None
+
+
+def _refuse_criteria(method: Method) -> None:
+    """Raise ``PlanError`` where criteria are asked of a method that takes none, with the reason."""
+    asked = [name for name in ("criteria", "l", "t") if name in method.parameters]
+    takes = METHODS.fields_of(method.name)
+    if asked and "criteria" not in takes and asked[0] not in takes:
+        reason = getattr(
+            METHODS.class_of(method.name), "why_no_criteria", SingleRelease.why_no_criteria
+        )
+        able = [name for name in METHODS.own if "criteria" in METHODS.fields_of(name)]
+        msg = (
+            f"{asked[0]}: {method.name} takes no criteria, since {reason}; methods that take them: "
+            f"{', '.join(able)}"
+        )
+        raise PlanError(msg)
+
+
+def publisher_for(plan: Plan) -> Publisher:
+    """The publisher of a plan; ``PlanError`` names its file."""
+    try:
+        return publisher_of(plan.method)
+    except PlanError as error:
+        raise plan.error(str(error)) from None
 
 
 def parameter_types(method: str) -> Mapping[str, Any]:

@@ -27,6 +27,7 @@ from pydantic import Field
 
 from voile.dp.events import Neighbours
 from voile.errors import TableError
+from voile.release.group_terms import Chance, Closeness, Diversity, GroupTerms, Least
 from voile.release.published import Published
 from voile.values.value import Exact, Value, read
 
@@ -54,9 +55,7 @@ __all__ = [
     "claim_of",
 ]
 
-Least = Annotated[int, Field(ge=1)]
 Budget = Annotated[Exact, Field(gt=0)]
-Chance = Annotated[Exact, Field(ge=0, le=1)]
 
 
 class Claim(Value):
@@ -86,38 +85,8 @@ class KEAnonymity(Claim):
         return ke_breaches(published, self.k, self.e)
 
 
-class Diversity(Value):
-    """How diverse sensitive columns are within a group; see ``models.l_diversity``."""
-
-    value: Exact
-    kind: Literal["distinct", "entropy", "recursive"]
-    c: Exact | None = None
-    """Of the recursive kind."""
-    columns: tuple[str, ...]
-
-
-class Closeness(Value):
-    """How close sensitive columns within a group are to all rows; see ``models.t_closeness``."""
-
-    value: Chance
-    kind: Literal["equal", "ordered", "hierarchical"]
-    columns: tuple[str, ...]
-
-
-class GroupClaim(Claim):
+class GroupClaim(GroupTerms, Claim):
     """Rows share what they show with at least ``k`` - 1 others, or rows of as many persons."""
-
-    shared: ClassVar[tuple[str, ...]] = ("quasi_identifiers",)
-    """Roles of the columns in which the rows of a group agree."""
-    k: Least
-    unit: Literal["person", "household"] | None = None
-    """Who is counted, where they may have several rows; None: each row is another person."""
-    l: Diversity | None = None  # noqa: E741 - the name that all know
-    t: Closeness | None = None
-    criteria: tuple[Mapping[str, Any], ...] | None = None
-    """Further criteria, each with its ``name``, its ``column`` and its parameters."""
-    suppression_limit: Chance | None = None
-    """Largest share of the rows that may have been left out; None: none was."""
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Groups that break k, l, t or a further criterion; of persons, what rows can show of it.
@@ -200,7 +169,7 @@ class PrivateFlows(PrivacyClaim):
         """Cells that are missing or twice there, and intervals that are not those of the noise."""
         from voile.release.flows import flow_breaches  # noqa: PLC0415 - publishers need none
 
-        return flow_breaches(published, self)
+        return flow_breaches(published, self.cells)
 
 
 class IndistinguishabilityWithinClusters(Claim):
@@ -284,7 +253,12 @@ class PlanarClaim(Claim):
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
         from voile.release.moved import moved_breaches  # noqa: PLC0415 - as above
 
-        return moved_breaches(published, self)
+        return moved_breaches(
+            published,
+            protects_trajectories=self.trajectory,
+            within_zones=isinstance(self, WithinZones),
+            reports=self.costliest_trip.reports if self.costliest_trip else None,
+        )
 
 
 class GeoIndistinguishability(PlanarClaim):

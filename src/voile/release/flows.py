@@ -10,19 +10,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from voile.disclosure.aggregate import Aggregate, Label
-from voile.release.claims import PrivateFlows
 from voile.release.published import Published
 
 __all__ = ["flow_breaches"]
 
 
-def flow_breaches(published: Published, claim: PrivateFlows) -> Iterator[str]:
-    """What the published cells contradict."""
+def flow_breaches(published: Published, cells: int) -> Iterator[str]:
+    """What the published cells contradict, of which there are to be ``cells``."""
     columns = published.disclosure.columns
     labels = [name for name, shown in columns.items() if isinstance(shown, Label)]
     rows = published.table.count(labels).rows
-    if len(rows) != claim.cells or (rows != 1).any():
-        yield f"it publishes each of {claim.cells} cells once, and has {rows.sum()} of {len(rows)}"
+    if len(rows) != cells or (rows != 1).any():
+        yield f"it publishes each of {cells} cells once, and has {rows.sum()} of {len(rows)}"
     for name, shown in columns.items():
         if isinstance(shown, Aggregate):
             yield from _intervals(published, labels[0], name, shown)

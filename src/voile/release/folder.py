@@ -11,35 +11,37 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
-from voile.disclosure.disclosure import Disclosure
 from voile.durable import sync, write_text
-from voile.errors import InputError, TableError
-from voile.release.format_1 import disclosure_of, guarantee_document
-from voile.release.release import Guarantee, Release, SeriesPlace
+from voile.errors import InputError
 from voile.table.formats.registry import Format, refusal
-from voile.table.opening import open_published
 from voile.table.published import PublishedTable
-from voile.values.value import read
 
 __all__ = [
     "appearing_folder",
     "check_new_folder",
-    "document_of",
     "format_for",
-    "read_release",
     "write_release",
 ]
 
 DOCUMENT = "release.json"
 HIDDEN = ".voile-"
 """How the name of an unfinished folder begins."""
-FORMAT = 2
-"""Of ``release.json``; the first had no number."""
+
+
+class Writable(Protocol):
+    """What a release is for its folder."""
+
+    @property
+    def table(self) -> PublishedTable:
+        """Its data."""
+
+    def document(self) -> dict[str, Any]:
+        """What ``release.json`` says of it."""
 
 
 def check_new_folder(path: str | Path) -> Path:
@@ -63,13 +65,13 @@ def check_new_folder(path: str | Path) -> Path:
     return place
 
 
-def format_for(release: Release, asked: Format | None, usual: Format) -> Format:
+def format_for(release: Writable, asked: Format | None, usual: Format) -> Format:
     """The format in which a release is written: the one asked for, or the usual one if it can be.
 
     Where the usual one cannot hold the release, that is Parquet.  Raises ``InputError`` where the
     one asked for cannot.
     """
-    why = refusal(asked or usual, release.table.columns, release.rows)
+    why = refusal(asked or usual, release.table.columns, release.table.rows)
     if why is None:
         return asked or usual
     if asked is None:
@@ -78,7 +80,7 @@ def format_for(release: Release, asked: Format | None, usual: Format) -> Format:
     raise InputError(msg)
 
 
-def write_release(release: Release, path: str | Path, file_format: Format = "parquet") -> Path:
+def write_release(release: Writable, path: str | Path, file_format: Format = "parquet") -> Path:
     """Write a release to a folder that does not exist yet; returns the folder.
 
     Raises ``InputError`` where the folder exists or cannot be written; nothing is left then.
@@ -86,102 +88,9 @@ def write_release(release: Release, path: str | Path, file_format: Format = "par
     place = check_new_folder(path)
     with appearing_folder(place) as folder:
         release.table.write(folder, file_format)
-        document = json.dumps(document_of(release), indent=2, ensure_ascii=False)
+        document = json.dumps(release.document(), indent=2, ensure_ascii=False)
         write_text(folder / DOCUMENT, document + "\n")
     return place
-
-
-def read_release(path: str | Path) -> Release:
-    """Read a release back from its folder; raises ``TableError`` where it is not one."""
-    folder = Path(path)
-    if not folder.is_dir():
-        msg = f"{folder}: there is no such release folder"
-        raise TableError(msg)
-    try:
-        document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-        return _release(document, folder)
-    except FileNotFoundError:
-        msg = f"{folder}: this is not a release: it has no {DOCUMENT}"
-        raise TableError(msg) from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        msg = f"{folder / DOCUMENT}: this does not describe a release of Voile"
-        raise TableError(msg) from None
-
-
-def document_of(release: Release) -> dict[str, Any]:
-    """What ``release.json`` says of a release."""
-    document: dict[str, Any] = {
-        "format": FORMAT,
-        "voile": release.voile,
-        "method": dict(release.method),
-        "guarantee": release.guarantee.document(),
-        "rows": release.rows,
-        "publishable": release.publishable,
-        "release_id": release.release_id,
-        **release.disclosure.document(),
-        "roles": {role: list(names) for role, names in release.roles.items()},
-        "types": dict(release.table.kinds()),
-    }
-    if release.series:
-        document["series"] = {"name": release.series.name, "version": release.series.version}
-    return document
-
-
-def _release(document: Mapping[str, Any], folder: Path) -> Release:
-    """A release from its document, of this format or of the first."""
-    series = document.get("series")
-    texts = [name for name, kind in document["types"].items() if kind == "text"]
-    table = open_published(folder, texts)
-    disclosure, roles = _shown(document, folder, table)
-    _require_columns(disclosure, table, folder)
-    return Release(
-        table=table,
-        method=document["method"],
-        disclosure=disclosure,
-        guarantee=Guarantee.of_document(_promised(document), f"{folder / DOCUMENT}: guarantee"),
-        roles={role: tuple(names) for role, names in roles.items()},
-        release_id=document["release_id"],
-        publishable=document["publishable"],
-        series=SeriesPlace(series["name"], series["version"]) if series else None,
-        voile=document["voile"],
-    )
-
-
-def _shown(
-    document: Mapping[str, Any], folder: Path, table: PublishedTable
-) -> tuple[Disclosure, Mapping[str, Sequence[str]]]:
-    """How the columns are shown, and which roles they have; raises ``TableError``."""
-    number = document.get("format", 1)
-    if number == 1:
-        return disclosure_of(document, table), document["columns"]
-    if number != FORMAT:
-        msg = (
-            f"{folder / DOCUMENT}: this is format {number!r}, and this version of Voile reads "
-            f"formats 1 and {FORMAT}; read it with the version that wrote it, or a later one"
-        )
-        raise TableError(msg)
-    stated = {name: document[name] for name in Disclosure.model_fields if name in document}
-    where = str(folder / DOCUMENT)
-    return read(Disclosure, stated, where, TableError, public=True), document["roles"]
-
-
-def _promised(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    return document["guarantee"] if "format" in document else guarantee_document(document)
-
-
-def _require_columns(disclosure: Disclosure, table: PublishedTable, folder: Path) -> None:
-    """Raise ``TableError`` where the data of a folder are not those that its document is about."""
-    stated, shown = disclosure.published, table.columns
-    for name in stated:
-        if name not in shown:
-            msg = f"{folder}: the data have no column {name!r}, though {DOCUMENT} says how it is "
-            msg += "shown; one of them was changed"
-            raise TableError(msg)
-    for name in shown:
-        if name not in stated:
-            msg = f"{folder}: {DOCUMENT} does not say how column {name!r} is shown; one of the two "
-            msg += "was changed"
-            raise TableError(msg)
 
 
 @contextmanager

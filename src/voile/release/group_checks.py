@@ -28,7 +28,7 @@ from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, Recurs
 from voile.models.registry import criterion_of
 from voile.models.t_closeness import EqualCloseness, OrderedCloseness
 from voile.models.units import GroupedUnits
-from voile.release.claims import Diversity, GroupClaim
+from voile.release.group_terms import Diversity, GroupTerms
 from voile.release.published import Published
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.published import PublishedTable
@@ -58,7 +58,7 @@ def ke_breaches(published: Published, k: int, e: Decimal) -> Iterator[str]:
         yield f"{broken} groups of the release are not ({k}, {e})-valid"
 
 
-def group_breaches(published: Published, claim: GroupClaim) -> Iterator[str]:
+def group_breaches(published: Published, claim: GroupTerms) -> Iterator[str]:
     """Criteria that some group breaks."""
     columns = _shared_columns(published, claim.shared)
     if not columns:
@@ -83,7 +83,7 @@ def group_breaches(published: Published, claim: GroupClaim) -> Iterator[str]:
 
 
 def _further(
-    published: Published, shared: Sequence[str], document: Mapping[str, Any], claim: GroupClaim
+    published: Published, shared: Sequence[str], document: Mapping[str, Any], claim: GroupTerms
 ) -> Criterion | str | None:
     """A criterion as groups can be held to it; why it cannot be; None where a release lacks rows.
 

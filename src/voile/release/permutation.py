@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isclose
+from typing import Protocol
 
 import numpy as np
 
 from voile.models.dependence import PairCounts
 from voile.models.permutation import log_arrangements
-from voile.release.claims import PermutationWithinClusters
 from voile.release.published import Published
 
 __all__ = ["permutation_breaches"]
@@ -29,7 +29,27 @@ _ROUNDING = 1e-9
 """Relative; sums of as many logarithms in another order differ by less."""
 
 
-def permutation_breaches(release: Published, claim: PermutationWithinClusters) -> Iterator[str]:
+class PermutationTerms(Protocol):
+    """What a permutation within clusters says of itself."""
+
+    @property
+    def clusters(self) -> int:
+        """How many."""
+
+    @property
+    def sizes(self) -> tuple[int, ...] | None:
+        """Rows of each, in the order of their numbers; None: not stated."""
+
+    @property
+    def permuted(self) -> tuple[str, ...]:
+        """The columns."""
+
+    @property
+    def log_arrangements(self) -> float:
+        """Natural logarithm of the number of arrangements."""
+
+
+def permutation_breaches(release: Published, claim: PermutationTerms) -> Iterator[str]:
     """What a permuted release claims and does not have; nothing where it is sound."""
     permuted, groups = claim.permuted, release.disclosure.groups
     if set(permuted) != release.disclosure.permuted or groups is None:

@@ -15,6 +15,7 @@ from typing import Any
 from voile.disclosure.disclosure import Disclosure
 from voile.dp.events import PrivacyEvent
 from voile.release.claims import Claim, claim_of
+from voile.release.folder import write_release
 from voile.release.history import History
 from voile.release.trips import TripCosts
 from voile.table.keeping import KeptRows
@@ -23,6 +24,9 @@ from voile.table.published import PublishedTable
 from voile.version import VERSION
 
 __all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"]
+
+FORMAT = 2
+"""Of ``release.json``; the first had no number."""
 
 
 @dataclass(frozen=True)
@@ -154,10 +158,26 @@ class Release:
             roles=roles,
         )
 
+    def document(self) -> dict[str, Any]:
+        """What ``release.json`` says of it."""
+        document: dict[str, Any] = {
+            "format": FORMAT,
+            "voile": self.voile,
+            "method": dict(self.method),
+            "guarantee": self.guarantee.document(),
+            "rows": self.rows,
+            "publishable": self.publishable,
+            "release_id": self.release_id,
+            **self.disclosure.document(),
+            "roles": {role: list(names) for role, names in self.roles.items()},
+            "types": dict(self.table.kinds()),
+        }
+        if self.series:
+            document["series"] = {"name": self.series.name, "version": self.series.version}
+        return document
+
     def write(self, folder: str | Path, file_format: Format = "parquet") -> Path:
         """Write the release to a new folder, whole or not at all; see ``write_release``."""
-        from voile.release.folder import write_release  # noqa: PLC0415 - it reads releases, too
-
         return write_release(self, folder, file_format)
 
 

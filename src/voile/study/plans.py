@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import PlanError
-from voile.publish.registry import publisher_of, read_plan
+from voile.publish.registry import publisher_for, read_plan
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.code_lists import CodeList
 from voile.schema.hierarchy.dates import Dates
@@ -106,7 +106,7 @@ def single_release(plan: Plan) -> Plan:
 
 def needs_ledger(plan: Plan) -> bool:
     """Whether releases of the plan are entered in a ledger; raises ``PlanError``."""
-    publisher = publisher_of(plan.method)
+    publisher = publisher_for(plan)
     accounts = (plan.budget, publisher.series, publisher.trip_budget)
     return publisher.carries or any(account is not None for account in accounts)
 

@@ -10,7 +10,6 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from voile.disclosure.disclosure import Disclosure
-from voile.release.folder import document_of
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.study.evidence import Evidence, Terms
@@ -87,7 +86,7 @@ def versions() -> dict[str, str]:
 
 
 def _release(publication: Publication) -> ReleaseDocument:
-    document = document_of(publication.release)
+    document = publication.release.document()
     stated: Any = {key: json_value(document[key]) for key in _RELEASE if key in document}
     return stated  # type: ignore[no-any-return]
 

@@ -21,7 +21,7 @@ from typing import Any, Literal, get_args
 
 from voile.errors import InputError
 from voile.publish.publisher import Publisher
-from voile.publish.registry import publisher_of, read_plan
+from voile.publish.registry import publisher_for, read_plan
 from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.release.folder import check_new_folder, format_for, write_release
@@ -129,7 +129,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     Nothing is written, and the ledger learns only what the release spends.  Raises as
     ``make_release`` does.
     """
-    publisher = publisher_of(plan.method)
+    publisher = publisher_for(plan)
     if intervals not in get_args(Intervals):
         msg = f"intervals must be one of {', '.join(map(repr, get_args(Intervals)))}"
         raise InputError(msg)

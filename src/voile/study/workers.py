@@ -16,15 +16,22 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import active_children, connection, get_context, parent_process
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from voile.errors import OutOfMemoryError
 
 if TYPE_CHECKING:
-    from voile.study.grid import Work
     from voile.study.sweep import GridPoint
 
 __all__ = ["cores", "in_processes"]
+
+
+class Work(Protocol):
+    """What a process is started for; it is sent there once."""
+
+    def study(self, digest: str, point: GridPoint) -> None:
+        """Study a point and keep what came of it."""
+
 
 _THREADS = ("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
 

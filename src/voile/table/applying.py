@@ -32,12 +32,10 @@ from voile.table.dictionary import Codes, DictionaryColumn, encode, look_up
 from voile.table.noising import Noise
 from voile.table.numeric import number_series
 from voile.table.protocol import Rows
+from voile.table.published import GROUP
 from voile.values.expressions import Call, Column, Literal
 
-__all__ = ["GROUP", "applied", "require_free_names"]
-
-GROUP = "group"
-"""The column that numbers the groups of a release."""
+__all__ = ["applied", "require_free_names"]
 
 
 def applied(

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.schema.hierarchy.generalized import DistinctValues
-from voile.table.applying import GROUP
 from voile.table.arrays import kind_of_arrow, series_of
 from voile.table.numeric import distinct_values, exact_numbers
 from voile.table.protocol import Counted, Format, Rows
@@ -25,6 +24,9 @@ from voile.table.summaries import GroupedValues, PublishedCells
 from voile.values.expressions import Expression, columns_of
 
 __all__ = ["GROUP", "PublishedTable"]
+
+GROUP = "group"
+"""The column that numbers the groups of a release."""
 
 
 class PublishedTable:

@@ -21,8 +21,8 @@ from voile.errors import PlanError, TableError
 from voile.publish.flows import Flows
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_release
-from voile.release.folder import read_release
 from voile.release.release import Publication
+from voile.release.stored import read_release
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns

@@ -24,8 +24,9 @@ from voile.publish.geo_indistinguishability.fields import read_secret
 from voile.publish.registry import completed
 from voile.randomness import Randomness
 from voile.release.check import check_release
-from voile.release.folder import read_release, write_release
+from voile.release.folder import write_release
 from voile.release.release import Publication
+from voile.release.stored import read_release
 from voile.schema.plan import Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns

@@ -30,8 +30,9 @@ from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.decision import GRID
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_release
-from voile.release.folder import read_release, write_release
+from voile.release.folder import write_release
 from voile.release.release import Publication
+from voile.release.stored import read_release
 from voile.roads.reading import read_roads
 from voile.schema.budget import BudgetPlan
 from voile.schema.roles import Roles

@@ -9,7 +9,8 @@ import pytest
 
 from tests.publish.m_shuffle.tables import opened
 from voile.errors import InputError
-from voile.publish.m_shuffle.clustering import SensitiveValues, clustering_of
+from voile.publish.m_shuffle.clustering import clustering_of
+from voile.publish.m_shuffle.sensitive import SensitiveValues
 from voile.randomness import Randomness
 
 KEY = Randomness.seeded(1).key("clusters")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -58,6 +58,9 @@ class DPGeneralization(SingleRelease):
     parameters that cannot be.
     """
 
+    why_no_criteria: ClassVar[str] = (
+        "which groups appear would tell of sensitive values, which its budget does not pay for"
+    )
     k: Annotated[int, Field(ge=2)]
     """Least number of published rows that share all their published values; at least 2."""
     epsilon: Annotated[Number, Field(gt=0)] | None = None

@@ -105,6 +105,9 @@ class KEAnonymity:
     """How the blocks of later releases are found; see ``decision``."""
 
     of_trips: ClassVar[bool] = False
+    why_no_criteria: ClassVar[str] = (
+        "k and e are its criterion, and blocks that grow from release to release keep no other"
+    )
 
     def __post_init__(self) -> None:
         if self.record_key and not self.series:

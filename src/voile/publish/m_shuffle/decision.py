@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from voile.errors import InfeasibleError
 from voile.models.dependence import entropy
 from voile.models.permutation import expected_divergence, whole_column_log_probability
-from voile.publish.m_shuffle.clustering import Clustering, Labels
+from voile.publish.m_shuffle.clustering import Clustering
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
 from voile.publish.m_shuffle.measured import MeasuredColumn, measured_columns
+from voile.publish.m_shuffle.sensitive import Labels
 from voile.table.summaries import CombinationCounts, GroupCounts
 
 __all__ = ["Choice", "Division", "Limits", "Probability", "choose", "log_probability"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -14,7 +14,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import InfeasibleError, PlanError, nearest
 from voile.models.hypergeometric import chance_information
-from voile.publish.m_shuffle.clustering import Clustering, SensitiveValues, clustering_of
+from voile.publish.m_shuffle.clustering import Clustering, clustering_of
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
 from voile.publish.m_shuffle.decision import (
     Choice,
@@ -24,6 +24,7 @@ from voile.publish.m_shuffle.decision import (
     choose,
     log_probability,
 )
+from voile.publish.m_shuffle.sensitive import SensitiveValues
 from voile.publish.m_shuffle.showing import notices, published_decision
 from voile.publish.m_shuffle.statement import guarantee, named
 from voile.publish.m_shuffle.terms import Columns, check_limits, checked_rule
@@ -61,6 +62,9 @@ class MShuffle(SingleRelease):
     ``max_log_probability``, which choose them.  Raises ``PlanError`` for parameters that cannot be.
     """
 
+    why_no_criteria: ClassVar[str] = (
+        "its clusters are rows whose sensitive values are alike, which is what criteria forbid"
+    )
     clusters: Annotated[
         int | None,
         Field(ge=1),

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.errors import InputError
-from voile.publish.m_shuffle.clustering import Labels, SensitiveValues
+from voile.publish.m_shuffle.sensitive import Labels, SensitiveValues
 from voile.randomness import Key
 
 __all__ = ["SeveralNumbers"]

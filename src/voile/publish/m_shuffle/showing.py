@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from voile.publish.m_shuffle.clustering import SensitiveValues
 from voile.publish.m_shuffle.columns import Rule
 from voile.publish.m_shuffle.decision import Choice, Division
+from voile.publish.m_shuffle.sensitive import SensitiveValues
 from voile.schema.numbers import json_number, unscaled
 
 __all__ = ["notices", "published_decision"]

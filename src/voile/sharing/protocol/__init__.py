@@ -25,7 +25,8 @@ from voile.sharing.protocol.reading import Link, Reader, day_of, search
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Publisher, Report
 from voile.sharing.protocol.sealing import SealedSubmission
-from voile.sharing.protocol.suite import Carried, Content, Sighting, Suite, TruckSlot, suite_named
+from voile.sharing.protocol.suite import Carried, Content, Sighting, Suite, TruckSlot
+from voile.sharing.protocol.suites import suite_named
 from voile.sharing.protocol.tracking import Role, Submission, TrackingKeys, Waybill
 from voile.sharing.protocol.truck import TruckCard, TruckSecrets
 

@@ -34,7 +34,8 @@ from voile.randomness import Randomness
 from voile.sharing.protocol.derivation import drawn
 from voile.sharing.protocol.keys import Materials, PairKeys
 from voile.sharing.protocol.rejection import Reason, RejectedError
-from voile.sharing.protocol.suite import Suite, suite_named, suite_of_code
+from voile.sharing.protocol.suite import Suite
+from voile.sharing.protocol.suites import suite_named, suite_of_code
 from voile.sharing.protocol.wire import Kind, checked_bytes, framed, header, opened
 
 __all__ = [

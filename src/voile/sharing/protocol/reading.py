@@ -22,7 +22,8 @@ from voile.sharing.protocol.base64url import from_base64url, to_base64url
 from voile.sharing.protocol.keys import TrackingSecret
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Report
-from voile.sharing.protocol.suite import Sighting, Suite, TruckSlot, suite_of_code
+from voile.sharing.protocol.suite import Sighting, Suite, TruckSlot
+from voile.sharing.protocol.suites import suite_of_code
 from voile.sharing.protocol.truck import TruckCard
 from voile.sharing.protocol.wire import TRUCK_BYTES, Kind, header, number, opened
 

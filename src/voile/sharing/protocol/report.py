@@ -19,7 +19,8 @@ from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing.protocol.audit import GENESIS, Record, digest_of_body
 from voile.sharing.protocol.signing import SIGNATURE_BYTES
-from voile.sharing.protocol.suite import Content, Suite, TruckSlot, suite_named, suite_of_code
+from voile.sharing.protocol.suite import Content, Suite, TruckSlot
+from voile.sharing.protocol.suites import suite_named, suite_of_code
 from voile.sharing.protocol.truck import TruckSecrets
 from voile.sharing.protocol.wire import TRUCK_BYTES, Kind, header, number, opened
 

@@ -22,7 +22,7 @@ from voile.randomness import Randomness
 from voile.sharing.protocol import group
 from voile.sharing.protocol.derivation import TAG_BYTES, SingleUse, drawn
 from voile.sharing.protocol.rejection import Reason, RejectedError
-from voile.sharing.protocol.suite import suite_of_code
+from voile.sharing.protocol.suites import suite_of_code
 from voile.sharing.protocol.tracking import Submission
 from voile.sharing.protocol.truck import TruckCard, TruckSecrets
 from voile.sharing.protocol.wire import TRUCK_BYTES, Kind, header, opened

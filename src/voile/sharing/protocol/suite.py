@@ -7,28 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import Protocol
 
-from voile.errors import InputError, nearest
+from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing.protocol.keys import Materials, PairKeys, TrackingPublic, TrackingSecret
 from voile.sharing.protocol.position import LEVELS, Position, encoded_remaining
-from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.wire import TRUCK_BYTES, checked_bytes, checked_number, framed, number
 
 __all__ = [
-    "SUITES",
     "Carried",
     "Content",
     "Sighting",
     "Suite",
     "TruckSlot",
-    "suite_named",
-    "suite_of_code",
 ]
-
-SUITES = ("voile", "paper")
 
 
 @dataclass(frozen=True)
@@ -174,28 +167,3 @@ class Suite(Protocol):
 
     def open(self, secret: TrackingSecret, at: TruckSlot, body: bytes, item: int) -> Sighting:
         """What the item that was recognised gives away."""
-
-
-def suite_named(name: str = "voile") -> Suite:
-    """The suite of that name; raises ``InputError``."""
-    if name not in SUITES:
-        msg = f"there is no suite {name!r}{nearest(name, SUITES)} (known: {', '.join(SUITES)})"
-        raise InputError(msg)
-    return _suites()[name]
-
-
-def suite_of_code(code: int) -> Suite:
-    """The suite that a message names; raises ``RejectedError``."""
-    for suite in _suites().values():
-        if suite.code == code:
-            return suite
-    msg = f"the message is of suite {code}, which this program does not know"
-    raise RejectedError(Reason.SUITE, msg)
-
-
-@cache
-def _suites() -> dict[str, Suite]:
-    from voile.sharing.protocol.paper_suite import PaperSuite  # noqa: PLC0415 - they import this
-    from voile.sharing.protocol.voile_suite import VoileSuite  # noqa: PLC0415
-
-    return {"voile": VoileSuite(), "paper": PaperSuite()}

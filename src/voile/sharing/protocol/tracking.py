@@ -37,7 +37,8 @@ from voile.sharing.protocol.signing import (
     check_verifying_key,
     sign,
 )
-from voile.sharing.protocol.suite import Suite, suite_named, suite_of_code
+from voile.sharing.protocol.suite import Suite
+from voile.sharing.protocol.suites import suite_named, suite_of_code
 from voile.sharing.protocol.wire import (
     TRUCK_BYTES,
     Kind,
