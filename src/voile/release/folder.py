@@ -1,4 +1,7 @@
-"""The door out: a release as a folder of ``data.csv`` or ``data.parquet`` and ``release.json``.
+"""The door out: a release as a folder of its rows and ``release.json``.
+
+The rows are ``data.csv`` or ``data.parquet``, or several parts in ``data``; ``manifest`` says which
+files there are.  ``release.json`` is written last: a folder without it is no release.
 
 A folder appears whole, by a rename, or not at all.  It is written under a hidden name beside its
 place, flushed to the disk, and renamed; whatever goes wrong before the rename leaves nothing at
@@ -20,9 +23,11 @@ from voile.disclosure.disclosure import Disclosure
 from voile.durable import sync, write_text
 from voile.errors import InputError, TableError
 from voile.release.format_1 import disclosure_of, guarantee_document
+from voile.release.manifest import listed_files, manifest_of
 from voile.release.release import Guarantee, Release, SeriesPlace
+from voile.table.engines import AUTO
 from voile.table.opening import open_published
-from voile.table.protocol import Format
+from voile.table.protocol import Engine, Format
 from voile.table.published import PublishedTable
 from voile.values.value import read
 
@@ -69,21 +74,25 @@ def write_release(release: Release, path: str | Path, file_format: Format = "par
     """
     place = check_new_folder(path)
     with appearing_folder(place) as folder:
-        release.table.write(folder, file_format)
-        document = json.dumps(document_of(release), indent=2, ensure_ascii=False)
+        files = release.table.write(folder, file_format)
+        described = document_of(release) | {"data": manifest_of(folder, files)}
+        document = json.dumps(described, indent=2, ensure_ascii=False)
         write_text(folder / DOCUMENT, document + "\n")
     return place
 
 
-def read_release(path: str | Path) -> Release:
-    """Read a release back from its folder; raises ``TableError`` where it is not one."""
+def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
+    """Read a release back from its folder; raises ``TableError`` where it is not one.
+
+    ``engine`` holds its rows, or is its name.
+    """
     folder = Path(path)
     if not folder.is_dir():
         msg = f"{folder}: there is no such release folder"
         raise TableError(msg)
     try:
         document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-        return _release(document, folder)
+        return _release(document, folder, engine)
     except FileNotFoundError:
         msg = f"{folder}: this is not a release: it has no {DOCUMENT}"
         raise TableError(msg) from None
@@ -111,11 +120,11 @@ def document_of(release: Release) -> dict[str, Any]:
     return document
 
 
-def _release(document: Mapping[str, Any], folder: Path) -> Release:
+def _release(document: Mapping[str, Any], folder: Path, engine: Engine | str) -> Release:
     """A release from its document, of this format or of the first."""
     series = document.get("series")
     texts = [name for name, kind in document["types"].items() if kind == "text"]
-    table = open_published(folder, texts)
+    table = open_published(folder, texts, listed_files(document, folder), engine)
     disclosure, roles = _shown(document, folder, table)
     _require_columns(disclosure, table, folder)
     return Release(

@@ -15,8 +15,11 @@ from typing import Any
 
 from voile.errors import TableError
 from voile.schema.plan import Plan
+from voile.table.engines import AUTO
 from voile.table.frames import from_native
-from voile.table.reading import list_columns, read_frame
+from voile.table.opening import rows_in_memory
+from voile.table.protocol import Engine
+from voile.table.reading import list_columns
 
 __all__ = ["Original", "fingerprint", "names_of_columns", "read_original"]
 
@@ -33,16 +36,16 @@ class Original:
     """What had to be assumed to read it, a sentence each."""
 
 
-def read_original(source: Any, plan: Plan) -> Original:
+def read_original(source: Any, plan: Plan, engine: Engine | str = AUTO) -> Original:
     """The rows of a file or a data frame, in the columns that the plan names.
 
-    Raises ``TableError`` where there are none.
+    ``engine`` reads a file.  Raises ``TableError`` where there are none.
     """
     if not isinstance(source, str | Path):
         frame, _ = from_native(source)
         return Original(frame)
-    read = read_frame(Path(source), missing=plan.missing, columns=_named(plan), texts=plan.texts)
-    return Original(read.frame, read.notes)
+    told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
+    return Original(*rows_in_memory(source, **told, engine=engine))
 
 
 def names_of_columns(source: Any) -> list[str]:
