@@ -12,6 +12,7 @@ from pathlib import Path
 from voile.attack.registry import ATTACKS
 from voile.models.registry import CRITERIA
 from voile.publish.registry import METHODS
+from voile.table.engines import ENGINES
 from voile.utility.registry import MEASURES
 
 __all__ = ["OTHERS", "environment_with_others", "others_installed"]
@@ -41,5 +42,5 @@ def environment_with_others() -> Mapping[str, str]:
 
 def _forget() -> None:
     """Let registries look anew at what is installed."""
-    for registry in (ATTACKS, CRITERIA, MEASURES, METHODS):
+    for registry in (ATTACKS, CRITERIA, ENGINES, MEASURES, METHODS):
         vars(registry).pop("installed", None)

@@ -23,7 +23,7 @@ from voile.cli.attack_shown import (
     show_side_by_side,
 )
 from voile.cli.several import TakesSeveral
-from voile.cli.show import as_json, print_json, progress
+from voile.cli.show import as_json, engine_option, print_json, progress
 from voile.cli.tables import TABLE
 from voile.durable import new_private_folder
 from voile.errors import InputError
@@ -32,8 +32,8 @@ from voile.randomness import Randomness
 from voile.release.release import Release
 from voile.release.stored import read_release
 from voile.schema.plan import Plan
+from voile.table.opening import rows_in_memory
 from voile.table.places import Place
-from voile.table.reading import read_frame
 
 if TYPE_CHECKING:
     from voile.attack.trajectory.on_release import TripsOutcome, Watch
@@ -60,6 +60,7 @@ class _Call:
     knows: tuple[str, ...]
     places: Path | None
     pictures: Path | None
+    engine: str
     as_json: bool
     said: Mapping[str, Any]
     """The options that tell adversaries what they know."""
@@ -70,6 +71,16 @@ class _Call:
         own = {field.name for field in fields(cls)} - {"said"}
         said = {name: value for name, value in options.items() if name not in own}
         return cls(**{name: options[name] for name in own}, said=said)
+
+    def read(self, release: Path) -> Release:
+        """A release, in the engine that was asked for."""
+        return read_release(release, engine=self.engine)
+
+    def people(self, path: Place, plan: Plan | None) -> Any:
+        """The rows of a private table, read by the engine that was asked for."""
+        missing, texts = (plan.missing, plan.texts) if plan else ((), ())
+        frame, _ = rows_in_memory(path, missing=missing, texts=texts, engine=self.engine)
+        return frame
 
     def refuse(self, *options: str, reason: str) -> None:
         """Raise ``InputError`` where one of these options was given."""
@@ -166,6 +177,7 @@ class _Call:
     type=click.Path(path_type=Path),
     help="Draw a map of each trip that is followed, and a page of them all; private.",
 )
+@engine_option
 @click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
 @as_json
 def attack(**options: Any) -> None:
@@ -189,7 +201,7 @@ def attack(**options: Any) -> None:
     call = _Call.of(options)
     with progress() as stage:
         stage("reading")
-        new = read_release(call.release)
+        new = call.read(call.release)
         if call.roads:
             _follow(call, new, stage)()
             return
@@ -251,12 +263,12 @@ def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Rep
     if call.plan and not call.against:
         msg = "--plan describes the private original; give that too, with --against"
         raise InputError(msg)
-    earlier = [read_release(folder) for folder in call.previous]
+    earlier = [call.read(folder) for folder in call.previous]
     stage("comparing")
     names = [str(folder) for folder in (call.release, *call.previous)]
     told = {name: value for name in _OF_RELEASES if (value := call.said[name]) is not None}
     result = DifferencingAttack(**told).run(new, earlier, names)
-    checked = _checked(result, call.against, call.plan) if call.against else None
+    checked = _checked(result, call) if call.against else None
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
         document={**result.document(), **verified},
@@ -410,30 +422,25 @@ class _People:
         assert call.against is not None
         plan = read_plan(call.plan) if call.plan else None
         return cls(
-            original=_people_of(call.against, plan),
+            original=call.people(call.against, plan),
             plan=plan,
             draws=None if call.seed is None else Randomness.seeded(call.seed),
         )
 
 
-def _people_of(path: Place, plan: Plan | None) -> Any:
-    if plan is None:
-        return read_frame(path).frame
-    return read_frame(path, missing=plan.missing, texts=plan.texts).frame
-
-
 def _knowledge(call: _Call, name: str, people: _People) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
-    said = knowledge_said(name, call.said, lambda path: _people_of(path, people.plan))
+    said = knowledge_said(name, call.said, lambda path: call.people(path, people.plan))
     if call.previous and "earlier" in ATTACKS.fields_of(name):
-        said["earlier"] = [read_release(folder) for folder in call.previous]
+        said["earlier"] = [call.read(folder) for folder in call.previous]
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
     return said
 
 
-def _checked(result: AttackResult, against: Place, plan: Path | None) -> Verification:
-    missing = read_plan(plan).missing if plan else ()
-    original = read_frame(against, missing=missing).frame
+def _checked(result: AttackResult, call: _Call) -> Verification:
+    assert call.against is not None
+    missing = read_plan(call.plan).missing if call.plan else ()
+    original, _ = rows_in_memory(call.against, missing=missing, engine=call.engine)
     return verify(result.victims, original, result.sensitive)
 
 

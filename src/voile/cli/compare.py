@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
-from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
+from voile.cli.show import (
+    as_json,
+    engine_option,
+    print_json,
+    print_table,
+    progress,
+    say,
+    telling_what_is_done,
+)
 from voile.study.documents import comparison_document
 from voile.study.evidence import Terms
 from voile.study.frontier import GAIN
@@ -53,6 +61,7 @@ __all__ = ["compare_command"]
     metavar="NAMES",
     help="The attacks to run, separated by commas [default: all that make sense].",
 )
+@engine_option
 @as_json
 def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
@@ -65,6 +74,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     targets: int,
     held_out: float,
     attacks: str | None,
+    engine: str,
     as_json: bool,
 ) -> None:
     """Study the table INPUT under every PLAN, and compare what each protects and loses.
@@ -76,7 +86,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.
     """
-    terms = PointTerms(seed, Terms(names_of(attacks), targets, held_out))
+    terms = PointTerms(seed, Terms(names_of(attacks), targets, held_out), engine=engine)
     try:
         with progress() as stage:
             made = make_comparison(

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 import click
 
-from voile.cli.show import as_json, print_json, print_table, progress, say
+from voile.cli.show import as_json, engine_option, print_json, print_table, progress, say
 from voile.models.exposure import Exposure, exposure
 from voile.proposal.columns import propose_column
 from voile.proposal.hierarchies import suggestion_of
@@ -39,9 +39,16 @@ _FEW_VALUES = 100
     is_flag=True,
     help="Print hierarchies for the quasi-identifiers, to paste into the plan.",
 )
+@engine_option
 @as_json
 def inspect_command(
-    source: str, plan: str | None, quasi_identifiers: str | None, suggesting: bool, as_json: bool
+    *,
+    source: str,
+    plan: str | None,
+    quasi_identifiers: str | None,
+    suggesting: bool,
+    engine: str,
+    as_json: bool,
 ) -> None:
     """Show the columns of the table INPUT, and how many of its rows can be told apart.
 
@@ -56,7 +63,7 @@ def inspect_command(
     bound = read_plan(Path(plan)) if plan else None
     with progress() as stage:
         stage("reading")
-        table = inspect_file(source, bound.missing if bound else ())
+        table = inspect_file(source, bound.missing if bound else (), engine=engine)
         stage("counting")
         if bound:
             bound.bind(table.columns)

@@ -13,7 +13,7 @@ import numpy as np
 
 from voile.cli.packed import PICTURES, Origin, document_of, show_packed, write_packed
 from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, progress, say, telling_what_is_done
+from voile.cli.show import engine_option, print_json, progress, say, telling_what_is_done
 from voile.cli.tables import TABLE
 from voile.disclosure.disclosure import Disclosure
 from voile.disclosure.noisy import Noisy
@@ -80,6 +80,7 @@ class _Call:
     margin: Decimal
     robust: Decimal | None
     skip_missing: bool
+    engine: str
 
     @property
     def names(self) -> list[str]:
@@ -183,6 +184,7 @@ class _Input:
 )
 @click.option("--out", type=click.Path(), help="Which bin holds which row: a new .csv or .parquet.")
 @click.option("--picture", type=click.Path(), help="A picture of the bins: a new .png or .svg.")
+@engine_option
 @json_option
 def pack_command(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -204,6 +206,7 @@ def pack_command(  # noqa: PLR0913 - one parameter for each option
     solver: str,
     out: str | None,
     picture: str | None,
+    engine: str,
     as_json: bool,
 ) -> None:
     """Pack the parcels of INPUT into as few bins as can be found, and say how few are possible.
@@ -213,7 +216,7 @@ def pack_command(  # noqa: PLR0913 - one parameter for each option
     with noise; --use and --robust say what to make of that.
     """
     columns = _limited("weight", weight, capacity) + _limited("volume", volume, volume_capacity)
-    call = _Call((*columns, *measures), size, box, turns, use, margin, robust, skip_missing)
+    call = _Call((*columns, *measures), size, box, turns, use, margin, robust, skip_missing, engine)
     _require_whole(call, solver)
     files = _new_files(out, picture)
     with progress() as stage:
@@ -283,10 +286,10 @@ def _read(source: Place, call: _Call) -> _Input:
     disclosure = None
     private = not (isinstance(source, Path) and (source / DOCUMENT).exists())
     if private:
-        numbers = read_numbers(source, call.names)
+        numbers = read_numbers(source, call.names, call.engine)
     else:
         assert isinstance(source, Path)
-        release = read_release(source)
+        release = read_release(source, engine=call.engine)
         numbers = published_numbers(release.table, call.names)
         disclosure = release.disclosure
     missing = np.zeros(numbers.rows, np.bool_)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from voile.cli.show import as_json, print_json, progress, say, telling_what_is_done
+from voile.cli.show import as_json, engine_option, print_json, progress, say, telling_what_is_done
 from voile.durable import new_private_file
 from voile.errors import InputError
 from voile.proposal.fitting import misfits
@@ -25,8 +25,11 @@ __all__ = ["plan_command"]
 @click.argument("source", metavar="INPUT", type=click.Path())
 @click.option("--out", type=click.Path(path_type=Path), help="Write the proposal to this new file.")
 @click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
+@engine_option
 @as_json
-def plan_command(source: str, out: Path | None, plan: str | None, as_json: bool) -> None:
+def plan_command(
+    source: str, out: Path | None, plan: str | None, engine: str, as_json: bool
+) -> None:
     """Propose a plan for the table INPUT, or hold a plan against it.
 
     With --out: roles, kinds and hierarchies with a reason each, made from private rows, from the
@@ -41,7 +44,7 @@ def plan_command(source: str, out: Path | None, plan: str | None, as_json: bool)
         msg = "say what to do: --out NEW_FILE proposes a plan, --check PLAN holds one against INPUT"
         raise InputError(msg)
     if plan is not None:
-        _check(source, Path(plan), as_json=as_json)
+        _check(source, Path(plan), engine, as_json=as_json)
         return
     assert out is not None
     if out.exists():
@@ -49,7 +52,7 @@ def plan_command(source: str, out: Path | None, plan: str | None, as_json: bool)
         raise InputError(msg)
     with progress() as stage:
         stage("reading")
-        table = inspect_file(source)
+        table = inspect_file(source, engine=engine)
         stage("counting")
         proposal = _proposal(table)
         if not proposal.of_role("quasi") + proposal.of_role("sensitive"):
@@ -72,12 +75,12 @@ def _proposal(table: Inspected) -> Proposal:
     return propose([table.details(column) for column in table.columns])
 
 
-def _check(source: str, path: Path, *, as_json: bool) -> None:
+def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
     """Tell what fits badly; raises ``InputError`` where publishing would be refused."""
     with progress() as stage:
         plan = read_plan(path)
         stage("reading")
-        table = inspect_file(source, plan.missing, plan.texts)
+        table = inspect_file(source, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
         found = misfits(table, plan, _proposal(table))

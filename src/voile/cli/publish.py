@@ -9,11 +9,18 @@ from typing import Any
 
 import click
 
-from voile.cli.show import as_json, ledger_option, print_json, progress, say, telling_what_is_done
+from voile.cli.show import (
+    as_json,
+    engine_option,
+    ledger_option,
+    print_json,
+    progress,
+    say,
+    telling_what_is_done,
+)
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.study.run import Intervals, make_release
-from voile.table.engines import AUTO
 from voile.table.formats.registry import WRITTEN, Format
 
 __all__ = ["publish_command"]
@@ -41,13 +48,7 @@ __all__ = ["publish_command"]
     type=int,
     help="Repeatable draws, for experiments: the release is marked as unfit for publication.",
 )
-@click.option(
-    "--engine",
-    metavar="NAME",
-    default=AUTO,
-    show_default=True,
-    help="What holds the rows: polars, or an engine of another package.",
-)
+@engine_option
 @as_json
 def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, print_table
+from voile.cli.show import engine_option, print_json, print_table
 from voile.query import Answer, answer
 from voile.release.stored import read_release
 
@@ -18,8 +18,9 @@ __all__ = ["query"]
 @click.argument("release", metavar="DIR", type=click.Path(path_type=Path))
 @click.argument("aggregate")
 @click.option("--where", metavar="PREDICATE", help="SQL predicate over the published columns.")
+@engine_option
 @json_option
-def query(release: Path, aggregate: str, where: str | None, as_json: bool) -> None:
+def query(release: Path, aggregate: str, where: str | None, engine: str, as_json: bool) -> None:
     """Answer AGGREGATE from the release in DIR, with guaranteed bounds.
 
     AGGREGATE is COUNT(*), or SUM, AVG, MIN or MAX of the sensitive column, such as "SUM(salary)".
@@ -28,7 +29,7 @@ def query(release: Path, aggregate: str, where: str | None, as_json: bool) -> No
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.
     """
-    found = answer(read_release(release), aggregate, where)
+    found = answer(read_release(release, engine=engine), aggregate, where)
     if as_json:
         print_json(found.document())
     else:

@@ -13,9 +13,11 @@ from typing import Any
 import click
 
 from voile.ondemand import on_demand
+from voile.table.engines import AUTO
 
 __all__ = [
     "as_json",
+    "engine_option",
     "ledger_option",
     "print_json",
     "print_table",
@@ -37,6 +39,14 @@ ledger_option = click.option(
     envvar="VOILE_LEDGER",
     type=click.Path(dir_okay=False),
     help="The file that remembers the releases of each series.",
+)
+
+engine_option = click.option(
+    "--engine",
+    metavar="NAME",
+    default=AUTO,
+    show_default=True,
+    help="What holds the rows: polars, or an engine of another package.",
 )
 
 

@@ -10,6 +10,7 @@ import click
 from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
 from voile.cli.show import (
     as_json,
+    engine_option,
     ledger_option,
     print_json,
     print_table,
@@ -43,6 +44,7 @@ __all__ = ["study_command"]
     metavar="NAMES",
     help="The attacks to run, separated by commas [default: all that make sense].",
 )
+@engine_option
 @as_json
 def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     source: str,
@@ -53,6 +55,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     targets: int,
     held_out: float,
     attacks: str | None,
+    engine: str,
     as_json: bool,
 ) -> None:
     """Make one release of the table INPUT, attack it, measure it, and report.
@@ -73,6 +76,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             seed=seed,
             terms=Terms(names_of(attacks), targets, held_out),
             render=renderer("render_study"),
+            engine=engine,
             progress=stage,
         )
     with telling_what_is_done(f"the study stands at {out}"):

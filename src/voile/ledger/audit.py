@@ -21,6 +21,7 @@ from voile.ledger.budget import BudgetState, End, shown
 from voile.ledger.lost import find_lost
 from voile.ledger.promises import broken_promises
 from voile.ledger.row_sets import RowFolder
+from voile.release.manifest import changed_files
 
 __all__ = ["Finding", "audit_ledger", "audit_release", "release_document"]
 
@@ -68,6 +69,7 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
     where = str(folder)
     document = release_document(folder)
     release_id = str(document.get("release_id"))
+    changed = [Finding(where, what) for what in changed_files(document, folder)]
     entries = spending.find_entries(connection, release_id)
     charged = [*entries, *fleets.find_fleet_entries(connection, release_id)]
     findings = [
@@ -92,7 +94,7 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
             "fleet, so no ledger vouches for it"
         )
         findings.append(Finding(where, what))
-    return findings
+    return [*findings, *changed]
 
 
 def _audit_version(

@@ -100,8 +100,9 @@ class RowFolder:
         self._refuse_open()
         place = self._place(name)
         try:
-            files = sorted(place.iterdir())
-            listed = [(file.name, file.stat().st_size, _digest(file)) for file in files]
+            place.stat()
+            files = {str(file.relative_to(place)): file for file in _files(place)}
+            listed = [(file, files[file].stat().st_size, _digest(files[file])) for file in files]
         except OSError as error:
             msg = (
                 f"{place} cannot be read ({error.strerror}); the folder {self.path.name} belongs "
@@ -139,7 +140,7 @@ class RowFolder:
         """Remove data sets, which nothing refers to; what cannot go now goes the next time."""
         for place in [self.path / name for name in names if _NAME.fullmatch(name)]:
             with suppress(OSError):
-                for file in place.iterdir():
+                for file in _files(place):
                     _overwrite(file)
             shutil.rmtree(place, ignore_errors=True)
 
@@ -153,9 +154,10 @@ class RowFolder:
                 sync(self.path.parent)
             place.mkdir(mode=0o700)
             kept.write(place)
-            for file in place.iterdir():
+            for file in _files(place):
                 file.chmod(0o600)
                 sync(file)
+                sync(file.parent)
             sync(place)
             sync(self.path)
             return RowSet(name, kept.height, self.seal_of(name, kept.height))
@@ -207,7 +209,12 @@ class _Part:
 
     @property
     def kept(self) -> KeptRows:
-        return KeptRows(self.rows, lambda engine: engine.scan(self.place).rows)
+        return KeptRows(self.rows, self._opened)
+
+    def _opened(self, engine: Engine) -> Rows:
+        files = _files(self.place)  # one, or several parts, perhaps in a folder of their own
+        place = files[0].parent if files else self.place
+        return engine.scan(place).rows
 
 
 def refer(
@@ -242,6 +249,11 @@ def names_of(connection: sqlite3.Connection) -> set[str]:
 def _id_of(connection: sqlite3.Connection) -> str:
     (own,) = connection.execute("SELECT id FROM row_folder").fetchone()
     return str(own)
+
+
+def _files(place: Path) -> list[Path]:
+    """The files of a data set, in the order of their names."""
+    return sorted(file for file in place.rglob("*") if file.is_file())
 
 
 def _digest(file: Path) -> str:

@@ -1,4 +1,7 @@
-"""The door out: a release as a folder of its data, such as ``data.csv``, and ``release.json``.
+"""The door out: a release as a folder of its rows and ``release.json``.
+
+The rows are one file, such as ``data.csv``, or several parts in ``data``; ``manifest`` says which
+files there are.  ``release.json`` is written last: a folder without it is no release.
 
 A folder appears whole, by a rename, or not at all.  It is written under a hidden name beside its
 place, flushed to the disk, and renamed; whatever goes wrong before the rename leaves nothing at
@@ -18,6 +21,7 @@ from typing import Any, Protocol
 
 from voile.durable import sync, write_text
 from voile.errors import InputError
+from voile.release.manifest import manifest_of
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 
@@ -87,8 +91,9 @@ def write_release(release: Writable, path: str | Path, file_format: Format = "pa
     """
     place = check_new_folder(path)
     with appearing_folder(place) as folder:
-        release.table.write(folder, file_format)
-        document = json.dumps(release.document(), indent=2, ensure_ascii=False)
+        files = release.table.write(folder, file_format)
+        described = release.document() | {"data": manifest_of(folder, files)}
+        document = json.dumps(described, indent=2, ensure_ascii=False)
         write_text(folder / DOCUMENT, document + "\n")
     return place
 

@@ -11,23 +11,29 @@ from voile.disclosure.disclosure import Disclosure
 from voile.errors import TableError
 from voile.release.folder import DOCUMENT
 from voile.release.format_1 import disclosure_of, guarantee_document
+from voile.release.manifest import listed_files
 from voile.release.release import FORMAT, Guarantee, Release, SeriesPlace
+from voile.table.engines import AUTO
 from voile.table.opening import open_published
+from voile.table.protocol import Engine
 from voile.table.published import PublishedTable
 from voile.values.value import read
 
 __all__ = ["read_release"]
 
 
-def read_release(path: str | Path) -> Release:
-    """Read a release back from its folder; raises ``TableError`` where it is not one."""
+def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
+    """Read a release back from its folder; raises ``TableError`` where it is not one.
+
+    ``engine`` holds its rows, or is its name.
+    """
     folder = Path(path)
     if not folder.is_dir():
         msg = f"{folder}: there is no such release folder"
         raise TableError(msg)
     try:
         document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-        return _release(document, folder)
+        return _release(document, folder, engine)
     except FileNotFoundError:
         msg = f"{folder}: this is not a release: it has no {DOCUMENT}"
         raise TableError(msg) from None
@@ -36,11 +42,11 @@ def read_release(path: str | Path) -> Release:
         raise TableError(msg) from None
 
 
-def _release(document: Mapping[str, Any], folder: Path) -> Release:
+def _release(document: Mapping[str, Any], folder: Path, engine: Engine | str) -> Release:
     """A release from its document, of this format or of the first."""
     series = document.get("series")
     texts = [name for name, kind in document["types"].items() if kind == "text"]
-    table = open_published(folder, texts)
+    table = open_published(folder, texts, listed_files(document, folder), engine)
     disclosure, roles = _shown(document, folder, table)
     _require_columns(disclosure, table, folder)
     return Release(

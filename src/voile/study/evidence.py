@@ -221,8 +221,8 @@ class _Test:
             self.progress("rehearsing")
             with self._timed("rehearsal"):
                 try:
-                    draws = self.randomness.within("rehearsal")
-                    self._rehearsal = rehearse(self.rows, self.staged.plan, draws)
+                    draws, staged = self.randomness.within("rehearsal"), self.staged
+                    self._rehearsal = rehearse(self.rows, staged.plan, draws, staged.engine)
                 except VoileError as error:
                     self._rehearsal = error
         if isinstance(self._rehearsal, VoileError):

@@ -176,7 +176,7 @@ class Work:
         says = (plan.missing, plan.roles, plan.columns)
         if self._read is None or self._read[0] != says:
             self._read = None  # one table at a time in memory
-            self._read = (says, read_original(self._source, plan))
+            self._read = (says, read_original(self._source, plan, self._shared.engine))
         return self._read[1]
 
 

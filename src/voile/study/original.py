@@ -15,9 +15,12 @@ from typing import Any
 
 from voile.errors import TableError
 from voile.schema.plan import Plan
+from voile.table.engines import AUTO
 from voile.table.frames import from_native
+from voile.table.opening import rows_in_memory
 from voile.table.places import Address, file_and_part, place_of
-from voile.table.reading import list_columns, read_frame
+from voile.table.protocol import Engine
+from voile.table.reading import list_columns
 
 __all__ = ["Original", "fingerprint", "names_of_columns", "read_original"]
 
@@ -34,18 +37,16 @@ class Original:
     """What had to be assumed to read it, a sentence each."""
 
 
-def read_original(source: Any, plan: Plan) -> Original:
+def read_original(source: Any, plan: Plan, engine: Engine | str = AUTO) -> Original:
     """The rows of a file or a data frame, in the columns that the plan names.
 
-    Raises ``TableError`` where there are none.
+    ``engine`` reads a file.  Raises ``TableError`` where there are none.
     """
     if not isinstance(source, str | Path | Address):
         frame, _ = from_native(source)
         return Original(frame)
-    read = read_frame(
-        place_of(source), missing=plan.missing, columns=_named(plan), texts=plan.texts
-    )
-    return Original(read.frame, read.notes)
+    told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
+    return Original(*rows_in_memory(place_of(source), **told, engine=engine))
 
 
 def names_of_columns(source: Any) -> list[str]:
@@ -64,7 +65,7 @@ def fingerprint(source: Any) -> str:
     digest = blake2b(digest_size=16)
     place = place_of(source) if isinstance(source, str | Path | Address) else None
     if not isinstance(place, Path):
-        frame = read_frame(place).frame if place else from_native(source)[0]
+        frame = rows_in_memory(place)[0] if place else from_native(source)[0]
         stream = BytesIO()
         frame.write_ipc_stream(stream)
         digest.update(stream.getbuffer())

@@ -29,6 +29,7 @@ from voile.study.recording import Subject, put_on_record
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
 from voile.study.sweep import GridPoint
+from voile.table.engines import AUTO
 
 __all__ = ["NOT_CHARGED", "PointTerms", "status_of", "study_point"]
 
@@ -53,6 +54,8 @@ class PointTerms:
     terms: Terms
     instruments: Callable[[Sequence[str] | None], Instruments] = Instruments.standard
     """Makes them in the process that uses them."""
+    engine: str = AUTO
+    """The name of what holds the rows."""
 
 
 def study_point(original: Original, point: GridPoint, shared: PointTerms) -> Point:
@@ -86,9 +89,11 @@ def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRe
     instruments = shared.instruments(shared.terms.attacks)
     randomness = Randomness.secure() if shared.seed is None else Randomness.seeded(shared.seed)
     started = perf_counter()
-    publication = prepare_release(original.frame, plan, randomness=randomness).publication
+    engine = shared.engine
+    pending = prepare_release(original.frame, plan, randomness=randomness, engine=engine)
+    publication = pending.publication
     seconds = {"publish": perf_counter() - started}
-    staged = Staged(publication.release, plan, original.frame)
+    staged = Staged(publication.release, plan, original.frame, engine=engine)
     evidence = gather(staged, instruments, shared.terms, randomness.within("study"))
     notices = (*original.notes, *([NOT_CHARGED] if needs_ledger(stated.plan) else []))
     subject = Subject(stated, shared.seed, point.parameters)

@@ -25,7 +25,9 @@ from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
+from voile.table.engines import AUTO
 from voile.table.holdout import hold_out
+from voile.table.protocol import Engine
 from voile.utility.protocol import Comparison
 
 __all__ = ["Rows", "Staged", "can_link", "hold_rows_out", "rehearse"]
@@ -51,6 +53,8 @@ class Staged:
     held_out: Any | None = None
     link: str | None = None
     """The column of row numbers that the release and the original share, if they do."""
+    engine: Engine | str = AUTO
+    """What holds the rows of the release, and of its rehearsals."""
 
     def comparison(self, randomness: Randomness) -> Comparison:
         """The release beside its original, as measures see it: without row numbers."""
@@ -82,7 +86,7 @@ def can_link(plan: Plan) -> bool:
     return plan.method is not None and publisher_of(plan.method).shows_kept
 
 
-def rehearse(rows: Rows, plan: Plan, randomness: Randomness) -> Staged:
+def rehearse(rows: Rows, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO) -> Staged:
     """Publish the kept rows as the plan says, as a single release of no account.
 
     Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
@@ -93,8 +97,8 @@ def rehearse(rows: Rows, plan: Plan, randomness: Randomness) -> Staged:
         frame = frame.with_row_index(link)
         kept = (*kept, link)
     staged = _keeping(single_release(plan), kept)
-    made = prepare_release(frame, staged, randomness=randomness)
-    return Staged(made.publication.release, staged, frame, rows.held_out, link)
+    made = prepare_release(frame, staged, randomness=randomness, engine=engine)
+    return Staged(made.publication.release, staged, frame, rows.held_out, link, engine)
 
 
 def _keeping(plan: Plan, keep: Iterable[str]) -> Plan:

@@ -36,6 +36,8 @@ from voile.study.record import StudyRecord
 from voile.study.recording import Subject, put_on_record
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
+from voile.table.engines import AUTO
+from voile.table.protocol import Engine
 
 __all__ = ["Study", "make_study", "run_study"]
 
@@ -89,11 +91,13 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     terms: Terms | None = None,
     instruments: Instruments | None = None,
     render: Callable[[StudyRecord], str] | None = None,
+    engine: Engine | str = AUTO,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Study:
     """A study with its report; ``render`` makes it of the record, and may raise ``InputError``.
 
-    ``instruments`` take the place of the standard ones.  Otherwise as ``run_study``.
+    ``engine`` holds the rows, or is its name; ``instruments`` take the place of the standard ones.
+    Otherwise as ``run_study``.
     """
     terms = terms or Terms()
     instruments = instruments or Instruments.standard(terms.attacks)
@@ -101,12 +105,19 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     started = perf_counter()
     pending = prepare_release(
-        source, stated.plan, out, ledger=ledger, randomness=randomness, progress=progress
+        source,
+        stated.plan,
+        out,
+        ledger=ledger,
+        randomness=randomness,
+        engine=engine,
+        progress=progress,
     )
     seconds = {"publish": perf_counter() - started}
     with pending.transaction.attempt():
         publication = pending.transaction.told(pending.publication)
-        staged = Staged(publication.release, stated.plan, read_original(source, stated.plan).frame)
+        original = read_original(source, stated.plan, engine)
+        staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
         evidence = gather(staged, instruments, terms, randomness.within("study"), progress)
         record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
         text = json_text(record_document(record))

@@ -17,10 +17,13 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError, nearest
 from voile.schema.numbers import ExactNumbers
+from voile.table.engines import AUTO
 from voile.table.numeric import exact_numbers
+from voile.table.opening import rows_in_memory
 from voile.table.places import Place
+from voile.table.protocol import Engine
 from voile.table.published import PublishedTable
-from voile.table.reading import list_columns, read_frame
+from voile.table.reading import list_columns
 from voile.table.value_types import first_offending_row
 
 __all__ = ["NumberColumn", "NumberColumns", "published_numbers", "read_numbers", "write_columns"]
@@ -46,7 +49,7 @@ class NumberColumns:
     """What was assumed in reading the file."""
 
 
-def read_numbers(path: Place, names: Sequence[str]) -> NumberColumns:
+def read_numbers(path: Place, names: Sequence[str], engine: Engine | str = AUTO) -> NumberColumns:
     """Numeric columns of a private table, from anywhere that tables are read.
 
     Each name is looked for as ``NAME``, and as the interval ``NAME.low`` and ``NAME.high``; what
@@ -54,8 +57,8 @@ def read_numbers(path: Place, names: Sequence[str]) -> NumberColumns:
     numbers.
     """
     found = _found(tuple(list_columns(path)), names, str(path))
-    source = read_frame(path, columns=found)
-    return _numbers(source.frame, found, source.notes)
+    frame, notes = rows_in_memory(path, columns=found, engine=engine)
+    return _numbers(frame, found, notes)
 
 
 def published_numbers(table: PublishedTable, names: Sequence[str]) -> NumberColumns:

@@ -6,7 +6,7 @@ another person, unless its plan says so; see ``persons``.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,22 @@ from voile.schema.plan import Plan
 from voile.table.carrying import with_carried
 from voile.table.engines import AUTO, engine_of
 from voile.table.formats.registry import WRITTEN
+from voile.table.frames import from_native
 from voile.table.keeping import KeptRows
 from voile.table.persons import require_rows_of_persons
 from voile.table.places import Place, place_of
-from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable, TableSource
 from voile.table.protocol import Engine, Source
 from voile.table.published import PublishedTable
 from voile.table.reading import read_frame
+from voile.table.value_types import with_missing
 
 __all__ = [
     "open_frame",
     "open_published",
     "open_table",
     "published_rows",
+    "rows_in_memory",
     "scan_frame",
     "scan_table",
 ]
@@ -92,23 +94,57 @@ def scan_frame(frame: Any, plan: Plan, *, engine: Engine | str = AUTO) -> Privat
     return _held_against_persons(_opened(engine, engine.of_native(frame), plan))
 
 
-def open_published(folder: Path, texts: Collection[str] = ()) -> PublishedTable:
+def open_published(
+    folder: Path,
+    texts: Collection[str] = (),
+    files: Sequence[str] | None = None,
+    engine: Engine | str = AUTO,
+) -> PublishedTable:
     """The rows of a release folder; raises ``TableError`` where they cannot be read.
 
     ``texts`` names the columns that hold texts, also where a CSV file makes them look like
-    numbers.
+    numbers.  ``files`` has the rows: one file, or all Parquet files of a folder in the order of
+    their names; None: ``data.parquet`` or ``data.csv``.  ``engine`` holds the rows, or is its name.
     """
-    for name in WRITTEN:
-        if (file := folder / f"data.{name}").is_file():
-            return published_rows(read_frame(file, texts=texts).frame)
-    msg = f"{folder}: the release has no data: neither data.parquet nor data.csv, nor any other"
-    raise TableError(msg)
-
-
-def published_rows(frame: Any) -> PublishedTable:
-    """Rows of a data frame that are, or are taken for, those of a release."""
-    source = PolarsEngine().of_native(frame)
+    if files is None:
+        usual = [f"data.{name}" for name in WRITTEN]
+        files = [name for name in usual if (folder / name).is_file()][:1]
+    if not files:
+        msg = f"{folder}: the release has no data: neither data.parquet nor data.csv, nor any other"
+        raise TableError(msg)
+    place = folder / files[0]
+    source = engine_of(engine).scan(place if len(files) == 1 else place.parent, texts=tuple(texts))
     return PublishedTable(source.rows, source.convert)
+
+
+def published_rows(frame: Any, engine: Engine | str = AUTO) -> PublishedTable:
+    """Rows of a data frame that are, or are taken for, those of a release."""
+    source = engine_of(engine).of_native(frame)
+    return PublishedTable(source.rows, source.convert)
+
+
+def rows_in_memory(
+    path: str | Place,
+    *,
+    missing: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    texts: Sequence[str] = (),
+    engine: Engine | str = AUTO,
+) -> tuple[Any, tuple[str, ...]]:
+    """The rows of a table as adversaries and measures compare them, and what was assumed.
+
+    A data frame of Polars, read by the engine that is named.  Raises ``TableError`` as
+    ``read_frame`` does.
+    """
+    if engine == AUTO:
+        read = read_frame(place_of(path), missing=missing, columns=columns, texts=texts)
+        return read.frame, read.notes
+    source = engine_of(engine).scan(place_of(path), columns=columns, missing=missing, texts=texts)
+    rows = source.rows
+    if columns is not None:
+        rows = rows.select([name for name in rows.schema.names if name in set(columns)])
+    frame, _ = from_native(rows.to_native())
+    return frame.with_columns(with_missing(each, missing) for each in frame), source.notes
 
 
 def _scanned(

@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 from voile.errors import PlanError, nearest
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
+from voile.table.engines import AUTO, engine_of
 from voile.table.fitting import Finding, findings
 from voile.table.occurrences import count_occurrences, count_repeats
-from voile.table.places import Place, place_of
-from voile.table.polars_engine import PolarsEngine
-from voile.table.reading import read_frame
+from voile.table.opening import rows_in_memory
+from voile.table.places import Place
+from voile.table.protocol import Engine
 from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
 from voile.table.value_types import kind_of, with_missing
 from voile.table.written import details_of
@@ -31,8 +32,10 @@ _PLACEHOLDERS = ("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "None"
 class Inspected:
     """A table as it stands in its file, before any plan is bound; private."""
 
-    def __init__(self, frame: pl.DataFrame, notes: Sequence[str] = ()) -> None:
-        self._frame = frame
+    def __init__(
+        self, frame: pl.DataFrame, notes: Sequence[str] = (), engine: Engine | str = AUTO
+    ) -> None:
+        self._frame, self._engine = frame, engine
         self.notes = tuple(notes)
         """What was assumed in reading the file."""
 
@@ -56,7 +59,7 @@ class Inspected:
 
     def findings(self, plan: Plan) -> list[Finding]:
         """Where the columns that a plan publishes and what it says of them fit badly."""
-        rows = PolarsEngine().of_native(self._frame).rows
+        rows = engine_of(self._engine).of_native(self._frame).rows
         return [found for name in plan.roles.published for found in findings(rows, plan, name)]
 
     def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
@@ -104,11 +107,14 @@ class Inspected:
 
 
 def inspect_file(
-    path: str | Place, missing: Sequence[str] = (), texts: Sequence[str] = ()
+    path: str | Place,
+    missing: Sequence[str] = (),
+    texts: Sequence[str] = (),
+    engine: Engine | str = AUTO,
 ) -> Inspected:
     """Read a table to look at it; raises ``TableError`` where it cannot be read."""
-    source = read_frame(place_of(path), missing=missing, texts=texts)
-    return Inspected(source.frame, source.notes)
+    frame, notes = rows_in_memory(path, missing=missing, texts=texts, engine=engine)
+    return Inspected(frame, notes, engine)
 
 
 def _profile(column: pl.Series) -> ColumnProfile:

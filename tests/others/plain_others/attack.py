@@ -44,7 +44,7 @@ class FirstRow(Adversary["np.ndarray"]):
     def guess(self, scene: Scene, aim: np.ndarray) -> Guesses:
         """The same for everybody."""
         own = scene.people.column(self.column).to_numpy()[aim]
-        guess = scene.release.to_native()[self.column][0]
+        guess = scene.release.table.to_arrow()[self.column][0].as_py()
         right = (own == guess).astype(np.float64)
         return Guesses(
             goal=f"the first row shows the own {self.column}",
