@@ -26,9 +26,6 @@ anybody counts.  ``table.units`` says how the kernel counts, and what that costs
   adversary learns who sees in which group one row of a person stands.  Weights add up over groups:
   a union's shares are a mixture of those of its parts, and the criteria are monotone as they are
   of rows.
-- (k, e): k values that come from k different units, and two different units whose values are at
-  least e apart.  A unit that holds both ends of the range alone stretches nothing: whoever is not
-  that unit stands among the values of the others.
 
 Small cases that show why each is needed stand in ``tests/models/test_units.py``.  Where each unit
 has one row, every count and criterion is what it is of rows; duplicating all rows changes none.
@@ -36,11 +33,18 @@ has one row, every count and criterion is what it is of rows; duplicating all ro
 **Adversaries.**  There are two: who knows one row of a person, and who knows all of them.  Counts
 of units hold against the first: the row that is known is one of k persons'.  They do not hold
 against the second, who finds a group for each row that he knows and intersects them on what stays
-the same for the person; the guarantee says so, and the attacks measure it.  Differential privacy
-with ``rows_per_person`` holds against both: neighbouring tables differ in all rows of a person.
+the same for the person; the guarantee says so.
 
-**Rows that come later**, of a unit that is published already, count as rows of that unit.  A series
-knows the units of its earlier releases by marks, as it knows rows.
+**Methods** say whether they count units (``counts_persons``), and all others refuse a plan that
+names units: no promise about rows passes for one about persons.  What counts are to mean there,
+once they count, is decided all the same:
+
+- (k, e): k values that come from k different units, and two different units whose values are at
+  least e apart.  A unit that holds both ends of the range alone stretches nothing: whoever is not
+  that unit stands among the values of the others.
+- A series: rows that come later, of a unit that is published already, count as rows of that unit.
+- Differential privacy: at most ``rows_per_person`` rows of a unit take part, drawn by the keyed
+  function, and neighbouring tables differ in a unit; that holds against both adversaries.
 
 **Silence.**  Promises that count rows are about persons where each person is one row, and where no
 row can be pointed at from outside.  A plan that says nothing of it is therefore held against two

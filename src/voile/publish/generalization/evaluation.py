@@ -36,6 +36,9 @@ from voile.publish.generalization.rolling import Tables
 
 __all__ = ["Evaluation", "Evaluator"]
 
+_ENTRIES_OF_PERSONS = 16
+"""As many entries can be read while the persons of one are counted."""
+
 _ABSORBING = (KAnonymity, DistinctDiversity)
 """Criteria by which a valid group stays valid whatever rows join it."""
 
@@ -85,6 +88,7 @@ class Evaluator:
             for name, place in self._sensitive.items()
         }
         self._tables = Tables(problem, list(self._sensitive.values()))
+        self._counted = 0
         self.lattice = self._tables.lattice
         self.objective = objective_of(objective, [c.levels for c in self._tables.columns])
 
@@ -98,8 +102,8 @@ class Evaluator:
 
     @property
     def work(self) -> int:
-        """Entries of tables that were read so far."""
-        return self._tables.entries_read
+        """Entries of tables that were read so far; what persons take is counted as such."""
+        return self._tables.entries_read + self._counted
 
     def sizes(self, levels: Levels) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Rows of each group of a node, valid or not, and persons of each; private."""
@@ -177,7 +181,7 @@ class Evaluator:
     def _node_of_combinations(self, levels: Levels) -> _Node:
         """The groups of a node, with that of each combination."""
         words = self._tables.generalized(self._tables.words, self.lattice.bottom, levels)
-        self._tables.entries_read += len(self._tables.rows)
+        self._counted += _ENTRIES_OF_PERSONS * len(self._tables.rows)
         table, entry = self._tables.grouper.group_with_members(words, self._tables.rows)
         groups, of_entry = self._groups(table)
         weights = table.rows
@@ -197,14 +201,25 @@ class Evaluator:
     def _units(self, node: _Node) -> GroupedUnits | None:
         return None if node.label is None else self.problem.units(node.label, len(node.groups))
 
+    def measured(self, levels: Levels) -> Groups:
+        """What criteria see of the groups of a node, in the order of ``sizes``; private."""
+        return self._measured(self._node(levels))
+
     def _valid(self, node: _Node) -> NDArray[np.bool_]:
         """Which groups satisfy all criteria."""
+        measured = self._measured(node)
+        valid = np.ones(len(node.groups), dtype=np.bool_)
+        for criterion in self.problem.criteria:
+            valid &= criterion.holds(measured)
+        return valid
+
+    def _measured(self, node: _Node) -> Groups:
         m, p = len(self.lattice.heights), len(node.groups)
         codes = partial(self._codes, node.entries)
         sizes = node.groups.rows
         if node.weights is not node.entries.rows:
             sizes = np.bincount(node.of_entry, node.weights, p).astype(np.int64)
-        measured = Groups(
+        return Groups(
             sizes,
             {
                 name: _cells(node.of_entry, codes(m + j), node.weights, self._totals[name])
@@ -212,10 +227,6 @@ class Evaluator:
             },
             self._units(node),
         )
-        valid = np.ones(p, dtype=np.bool_)
-        for criterion in self.problem.criteria:
-            valid &= criterion.holds(measured)
-        return valid
 
 
 def _sensitive_places(problem: Problem) -> dict[str, int]:

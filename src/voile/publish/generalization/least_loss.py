@@ -4,6 +4,8 @@ What it does: bounds an objective from below for all divisions of the rows into 
 cells cover the values of their rows: levels for all rows alike, intervals, nodes of a tree, sets.
 
 Claim: no solution whose published groups have k rows loses less, whichever rows it suppresses.
+Where persons have several rows, k counts persons, and sums of those of combinations: a group has no
+more.
 
 - ``loss``.  A row whose combination of quasi-identifiers has fewer than k rows shares its group
   with another combination, so some column shows a cell of more than one value; at least two
@@ -68,10 +70,10 @@ def _least_product(problem: Problem, k: int) -> float:
         lost = np.maximum(least - own, 0.0) / room if room > 0 else np.zeros(len(own))
         further[:, j] = lost[atoms.codes[:, j]]
         _, member = np.unique(keys.sum(axis=1) - keys[:, j], return_inverse=True)
-        enough[:, j] = np.bincount(member, atoms.rows)[member] >= k
+        enough[:, j] = np.bincount(member, atoms.persons)[member] >= k
     alone = np.where(enough, further, np.inf).min(axis=1)
     together = np.sort(further, axis=1)[:, :2].sum(axis=1)
-    of_row = np.where(atoms.rows < k, np.minimum(alone, together), 0.0)
+    of_row = np.where(atoms.persons < k, np.minimum(alone, together), 0.0)
     total = min(float(of_row @ atoms.rows), float(m))
     product = 2.0 ** int(total) * (1 + total - int(total))
     return float(product ** (1 / m) - 1)

@@ -160,7 +160,7 @@ class Generalization(SingleRelease):
         solution = self._decide()(problem)
         if solution is None:
             full_domain = self.algorithm in _FULL_DOMAIN
-            raise infeasible(problem, self.k) if full_domain else infeasible_together()
+            raise infeasible(problem, self.k) if full_domain else infeasible_together(problem)
         shown, whose = table.apply_counted(
             Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
         )

@@ -6,8 +6,10 @@ from decimal import ROUND_CEILING, Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.errors import InfeasibleError
+from voile.models.criteria import Groups
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.terms import Demands
 from voile.publish.protected import assumed_of_units, known_rows, stated_unit
@@ -87,18 +89,35 @@ def infeasible(problem: Problem, k: int) -> InfeasibleError:
     largest = _largest_k(evaluator, problem.suppressible)
     if len(problem.criteria) == 1 and largest >= 2:
         lacking += f"; so would k = {largest:,}"
+    if len(problem.criteria) > 1:
+        rows, _ = evaluator.sizes(evaluator.lattice.top)
+        groups = evaluator.measured(evaluator.lattice.top)
+        lacking += _reached(problem, groups, rows)
     return InfeasibleError(
         f"{lacking}. Otherwise give the hierarchies a level at which more rows agree, or ask for "
         "less"
     )
 
 
-def infeasible_together() -> InfeasibleError:
+def infeasible_together(problem: Problem) -> InfeasibleError:
     """Not even all rows as one group would do."""
+    from voile.publish.generalization.atoms import Atoms  # noqa: PLC0415 - as above
+
+    atoms = Atoms(problem)
+    groups = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
+    reached = _reached(problem, groups, np.array([problem.rows]))
     return InfeasibleError(
         "no release with this guarantee was found: even all rows together in one group fall short "
-        "of what k and the other criteria ask for. Ask for less"
+        f"of what k and the other criteria ask for{reached}. Ask for less"
     )
+
+
+def _reached(problem: Problem, groups: Groups, rows: NDArray[np.int64]) -> str:
+    """What cannot be reached there, criterion by criterion, as the end of a sentence."""
+    from voile.publish.generalization.reach import out_of_reach  # noqa: PLC0415 - as above
+
+    told = out_of_reach(problem.criteria, groups, rows, problem.suppressible)
+    return "".join(f"; {clause}" for clause in told)
 
 
 def _largest_k(evaluator: Evaluator, suppressible: int) -> int:
