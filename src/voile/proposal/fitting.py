@@ -33,7 +33,7 @@ def misfits(table: Inspected, plan: Plan, proposal: Proposal) -> Sequence[Findin
 
 
 def _telling_apart(table: Inspected, plan: Plan) -> Iterator[Finding]:
-    if plan.roles.person is None:
+    if plan.roles.person is None and plan.roles.unit is None:
         for name, counts in table.identifiers_that_repeat(plan).items():
             yield Finding(name, "person", counts.told_of_identifier(name), refused=True)
     for name, counts in table.kept_that_single_out(plan).items():
@@ -45,16 +45,17 @@ def _looks(column: ColumnProposal, plan: Plan) -> Iterator[Finding]:
     """What a column looks like, where the plan says something else or nothing."""
     name, declared = column.name, plan.columns.get(column.name, ColumnPlan())
     roles, profile = plan.roles, column.details.profile
+    silent = roles.person is None and roles.unit is None
     if name in roles.quasi_identifiers:
         counts = Occurrences(column.details.rows, profile.distinct, profile.once)
         if counts.single_out and declared.hierarchy is None and column.kind in UNORDERED:
             told = f"{counts.told_of_kept(name)}, and without a hierarchy little of it will be left"
             yield Finding(name, "hierarchy", told, refused=False)
-        silent = declared.kind is None and declared.type is None and declared.hierarchy is None
-        if silent and profile.type == "integer" and column.kind in UNORDERED:
+        bare = declared.kind is None and declared.type is None and declared.hierarchy is None
+        if bare and profile.type == "integer" and column.kind in UNORDERED:
             told = f'its digits look like names; if they are, say kind = "{column.kind}"'
             yield Finding(name, "kind", told, refused=False)
-    elif column.role == "person" and column.several_rows and roles.person is None:
+    elif column.role == "person" and column.several_rows and silent:
         told = "it seems to tell persons apart, who have several rows each, and person does not say"
         yield Finding(name, "person", told, refused=False)
     elif column.role == "identifier" and name in roles.published:
