@@ -14,8 +14,16 @@ from tests.examples import examples
 from tests.models.tables import COLUMN, groups_of, merged, shares, tables
 from voile.errors import PlanError
 from voile.models.criteria import Groups, SensitiveCells
-from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
-from voile.schema.hierarchy.generalized import BoundHierarchy, GeneralizedValues
+from voile.models.t_closeness import (
+    EqualCloseness,
+    HierarchicalCloseness,
+    OrderedCloseness,
+    TCloseness,
+)
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
+from voile.schema.hierarchy.tree import tree_of
+from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Roles
 
 VALUES = 6
 TREES = {
@@ -230,3 +238,16 @@ def test_no_groups_are_no_answer():
     nothing = np.array([], dtype=np.int64)
     empty = Groups(nothing, {COLUMN: SensitiveCells(nothing, nothing, nothing, nothing)})
     assert OrderedCloseness(0.2, COLUMN).holds(empty).tolist() == []
+
+
+def test_a_stated_distance_on_a_tree_is_that_of_the_plans_tree():
+    """It is bound to the values of the column; without a plan nobody knows the tree."""
+    tree = tree_of({"lung": ["cold", "flu"], "belly": ["ulcer"]})
+    values = DistinctValues("text", ("cold", "flu", "ulcer"))
+    plan = Plan(Roles(sensitive=(COLUMN,)), columns={COLUMN: ColumnPlan(hierarchy=tree)})
+    stated = TCloseness(column=COLUMN, t=Decimal("0.5"), distance="hierarchical")
+    found = stated.criterion(values, plan)
+    table = groups_of([[0, 1], [2, 2]], 3)
+    # Half of all rows are ulcers: each group moves half of its rows over the root.
+    assert found.distances(table) == pytest.approx([0.5, 0.5])
+    assert stated.criterion(values, None) is None
