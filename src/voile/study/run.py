@@ -13,13 +13,14 @@ nothing but what was charged.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from voile.errors import InputError
+from voile.errors import InputError, PlanError
 from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_for, read_plan
 from voile.randomness import Randomness
@@ -144,13 +145,24 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     progress("reading")
     table = _read(source, plan, publisher, transaction.waiting_rows(), engine_of(engine))
     progress("publishing")
-    with transaction.attempt():
+    with transaction.attempt(), _naming_the_file(plan):
         publication = publisher.prepare(table, randomness, history, transaction.pay)
         source_format = table.source_format
         del table
         progress("checking")
         check_release(publication.release)
     return PendingRelease(_shown(publication, intervals), source_format, transaction)
+
+
+@contextmanager
+def _naming_the_file(plan: Plan) -> Iterator[None]:
+    """What a method says of its parameters, only now that it has seen the table, names the plan."""
+    try:
+        yield
+    except PlanError as error:
+        if str(error).startswith("[method]"):
+            raise plan.error(str(error)) from None
+        raise
 
 
 def _read(
