@@ -24,7 +24,7 @@ bounds = [0, 120]
 intervals = { widths = [10, 60] }
 """
 METHODS = {
-    "generalization": (PEOPLE, 'name = "generalization"\nk = 3'),
+    "generalization": (PEOPLE, 'name = "generalization"\nalgorithm = "flash"\nk = 3'),
     "mondrian": (PEOPLE, 'name = "generalization"\nk = 3\nalgorithm = "mondrian"'),
     "ke-anonymity": (
         'quasi_identifiers = ["illness"]\nsensitive = ["age"]\n',

@@ -18,6 +18,7 @@ from voile.schema.hierarchy.suggestion import Suggestion, suggestion_text
 from voile.schema.persons import Occurrences, units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW, Roles
+from voile.table.places import place_of
 from voile.table.profile import Inspected, inspect_file
 from voile.table.summaries import ColumnProfile, UnitsProfile
 
@@ -100,7 +101,7 @@ def inspect_command(
     if suggesting:
         click.echo("\n".join(map(suggestion_text, suggestions)), nl=False)
         return
-    _show(source, table, profiles)
+    _show(str(place_of(source)), table, profiles)
     for line in found.told:
         click.echo(f"\n{line}")
     if measured:

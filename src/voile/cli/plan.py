@@ -16,6 +16,7 @@ from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
 from voile.publish.registry import read_plan
 from voile.table.fitting import Finding
+from voile.table.places import place_of
 from voile.table.profile import Inspected, inspect_file
 
 __all__ = ["plan_command"]
@@ -52,16 +53,18 @@ def plan_command(
         raise InputError(msg)
     with progress() as stage:
         stage("reading")
-        table = inspect_file(source, engine=engine)
+        place = place_of(source)
+        table = inspect_file(place, engine=engine)
         stage("counting")
         proposal = _proposal(table)
         if not proposal.of_role("quasi") + proposal.of_role("sensitive"):
             msg = (
-                f"{source}: no column of the table can be published as a quasi-identifier or a "
+                f"{place}: no column of the table can be published as a quasi-identifier or a "
                 "sensitive attribute, so there is nothing to propose; look at it with voile inspect"
             )
             raise InputError(msg)
-        new_private_file(out, plan_text(proposal, Path(source).name))
+        named = place.name if isinstance(place, Path) else str(place)
+        new_private_file(out, plan_text(proposal, named))
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in table.notes:
             say(f"voile: {note}")
