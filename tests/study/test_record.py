@@ -246,7 +246,8 @@ def test_a_disk_that_fails_leaves_nothing(desk, monkeypatch):
     monkeypatch.setattr("voile.study.single.write_text", fails)
     with pytest.raises(InputError, match="the study cannot be written"):
         study(desk, ledger=desk / "ledger.db")
-    assert sorted(p.name for p in desk.iterdir()) == ["ledger.db", "people.csv", "plan.toml"]
+    ledger = ["ledger.db", "ledger.db.rows"]
+    assert sorted(p.name for p in desk.iterdir()) == [*ledger, "people.csv", "plan.toml"]
     ledger = Ledger(desk / "ledger.db")
     assert ledger.load("s") is None
     assert [lost.number for series in ledger.series() for lost in series.lost] == [1]
