@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.installed import environment_with_others
+from tests.release.listing import list_again
 from voile.errors import InputError, PlanError
 from voile.publish.registry import publisher_for
 from voile.registry import Registry
@@ -215,6 +216,7 @@ def test_a_criterion_of_others_is_held_and_measured_again(ward):
     assert breach_of(ward) == ""
     path = ward / "out" / "data.csv"
     path.write_text(path.read_text().replace("cold", "flu"))
+    list_again(ward / "out")
     assert "groups of the release break {'alpha': 0.7" in breach_of(ward)
 
 

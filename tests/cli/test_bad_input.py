@@ -387,7 +387,7 @@ def test_longest_name_of_a_release(desk):
     [
         ("--seed", "-1"),
         ("--seed", "one"),
-        ("--format", "xlsx"),
+        ("--format", "docx"),
         ("--engine", "abacus"),
         ("--frobnicate",),
     ],

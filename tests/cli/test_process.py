@@ -50,7 +50,8 @@ def test_two_publishers_at_once(desk, order, same_place):
     for _, stderr, status in ends:
         assert status in ((0, 2, 4) if same_place else (0, 4)), stderr
         assert "Traceback" not in stderr
-    assert sorted(p.name for p in desk.folder.iterdir() if p.is_dir()) == sorted(succeeded)
+    there = {p.name for p in desk.folder.iterdir() if p.is_dir()}
+    assert there - {"ledger.db.rows"} == set(succeeded)
     assert desk.hidden() == []
     folders = [desk / out for out in succeeded]
     versions = [json.loads((f / "release.json").read_text())["series"]["version"] for f in folders]

@@ -21,8 +21,8 @@ EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
 def test_each_mechanism_has_its_price():
     """Independent reports add up, turns add kappa, correlated noise has a mu."""
     assert TripPrice(100).cost(EPSILONS, TIME) == pytest.approx((2.0, 0.0, 0))
-    law = LossDistribution("planar-laplace", 0.5)
-    assert TripPrice(100, law=law).cost(EPSILONS, TIME) == (0.0, 0.0, 3)
+    distribution = LossDistribution("planar-laplace", 0.5)
+    assert TripPrice(100, distribution=distribution).cost(EPSILONS, TIME) == (0.0, 0.0, 3)
     turned = angle_selection_cost(EPSILONS, 100, 0.97)[-1]
     assert TripPrice(100, deviation=0.97).cost(EPSILONS, TIME) == pytest.approx((turned, 0.0, 0))
     known = TripPrice(100, deviation=0.97, first_turn=True).cost(EPSILONS, TIME)
@@ -48,15 +48,15 @@ def test_totals_are_those_of_the_scalar_law(trips, delta):
 
 
 def test_reports_alike_are_composed():
-    """Reports of one law cost less together than their sum, beside what else is spent."""
-    law, other = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.2)
-    alike = {law: np.array([0, 40, 40]), other: np.array([0, 0, 3])}
+    """Reports of one distribution cost less together than their sum, beside what else is spent."""
+    distribution, other = LossDistribution("planar-laplace", 0.5), LossDistribution("laplace", 0.2)
+    alike = {distribution: np.array([0, 40, 40]), other: np.array([0, 0, 3])}
     epsilon, mu_squared = np.array([1.0, 2.0, 0.0]), np.array([0.25, 0.0, 0.25])
     found = total_epsilons(epsilon, mu_squared, 1e-5, alike)
     expected = [
         1 + gaussian_epsilon(0.5, 1e-5),
-        2 + composed_epsilon(((law, 40),), 0.0, 1e-5),
-        composed_epsilon(((other, 3), (law, 40)), 0.25, 1e-5),
+        2 + composed_epsilon(((distribution, 40),), 0.0, 1e-5),
+        composed_epsilon(((other, 3), (distribution, 40)), 0.25, 1e-5),
     ]
     assert found == pytest.approx(expected, rel=1e-6)
     assert total_epsilons(epsilon, 0 * mu_squared, 0.0, alike) == pytest.approx([1, 22, 20.6])

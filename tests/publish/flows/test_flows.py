@@ -14,6 +14,7 @@ import pytest
 from scipy import stats
 
 from tests.publish.geo_indistinguishability.trucks import PARIS, table_of, write_town
+from tests.release.listing import list_again
 from voile.dp.accounting import Budget
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
@@ -232,6 +233,7 @@ def test_a_release_is_read_and_checked(tmp_path):
     wider = ",".join([*parts[:-1], str(int(parts[-1]) + 1)])
     for changed in ([lines[0], *lines[2:]], [lines[0], wider, *lines[2:]]):
         data.write_text("\n".join(changed) + "\n")
+        list_again(folder)
         with pytest.raises(GuaranteeBrokenError):
             check_release(read_release(folder))
 
