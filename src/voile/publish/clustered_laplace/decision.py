@@ -149,6 +149,5 @@ def _membership(own: NDArray[np.int64], clusters: int, split: BudgetSplit) -> Ca
     weights = np.full((clusters, clusters), other, dtype=object)
     np.fill_diagonal(weights, favoured)
     distributions = Categorical.of_weights(weights)
-    return replace(
-        distributions, only=distributions.only[own]
-    )  # one distribution for each cluster serves all its values
+    # One distribution for each cluster serves all its values.
+    return replace(distributions, only=distributions.only[own])

@@ -36,7 +36,7 @@ _TAIL = 12.0
 
 @dataclass(frozen=True, eq=False)
 class GroupScore:
-    """GroupScore by size of a group: ``table[n]``, and ``slope`` for each row beyond the table."""
+    """The score by size of a group: ``table[n]``, and ``slope`` for each row beyond the table."""
 
     table: NDArray[np.int64]
     """For groups of 0, 1, ... rows, in units; never falls."""
