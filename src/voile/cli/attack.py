@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,7 @@ import click
 from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.outcome import AttackOutcome
 from voile.attack.registry import ATTACKS, attack_named, attack_names
-from voile.attack.result import AttackResult
-from voile.attack.verification import Verification, verify
+from voile.attack.verification import verify
 from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
 from voile.cli.attack_shown import (
     PRIVATE,
@@ -81,6 +81,22 @@ class _Call:
         missing, texts = (plan.missing, plan.texts) if plan else ((), ())
         frame, _ = rows_in_memory(path, missing=missing, texts=texts, engine=self.engine)
         return frame
+
+    @cached_property
+    def told(self) -> Plan | None:
+        """The plan of the original; None where none was named."""
+        return read_plan(self.plan) if self.plan else None
+
+    @cached_property
+    def original(self) -> Any:
+        """The rows of the private original, read once."""
+        assert self.against is not None
+        return self.people(self.against, self.told)
+
+    @cached_property
+    def earlier(self) -> list[Release]:
+        """The earlier releases, read once."""
+        return [self.read(folder) for folder in self.previous]
 
     def refuse(self, *options: str, reason: str) -> None:
         """Raise ``InputError`` where one of these options was given."""
@@ -263,12 +279,13 @@ def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Rep
     if call.plan and not call.against:
         msg = "--plan describes the private original; give that too, with --against"
         raise InputError(msg)
-    earlier = [call.read(folder) for folder in call.previous]
     stage("comparing")
     names = [str(folder) for folder in (call.release, *call.previous)]
     told = {name: value for name in _OF_RELEASES if (value := call.said[name]) is not None}
-    result = DifferencingAttack(**told).run(new, earlier, names)
-    checked = _checked(result, call) if call.against else None
+    result = DifferencingAttack(**told).run(new, call.earlier, names)
+    checked = None
+    if call.against:
+        checked = verify(result.victims, call.original, result.sensitive)
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
         document={**result.document(), **verified},
@@ -419,11 +436,9 @@ class _People:
     @classmethod
     def of(cls, call: _Call) -> _People:
         """Read the files that were named."""
-        assert call.against is not None
-        plan = read_plan(call.plan) if call.plan else None
         return cls(
-            original=call.people(call.against, plan),
-            plan=plan,
+            original=call.original,
+            plan=call.told,
             draws=None if call.seed is None else Randomness.seeded(call.seed),
         )
 
@@ -432,16 +447,9 @@ def _knowledge(call: _Call, name: str, people: _People) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
     said = knowledge_said(name, call.said, lambda path: call.people(path, people.plan))
     if call.previous and "earlier" in ATTACKS.fields_of(name):
-        said["earlier"] = [call.read(folder) for folder in call.previous]
+        said["earlier"] = call.earlier
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
     return said
-
-
-def _checked(result: AttackResult, call: _Call) -> Verification:
-    assert call.against is not None
-    missing = read_plan(call.plan).missing if call.plan else ()
-    original, _ = rows_in_memory(call.against, missing=missing, engine=call.engine)
-    return verify(result.victims, original, result.sensitive)
 
 
 # Behind the options of all releases, in the order of attacks; --seed and --json stay last.
