@@ -95,7 +95,7 @@ CASES = (
     Case("mondrian, k = 5", shuffle_process.GENERATE, "people.parquet",
          GROUPS.format(others=KEPT) + 'name = "generalization"\nk = 5\nalgorithm = "mondrian"\n'),
     Case("private generalization", shuffle_process.GENERATE, "people.parquet",
-         GROUPS.format(others="") + 'name = "dp-generalization"\nk = 40\nepsilon = 1\n'),
+         GROUPS.format(others="") + 'name = "dp-generalization"\nk = 40\nepsilon = 2\n'),
     Case("clustered noise", noise.GENERATE, "weights.parquet", noise.PLAN.format(keep="")),
     Case("clustered noise, four kept columns", noise.GENERATE, "parcels.parquet",
          noise.PLAN.format(keep='"zip", "day", "service", "category"')),

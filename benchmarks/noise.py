@@ -55,9 +55,6 @@ keep = [{keep}]
 [columns.grams]
 bounds = [0, 50000]
 
-[columns.zip]
-type = "text"
-
 [method]
 name = "clustered-laplace"
 epsilon = 1

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import voile
 from voile.disclosure.noisy import Noisy
+from voile.errors import InfeasibleError
 from voile.packing import Instance, Stop, packer, solve
 from voile.packing.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
 from voile.packing.packer import Task
@@ -121,7 +122,7 @@ class Packed:
 def publish(parcels: Parcels, publisher: Publisher, randomness: voile.Randomness) -> Published:
     """Publish, and find the true weight behind each published row.
 
-    Raises ``InfeasibleError`` where there is no release.
+    Raises ``InfeasibleError`` where there is no release, or none that shows a row.
     """
     numbered = True
     if isinstance(publisher, voile.DPGeneralization):
@@ -131,6 +132,9 @@ def publish(parcels: Parcels, publisher: Publisher, randomness: voile.Randomness
     started = process_time()
     publication = publisher.prepare(table, randomness)
     seconds = process_time() - started
+    if not publication.release.rows:
+        msg = "the release shows no row"
+        raise InfeasibleError(msg)
     frame = publication.release.to_native()
     if numbered:
         true = parcels.weights[frame[NUMBER].to_numpy()]

@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.trucks_data import Drive
-from voile.dp.planar.noise import LocationNoise, perturb
-from voile.dp.planar.remaining import noisy_distances
+from voile.dp.planar.noise import LocationNoise, noisy_distances, perturb
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats
 from voile.randomness import Randomness
 from voile.roads.network import RoadNetwork
 from voile.roads.ways import Ways
-from voile.utility.arrival import AlongRoads, ConstantSpeed, arrival_errors
-from voile.utility.destination import Position
+from voile.utility.arrival import AlongRoads, ConstantSpeed, Position, arrival_errors
 
 __all__ = ["Waiting"]
 

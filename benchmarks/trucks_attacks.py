@@ -17,9 +17,9 @@ from voile.dp.planar.noise import (
     CorrelatedGaussian,
     LocationNoise,
     PlanarLaplace,
+    noisy_distances,
     perturb,
 )
-from voile.dp.planar.remaining import noisy_distances
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats

@@ -13,7 +13,7 @@ from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats, displace, separation
 from voile.randomness import Randomness
-from voile.utility.destination import distance_errors, expected_distance_error
+from voile.utility.arrival import distance_errors, expected_distance_error
 
 __all__ = ["EPSILONS", "run"]
 

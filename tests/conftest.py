@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from decimal import Context, localcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, is_hypothesis_test, settings
 
 from tests.examples import LONG, QUICK
+from voile.cli import reporting
+from voile.study.record import PRIVATE
 
 # Properties are checked on the same examples in every run, and never against the clock.  Contract
 # suites are inherited, so one property runs for several classes: examples are not replayed from a
@@ -27,6 +32,50 @@ for name, number in (("voile", QUICK), ("long", LONG)):
 settings.load_profile("voile")
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
+    """Try properties of a dear implementation on fewer examples, but for the slow suite.
+
+    A contract's properties are inherited.  The class of an implementation that takes long for each
+    example says in ``quick_examples`` how many of them `make test` tries; `make slow` tries all.
+    """
+    most = getattr(pyfuncitem.cls, "quick_examples", None)
+    test: Any = pyfuncitem.function
+    if most is None or settings.default.max_examples != QUICK or not is_hypothesis_test(test):
+        return (yield)
+    whole = test._hypothesis_internal_use_settings
+    fewer = settings(whole, max_examples=min(most, whole.max_examples))
+    test._hypothesis_internal_use_settings = fewer
+    try:
+        return (yield)
+    finally:
+        test._hypothesis_internal_use_settings = whole
+
+
+def pytest_collection_finish() -> None:
+    """Let Python look seldom for garbage, and not among what stays to the end.
+
+    A process that has collected thousands of tests holds millions of objects, and would spend more
+    time on looking through them than on some rooms.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file in one process, in their order.
+
+    What a module starts once (a service, a chain, a browser) or compiles first is not started or
+    compiled by every process then.
+    """
+    from xdist.scheduler import LoadFileScheduling  # noqa: PLC0415 - a plug-in
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real tables; tests that need it skip where it is absent."""
@@ -35,6 +84,17 @@ def shared_data() -> Path:
     if not place.is_dir():
         pytest.skip("the folder of real tables is absent (set VOILE_SHARED_DATA)")
     return place
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands write reports without charts, which take most of the time of a small study."""
+
+    def drawn(record: Any) -> str:
+        return f"<!doctype html><p>{PRIVATE}"
+
+    pages = SimpleNamespace(render_study=drawn, render_comparison=drawn)
+    monkeypatch.setattr(reporting, "import_module", lambda name: pages)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import settings
 
 __all__ = ["LONG", "QUICK", "examples"]
 
-QUICK, LONG = 25, 100
+QUICK, LONG = 10, 100
 """Examples of a property that says nothing else."""
 
 

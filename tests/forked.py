@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import json
 import os
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -31,3 +34,18 @@ def answer_of(question: Callable[[], Any]) -> Any:
         msg = "the child did not answer"
         raise RuntimeError(msg)
     return json.loads(text)
+
+
+def load_for(work: Callable[[], Any]) -> None:
+    """Load the modules that some work needs, as a child finds out: once, and not in every child.
+
+    Modules start no threads, the work may.
+    """
+
+    def modules() -> list[str]:
+        work()
+        return sorted(sys.modules)
+
+    for name in answer_of(modules):
+        with contextlib.suppress(ImportError):  # such as libraries make while they run
+            importlib.import_module(name)

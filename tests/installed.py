@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from voile.attack.registry import ATTACKS
+from voile.audit.registry import RISKS
 from voile.models.registry import CRITERIA
 from voile.publish.registry import METHODS
 from voile.table.engines import ENGINES
@@ -42,5 +43,5 @@ def environment_with_others() -> Mapping[str, str]:
 
 def _forget() -> None:
     """Let registries look anew at what is installed."""
-    for registry in (ATTACKS, CRITERIA, ENGINES, MEASURES, METHODS):
+    for registry in (ATTACKS, CRITERIA, ENGINES, MEASURES, METHODS, RISKS):
         vars(registry).pop("installed", None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
 import logging
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-import voile
 from voile.errors import PlanError
 from voile.randomness import Key, Randomness
 
@@ -117,26 +114,3 @@ def test_a_key_has_32_bytes() -> None:
     """A key of another length is a mistake of the caller."""
     with pytest.raises(ValueError, match="32"):
         Key(b"short")
-
-
-def test_no_module_draws_randomness_elsewhere() -> None:
-    """Only ``randomness`` imports a source of entropy; numpy's and random's are used nowhere."""
-    package = Path(voile.__file__).parent
-    doors = []
-    for path in package.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = []
-            if isinstance(node, ast.Import):
-                names = [alias.name for alias in node.names]
-            elif isinstance(node, ast.ImportFrom):
-                names = [node.module or ""]
-            elif isinstance(node, ast.Attribute) and node.attr in {"random", "urandom"}:
-                names = ["attribute " + node.attr]
-            doors += [
-                path.relative_to(package).as_posix()
-                for name in names
-                if name in {"random", "secrets", "attribute urandom"}
-                or name.startswith("numpy.random")
-                or (name == "attribute random" and "Categories" not in ast.unparse(node))
-            ]
-    assert set(doors) == {"randomness.py"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import re
 import subprocess
@@ -12,11 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.installed import environment_with_others
+from tests.installed import environment_with_others, others_installed
 from tests.release.listing import list_again
+from voile import read_release
+from voile.cli.main import main
 from voile.errors import InputError, PlanError
 from voile.publish.registry import publisher_for
 from voile.registry import Registry
+from voile.release.check import GuaranteeBrokenError, check_release
 from voile.schema.plan import parse_plan
 
 
@@ -88,7 +93,7 @@ def test_parameters_are_held_against_fields():
         )
 
 
-def voile(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+def in_a_process(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Call the command line where the package of others is installed."""
     call = [sys.executable, "-c", "from voile.cli.main import main; main()"]
     return subprocess.run(
@@ -99,6 +104,29 @@ def voile(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What came of a call of the command line."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def voile(*arguments: object, cwd: Path) -> Ended:
+    """Call the command line in this process, where the package is installed meanwhile."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        others_installed(),
+        contextlib.chdir(cwd),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        pytest.raises(SystemExit) as leave,
+    ):
+        main([str(argument) for argument in arguments])
+    return Ended(int(leave.value.code or 0), out.getvalue(), err.getvalue())
 
 
 PLAN = """
@@ -125,7 +153,7 @@ def desk(tmp_path):
 def test_an_attack_and_a_measure_of_others_take_part_in_a_study(desk):
     """They are found by entry points alone, stand behind ours, and have their figures."""
     study = ("study", "people.csv", "--plan", "plan.toml", "--out", "out", "--seed", 1, "--json")
-    done = voile(*study, "--attacks", "homogeneity,first-row", cwd=desk)
+    done = in_a_process(*study, "--attacks", "homogeneity,first-row", cwd=desk)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert [found["attack"] for found in record["attacks"]] == ["homogeneity", "first-row"]
@@ -138,15 +166,31 @@ def test_an_attack_and_a_measure_of_others_take_part_in_a_study(desk):
     assert "Same cells" in page
 
 
+def test_a_risk_of_others_is_counted_in_an_audit_and_asked_by_a_policy(desk):
+    """It stands behind the three, with its figure, and a policy holds it against a limit."""
+    audit = ("audit", "people.csv", "--original", "people.csv", "--out", "out", "--targets", 9)
+    done = voile(*audit, "--attacks", "first-row", "--json", cwd=desk)
+    assert done.returncode == 0, done.stderr
+    risks = json.loads(done.stdout)["risks"]
+    assert risks[-1]["risk"] == "whole rows"
+    assert (risks[-1]["main"]["value"], risks[-1]["found"]) == (1, True)
+    asked = 'kind = "risk"\nname = "whole rows"\nmost = 0.5\ncontrol = false\n'
+    (desk / "policy.toml").write_text(f'name = "others"\n[[criteria]]\n{asked}')
+    done = voile("check", "out", "--policy", "policy.toml", cwd=desk)
+    assert done.returncode == 4
+    assert "whole rows finds at most 0.5" in done.stdout
+    assert "FAIL" in done.stdout
+
+
 def test_an_attack_of_others_brings_its_options(desk):
     """They are made of its fields; of use to no other attack, they are refused for one."""
     publish = ("publish", "people.csv", "--plan", "plan.toml", "--out", "out")
     assert voile(*publish, cwd=desk).returncode == 0
     attack = ("attack", "out", "--against", "people.csv")
-    done = voile(*attack, "--attack", "first-row", "--guessed", "nothing", cwd=desk)
+    done = in_a_process(*attack, "--attack", "first-row", "--guessed", "nothing", cwd=desk)
     assert done.returncode == 2
     assert "'first-row' makes no sense here: the release has no column 'nothing'" in done.stderr
-    done = voile(*attack, "--attack", "skewness", "--guessed", "age", cwd=desk)
+    done = in_a_process(*attack, "--attack", "skewness", "--guessed", "age", cwd=desk)
     assert done.returncode == 2
     assert "--guessed is of no use here: no attack that is named has a use for it" in done.stderr
 
@@ -174,7 +218,7 @@ def ward(tmp_path):
     return tmp_path
 
 
-def publish(ward: Path, criteria: str) -> subprocess.CompletedProcess[str]:
+def publish(ward: Path, criteria: str) -> Ended:
     """Publish the ward by a plan with these criteria."""
     (ward / "plan.toml").write_text(GENERALIZED % criteria)
     return voile("publish", "ward.csv", "--plan", "plan.toml", "--out", "out", cwd=ward)
@@ -220,27 +264,14 @@ def test_a_criterion_of_others_is_held_and_measured_again(ward):
     assert "groups of the release break {'alpha': 0.7" in breach_of(ward)
 
 
-CHECK = """
-from voile import read_release
-from voile.release.check import GuaranteeBrokenError, check_release
-try:
-    check_release(read_release("out"))
-except GuaranteeBrokenError as error:
-    print(error)
-"""
-
-
 def breach_of(ward: Path) -> str:
-    """What a release breaks, as another process finds it; empty where it breaks nothing."""
-    done = subprocess.run(
-        [sys.executable, "-c", CHECK],
-        cwd=ward,
-        env=environment_with_others(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout.strip()
+    """What a release breaks, as a reader of it finds; empty where it breaks nothing."""
+    with others_installed():
+        try:
+            check_release(read_release(ward / "out"))
+        except GuaranteeBrokenError as error:
+            return str(error)
+    return ""
 
 
 @pytest.mark.parametrize(

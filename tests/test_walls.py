@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 import voile
-from tools.count_imports import circles, imports
+from tools.count_imports import circles, imports, parsed
+from tools.count_names import places
 
 ROOMS = Path(voile.__file__).parent
+SCHEMA = {"schema/plan.py", "schema/trajectory.py"}
+"""A plan that names no columns of trips has the default ones where its method publishes trips."""
+
+
+@pytest.fixture(scope="module")
+def trees() -> Mapping[Path, ast.Module]:
+    """All modules of the package as Python reads them: once, since that takes seconds."""
+    return {path: parsed(path) for path in ROOMS.rglob("*.py")}
 
 
 def test_the_walls_of_the_configuration_hold(capsys: pytest.CaptureFixture[str]) -> None:
@@ -34,9 +44,18 @@ def test_every_room_stands_in_the_layers() -> None:
     assert rooms <= set(layers.replace('"', " ").replace(",", " ").replace("|", " ").split())
 
 
-def test_modules_import_each_other_in_no_circle() -> None:
+def test_modules_import_each_other_in_no_circle(trees: Mapping[Path, ast.Module]) -> None:
     """Neither at their tops nor inside functions nor for types alone."""
-    assert circles(imports(ROOMS)) == []
+    assert circles(imports(ROOMS, trees.__getitem__)) == []
+
+
+def test_no_code_asks_for_a_name(trees: Mapping[Path, ast.Module]) -> None:
+    """What a method did stands in what it says of its columns, and nobody asks for its name.
+
+    Comparisons, ``match``, memberships, keys and collections hold no such name.
+    """
+    found = places(ROOMS, trees.__getitem__)
+    assert [place for place in found if place.split(":")[0] not in SCHEMA] == []
 
 
 def test_a_circle_is_seen_wherever_the_import_stands(tmp_path: Path) -> None:
@@ -56,12 +75,12 @@ def test_a_circle_is_seen_wherever_the_import_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "tools"])
-def test_every_docstring_documents_something(folder: str) -> None:
+def test_every_docstring_documents_something(folder: str, trees: Mapping[Path, ast.Module]) -> None:
     """A text by itself begins a module, a class or a function, or follows what it describes."""
     stray = [
         f"{path}:{text.lineno}"
         for path in (ROOMS.parents[1] / folder).rglob("*.py")
-        for text in stray_texts(ast.parse(path.read_text(encoding="utf-8")))
+        for text in stray_texts(trees.get(path) or parsed(path))
     ]
     assert not stray
 
@@ -78,17 +97,25 @@ def test_a_docstring_whose_constant_is_gone_is_seen() -> None:
 def stray_texts(tree: ast.Module) -> list[ast.Expr]:
     """Statements that are texts and document neither their block nor the name before them."""
     found = []
-    for block in ast.walk(tree):
+    for block in blocks(tree):
         for part in ("body", "orelse", "finalbody"):
             statements = getattr(block, part, [])
-            if not isinstance(statements, list):
-                continue
             for before, statement in zip([None, *statements], statements, strict=False):
                 value = getattr(statement, "value", None)
                 text = isinstance(statement, ast.Expr) and isinstance(value, ast.Constant)
                 if text and isinstance(value.value, str) and not describes(block, before):
                     found.append(statement)
     return found
+
+
+def blocks(tree: ast.Module) -> Iterator[ast.AST]:
+    """All that has statements in it, and the statements that have none."""
+    left: list[ast.AST] = [tree]
+    while left:
+        block = left.pop()
+        yield block
+        for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+            left += getattr(block, part, [])
 
 
 def describes(block: ast.AST, before: ast.stmt | None) -> bool:
@@ -100,14 +127,36 @@ def describes(block: ast.AST, before: ast.stmt | None) -> bool:
     return isinstance(before, ast.AnnAssign)
 
 
-def test_no_module_prints_or_logs() -> None:
+def test_no_module_prints_or_logs(trees: Mapping[Path, ast.Module]) -> None:
     """Private values cannot reach a log, because nothing outside the command line says anything."""
     speaking = [
         path.relative_to(ROOMS).as_posix()
-        for path in ROOMS.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
         if (isinstance(node, ast.Import) and any(a.name == "logging" for a in node.names))
         or (isinstance(node, ast.ImportFrom) and node.module in {"logging", "warnings"})
         or (isinstance(node, ast.Call) and getattr(node.func, "id", None) == "print")
     ]
     assert speaking == []
+
+
+def test_no_module_draws_randomness_elsewhere(trees: Mapping[Path, ast.Module]) -> None:
+    """Only ``randomness`` imports a source of entropy; numpy's and random's are used nowhere."""
+    doors = []
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            names = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                names = [node.module or ""]
+            elif isinstance(node, ast.Attribute) and node.attr in {"random", "urandom"}:
+                names = ["attribute " + node.attr]
+            doors += [
+                path.relative_to(ROOMS).as_posix()
+                for name in names
+                if name in {"random", "secrets", "attribute urandom"}
+                or name.startswith("numpy.random")
+                or (name == "attribute random" and "Categories" not in ast.unparse(node))
+            ]
+    assert set(doors) == {"randomness.py"}

@@ -12,21 +12,25 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-__all__ = ["circles", "imports", "with_one_importer"]
+__all__ = ["circles", "imports", "parsed", "with_one_importer"]
 
 Graph = Mapping[str, frozenset[str]]
 
 
-def imports(source: Path) -> Graph:
+def parsed(path: Path) -> ast.Module:
+    """A module as Python reads it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(source: Path, parse: Callable[[Path], ast.Module] = parsed) -> Graph:
     """What each module of a package imports of it; modules by their full names."""
     paths = {_name_of(source, path): path for path in sorted(source.rglob("*.py"))}
     return {
-        name: frozenset(_imported(ast.parse(path.read_text(encoding="utf-8")), paths))
-        & (paths.keys() - {name})
+        name: frozenset(_imported(parse(path), paths)) & (paths.keys() - {name})
         for name, path in paths.items()
     }
 

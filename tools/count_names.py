@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
-from voile.publish.geo_indistinguishability.terms import Mechanism
+from voile.publish.geo_indistinguishability.parameters import Mechanism
 from voile.publish.registry import method_names
 from voile.release.claims import claim_kinds
 
@@ -37,14 +37,18 @@ def asked_names() -> frozenset[str]:
     return frozenset(names - ROLES)
 
 
-def places(source: Path) -> list[str]:
+def parsed(path: Path) -> ast.Module:
+    """A module as Python reads it."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def places(source: Path, parse: Callable[[Path], ast.Module] = parsed) -> list[str]:
     """Where names are asked for in the package, as ``file:line``."""
-    found = []
+    found, names = [], asked_names()
     for path in sorted(source.rglob("*.py")):
         name = path.relative_to(source).as_posix()
         if not name.startswith(ALLOWED):
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            found += [f"{name}:{line}" for line in sorted(set(_lines(tree, asked_names())))]
+            found += [f"{name}:{line}" for line in sorted(set(_lines(parse(path), names)))]
     return found
 
 

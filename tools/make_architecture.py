@@ -16,6 +16,7 @@ import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from xml.sax.saxutils import escape
 
@@ -50,7 +51,8 @@ class Room:
     """Names of the other rooms that its modules import."""
 
 
-def rooms() -> dict[str, Room]:
+@cache
+def rooms() -> Mapping[str, Room]:
     """All rooms by name, ``__init__`` of the package left out: it only points into them."""
     names = {_name_of(path) for path in _PACKAGE.iterdir() if _is_room(path)}
     return {name: _room(name, names) for name in sorted(names)}

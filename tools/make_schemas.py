@@ -1,4 +1,4 @@
-"""Write docs/reference/*.schema.json: what plans, ``record.json`` and ``comparison.json`` hold.
+"""Write docs/reference/*.schema.json: what plans, policies, records and verdicts hold.
 
 ``python tools/make_schemas.py`` writes the files; with ``--check`` it only compares, and exits with
 status 1 where a file differs from the code.
@@ -12,6 +12,9 @@ from pathlib import Path
 
 import click
 
+from voile.audit.record import audit_schema
+from voile.policy.stated import policy_schema
+from voile.policy.verdict import verdict_schema
 from voile.publish.registry import plan_schema
 from voile.study.documents import comparison_schema, record_schema
 
@@ -20,7 +23,10 @@ __all__ = ["SCHEMAS", "drifted"]
 _FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 SCHEMAS = {
     _FOLDER / "plan.schema.json": plan_schema,
+    _FOLDER / "policy.schema.json": policy_schema,
+    _FOLDER / "verdict.schema.json": verdict_schema,
     _FOLDER / "study-record.schema.json": record_schema,
+    _FOLDER / "audit-record.schema.json": audit_schema,
     _FOLDER / "comparison.schema.json": comparison_schema,
 }
 

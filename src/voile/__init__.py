@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from voile.publish.m_shuffle import MShuffle
     from voile.publish.ranking.publisher import Ranking
     from voile.publish.registry import read_plan
-    from voile.query import answer
+    from voile.query.answer import answer
     from voile.randomness import Randomness
     from voile.release.release import Guarantee, Release
     from voile.release.stored import read_release

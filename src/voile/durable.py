@@ -15,7 +15,13 @@ from pathlib import Path
 
 from voile.errors import InputError
 
-__all__ = ["new_private_file", "new_private_folder", "sync", "write_text"]
+__all__ = [
+    "new_private_file",
+    "new_private_folder",
+    "replace_private_file",
+    "sync",
+    "write_text",
+]
 
 
 def sync(path: Path) -> None:
@@ -66,6 +72,27 @@ def new_private_file(path: Path, text: str) -> None:
         if unfinished is not None:
             unfinished.unlink(missing_ok=True)
     sync(path.absolute().parent)
+
+
+def replace_private_file(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write a file in UTF-8, in the place of one that may be there: the old one or the new, whole.
+
+    For its owner alone, unless ``mode`` says otherwise.  Raises ``InputError`` where it cannot.
+    """
+    unfinished: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+        unfinished = Path(name)
+        _flush(descriptor, text)
+        unfinished.chmod(mode)
+        unfinished.rename(path)
+        sync(path.absolute().parent)
+    except OSError as error:
+        msg = f"{path}: it cannot be written ({error.strerror or 'input or output error'})"
+        raise InputError(msg) from None
+    finally:
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from voile.errors import PlanError
 
-__all__ = ["Blocks128", "Key", "Randomness", "parts"]
+__all__ = ["Blocks128", "Draws", "Key", "Randomness", "parts"]
 
 Blocks128 = NDArray[np.uint64]
 """Shape (n, 2): n blocks of 128 bits, two little-endian words each."""
@@ -38,6 +38,9 @@ _SECRET_BYTES = 32
 _MAX_SEED = 2**63
 _PART = 1 << 15
 _CHUNK = 1 << 13
+
+Draws = np.random.Generator
+"""What draws, for annotations."""
 
 
 class Randomness:
@@ -97,6 +100,10 @@ class Key:
     def __repr__(self) -> str:
         return "Key(secret)"
 
+    def __reduce__(self) -> tuple[type[Key], tuple[bytes]]:
+        """As an engine sends it to the workers that draw by it: the secret, and no cipher."""
+        return Key, (self.secret,)
+
     def within(self, *purpose: str) -> Key:
         """A key for a part of the purpose: independent of all others, and of this one."""
         return Randomness(self.secret, publishable=True).key("part", *purpose)
@@ -136,6 +143,10 @@ class Key:
         drawn = self._single.update(first.to_bytes(8, "little") + second.to_bytes(8, "little"))
         return int.from_bytes(drawn[:8], "little"), int.from_bytes(drawn[8:], "little")
 
+    def generator(self) -> Draws:
+        """A generator for what is looked at and never published, such as whom an audit asks for."""
+        return np.random.default_rng(self.stream(4))
+
     def stream(self, count: int, first: int = 0) -> NDArray[np.uint64]:
         """Words ``first`` to ``first + count - 1`` of a stream of 64 pseudorandom bits each.
 
@@ -148,6 +159,14 @@ class Key:
         for part in parts(count):
             drawn[part] = np.frombuffer(encryptor.update(bytes(drawn[part].nbytes)), dtype="<u8")
         return drawn
+
+    def stream_at(self, places: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """The words of ``stream`` at some places, in any order; both of shape (n,)."""
+        blocks = np.zeros((len(places), 2), dtype=np.uint64)
+        blocks[:, 1] = (places // 2).astype(np.uint64).byteswap()
+        self._encrypt_in_place(blocks)
+        words: NDArray[np.uint64] = blocks[np.arange(len(places)), places % 2]
+        return words
 
     def digest(self, message: bytes) -> int:
         """64 pseudorandom bits for a message of any length (keyed BLAKE2b)."""

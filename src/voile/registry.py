@@ -1,4 +1,4 @@
-"""What has a name in a plan or a command: methods, criteria, attacks, measures and engines.
+"""What has a name in a plan or a command: methods, criteria, attacks, measures, risks, engines.
 
 Voile's own stand in a table of their registry, as "module:Name"; those of other packages announce
 themselves by an entry point of a group such as ``voile.attacks``, in the same form.  Either is
@@ -95,11 +95,11 @@ class Registry(Generic[T]):
         """One with these parameters, and by default with what its fields say.
 
         Raises ``error`` where there is none of the name, where it does not have a parameter or
-        lacks one that it needs, and whatever its own validation raises.  A class that is
-        ``checked``, or makes one of its ``variants``, says itself what is wrong.
+        lacks one that it needs, and whatever its own validation raises.  A class
+        whose ``checks_itself`` is true (``values.value.checked``) says itself what is wrong.
         """
         made: Any = self.class_of(name)
-        if hasattr(made, "__pydantic_config__") or hasattr(made, "variants"):
+        if getattr(made, "checks_itself", False):
             return cast("T", made(**parameters))
         known = self.fields_of(name)
         for given in parameters:

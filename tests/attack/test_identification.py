@@ -269,7 +269,7 @@ def test_known_figures_come_out(epsilon, shares, probability, right):
     right guesses in 1.5 % (standard error .09) and 6.3 % (.17): the latter is above the known
     figure, and within 1.5 deviations of a single release, which is what is asked.
     """
-    found = rates(epsilon, shares, 15)
+    found = rates(epsilon, shares, 8)
     assert found[0] == pytest.approx(probability, rel=0.15)
     if right:
         assert abs(found[1] - right) < 1.5 * np.sqrt(right * (1 - right) / 200)
@@ -303,11 +303,11 @@ def test_without_the_factors_of_the_scales_the_adversary_is_weaker():
 def test_stated_borders_make_belief_match_the_count():
     """With borders, what the adversary believes is what happens; without, eq. 30 believes twice it.
 
-    200 uniform weights, five clusters from the data, epsilon 1; means over 25 releases of 200
-    targets: the share of right guesses varies by 0.26 percentage points, allowed are 4 times that.
+    200 uniform weights, five clusters from the data, epsilon 1; means over 12 releases of 200
+    targets: the share of right guesses varies by 0.38 percentage points, allowed are 4 times that.
     """
     counted, believed, without = [], [], []
-    for seed in range(25):
+    for seed in range(12):
         release, original = publish_weights(
             uniform_weights(200, seed), seed, epsilon=1, shares=SHARES, bounds="data"
         )
@@ -324,7 +324,7 @@ def test_stated_borders_make_belief_match_the_count():
         counted.append(found.success.value)
         believed.append(IdentificationAttack().run(release, original).success.value)
     right = np.mean(counted)
-    assert abs(np.mean(believed) - right) < 4 * np.sqrt(right * (1 - right) / 5000)
+    assert abs(np.mean(believed) - right) < 4 * np.sqrt(right * (1 - right) / 2400)
     # Counted without borders: 0.018; what the adversary believes then is about as high as what he
     # could have had with them.
     assert np.mean(without) == pytest.approx(right, rel=0.25)

@@ -89,18 +89,18 @@ def test_rates_are_counted_by_definition(data):
 
 
 def test_chance_explains_what_uniform_permutations_do():
-    """200 permutations of 120 rows: mean success, and mean share of whole rows.
+    """100 permutations of 120 rows: mean success, and mean share of whole rows.
 
     The first is exact, so it is within 4 standard deviations of the mean of what is said; the
     second is an approximation: draws without return spread more in groups of 40; within 0.02.
     """
     rows = random_rows(120, 1, groups=3)
     generator = np.random.default_rng(7)
-    found = [traced(shuffle(rows, generator), rows) for _ in range(200)]
+    found = [traced(shuffle(rows, generator), rows) for _ in range(100)]
     success = np.array([one.success.value for one in found])
     said, kept, chance = np.array([explained(one) for one in found]).T
     assert said.std() == pytest.approx(0, abs=1e-9)  # permuting changes no share of a group
-    assert abs(success.mean() - said[0]) < 4 * success.std() / np.sqrt(200)
+    assert abs(success.mean() - said[0]) < 4 * success.std() / np.sqrt(100)
     assert kept.mean() == pytest.approx(chance[0], abs=0.02)
     assert kept.mean() > 1.5 * success.mean()  # who is like others is whole though not traced
 

@@ -15,6 +15,7 @@ KEY = Randomness.seeded(1).key("ranking")
 TERMS = SearchTerms(10, Fraction(7, 10))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(ranking_baseline.SEARCHES))
 def test_both_ways_publish_equally_many_rows_from_equal_tables(name):
     """Of 30 tables at least 28 give the same count of top rows; equal gains may part the others."""

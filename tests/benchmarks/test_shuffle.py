@@ -62,6 +62,7 @@ def test_a_column_that_moves_between_clusters_is_seen(frame):
     assert max(within) > 0.01
 
 
+@pytest.mark.slow
 def test_rows_come_back_whole_as_often_as_is_said(frame):
     """Over 150 releases the share of whole rows is near the chance; four standard errors.
 
@@ -120,6 +121,7 @@ def test_claims_follow_the_numbers(frame, points):
     assert shuffle_claims._columns(curves).verdict == "refuted"
 
 
+@pytest.mark.slow
 def test_the_figure_does_not_change_by_itself(points, tmp_path):
     """The same curves give the same bytes."""
     curves = shuffle_figure.Curves(points, np.ones((6, 6)))

@@ -28,6 +28,7 @@ def found() -> list[Found]:
     ]
 
 
+@pytest.mark.slow
 def test_every_case_is_run_and_told(found: list[Found]) -> None:
     """On each drive; what comes of it has all targets for both lengths, and their tables."""
     assert {(one.case, one.drive) for one in found} == {(c, n) for c in CASES for n in (0, 1)}
@@ -38,6 +39,7 @@ def test_every_case_is_run_and_told(found: list[Found]) -> None:
     assert [len(table.rows) for table in told.tables] == [3, 4, 3]
 
 
+@pytest.mark.slow
 def test_days_find_the_default_and_not_what_stays(found: list[Found]) -> None:
     """20 days take most metres of the default, and not of noise that stays."""
     compared = Compared(found, {0: 1, 1: 2})

@@ -20,11 +20,13 @@ import time
 import tomllib
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from tests.forked import answer_of
+from tests.forked import answer_of, load_for
 from voile.cli.main import main as voile
 from voile.ledger import Ledger, fleets, records, settling
 from voile.ledger.row_sets import RowFolder
@@ -33,7 +35,7 @@ from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release import folder as release_folder
 from voile.schema.plan import parse_plan
-from voile.study import run
+from voile.study import staging
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
 from voile.table.published import PublishedTable
@@ -86,6 +88,12 @@ def half_written(self: PublishedTable, folder: Path, file_format: str) -> None:
     die()
 
 
+def half_said(path: Path, text: str, **options: bool) -> None:
+    """The writing of the document that ends in its middle."""
+    SAY(path, text[: len(text) // 2], **options)
+    die()
+
+
 def half_kept(self: KeptRows, folder: Path) -> None:
     """The writing of marks that ends in their middle."""
     KEEP(self, folder)
@@ -118,24 +126,30 @@ def at_flush(number: int) -> Callable[[Path], None]:
     return flush
 
 
-WRITE, KEEP = PublishedTable.write, KeptRows.write
+WRITE, KEEP, SAY = PublishedTable.write, KeptRows.write, release_folder.write_text
 Points = dict[str, tuple[object, str, Callable[..., object]]]
-WRITING: Points = {
+STAGING: Points = {
     "before the write": (PublishedTable, "write", die),
     "during the write": (PublishedTable, "write", half_written),
-    "before the document": (PublishedTable, "write", dying(PublishedTable.write)),
+    "before the check": (staging, "check_release", die),
+    "after the check": (staging, "check_release", dying(staging.check_release)),
+}
+APPEARING: Points = {
+    "before the document": (staging, "write_document", die),
+    "during the document": (release_folder, "write_text", half_said),
+    "after the document": (staging, "write_document", dying(staging.write_document)),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
 }
 POINTS: Points = {
-    "before the check": (run, "check_release", die),
+    **STAGING,
     "before the commit": (Ledger, "commit", die),
     "while marks are written": (KeptRows, "write", half_kept),
     "before the ledger refers to marks": (records, "refer", die),
     "inside the transaction": (records, "append", dying(records.append)),
     "before forgotten marks go": (RowFolder, "remove", at_removal(2)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
-    **WRITING,
+    **APPEARING,
     "before settling": (Ledger, "settle_series", die),
     "inside the settling": (settling, "settle_version", dying(settling.settle_version)),
     "after settling": (Ledger, "settle_series", dying(Ledger.settle_series)),
@@ -144,8 +158,8 @@ TRIPS_POINTS: Points = {
     "before the charge": (Ledger, "charge", die),
     "inside the transaction": (fleets, "charge", dying(fleets.charge)),
     "after the charge": (Ledger, "charge", dying(Ledger.charge)),
-    "before the check": (run, "check_release", die),
-    **WRITING,
+    **STAGING,
+    **APPEARING,
 }
 
 
@@ -170,16 +184,22 @@ class Series:
         if child:
             return child
         try:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
             if point:
                 setattr(*self.points[point])
-            place = [str(self.folder / n) for n in ("table.csv", "plan.toml", name, "ledger.db")]
-            table, plan, out, ledger = place
-            voile(["publish", table, "--plan", plan, "--out", out, "--ledger", ledger])
-        except SystemExit as leave:
-            os._exit(int(leave.code or 0))
+            os._exit(self.call(name))
         finally:
             os._exit(1)
+
+    def call(self, name: str) -> int:
+        """Publish in this process, which then knows rows; the exit status."""
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        place = [str(self.folder / n) for n in ("table.csv", "plan.toml", name, "ledger.db")]
+        table, plan, out, ledger = place
+        try:
+            voile(["publish", table, "--plan", plan, "--out", out, "--ledger", ledger])
+        except SystemExit as leave:
+            return int(leave.code or 0)
+        return 0
 
     def versions(self) -> int:
         """How many releases the ledger knows."""
@@ -214,9 +234,11 @@ class Series:
         return time.monotonic() - started
 
     def ready(self) -> None:
-        """Compile, or load what was compiled, once and not in every child."""
+        """Load, and compile, what publishers need, once and not in every child."""
+        with TemporaryDirectory() as folder:
+            load_for(partial(type(self)(Path(folder)).call, "rehearsal"))
         engine_of(AUTO)
-        optimal_blocks(np.arange(9), 2, 1)
+        optimal_blocks(np.arange(ROWS), 2, 1)
         key = Randomness.seeded(1).key("x")
         permute_within_runs(np.arange(4, dtype=np.int32), np.array([4]), key)
 
@@ -267,7 +289,7 @@ class Fleet(Series):
         return there
 
     def ready(self) -> None:
-        """Compile, or load what was compiled."""
+        """The same of their method."""
         publisher_of(parse_plan(tomllib.loads(self.plan)).method).get_ready()
 
     def beside(self) -> int:

@@ -54,7 +54,7 @@ def test_people_are_looked_for_in_every_such_release(desk, released, method):
     assert done.status == 0, done.stderr
     first, second, *others = done.stdout.splitlines()
     assert first.startswith("PRIVATE")
-    assert second.startswith("Of 40 targets, the adversary believes to have found ")
+    assert second.startswith("Of all 40 rows, the adversary believes to have found ")
     assert any(line.startswith("Guessing without looking finds ") for line in others)
     assert any(line.startswith("worst ") for line in others)
     document = desk.run("attack", folder, "--against", table, "--plan", plan, "--json").document
@@ -120,7 +120,6 @@ def test_wrong_calls_are_told(desk, released, rows, plan_text):
     folder, table, _ = released("generalization")
     assert "--against" in desk.fails(2, "attack", folder)
     asked = ("attack", folder, "--against", table)
-    assert "--previous" in desk.fails(2, *asked, "--previous", folder)
     assert "--k" in desk.fails(2, *asked, "--k", 3)
     assert "--most" in desk.fails(2, *asked, "--most", 3)
     assert "'no'" in desk.fails(2, *asked, "--link", "no")

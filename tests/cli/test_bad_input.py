@@ -72,6 +72,8 @@ def test_tables(desk, case):
     message = desk.publish_fails(2, desk.file(content))
     for words in told:
         assert words in message
+    blamed = "plan.toml: [roles]" if case == "a missing column" else "people.csv: "
+    assert f"{desk.folder}/{blamed}" in message
 
 
 @pytest.mark.parametrize(
@@ -284,6 +286,60 @@ def test_plans(desk, plan_text, case):
     message = desk.publish_fails(2, desk.csv(), "--ledger", desk / "ledger.db", plan=plan)
     for words in told:
         assert words in message
+    # What is said of a value names the table's file, its column and its row.
+    blamed = (
+        "people.csv: column" if " row " in message or "does not hold" in message else "plan.toml"
+    )
+    assert f"{desk.folder}/{blamed}" in message
+
+
+GENERALIZED = """
+[roles]
+identifiers = ["name"]
+quasi_identifiers = ["age", "city"]
+sensitive = ["salary"]
+{columns}
+[method]
+name = "generalization"
+{method}
+"""
+LATE = {
+    "k that cannot be": (3, "", "k = 50", "plan.toml: [method] no release exists"),
+    "l that cannot be": (3, "", "k = 2\nl = 40", "plan.toml: [method] no release"),
+    "a tree that misses values": (
+        2, '[columns.city]\ntree = {A = ["York"], B = ["Bath"]}', "k = 2",
+        "plan.toml: [columns.city]",
+    ),
+    "a list that misses values": (
+        2, '[columns.city]\ncode_list = "countries"', "k = 2", "plan.toml: [columns.city]",
+    ),
+    "prefixes of numbers": (2, "[columns.age]\nprefix = [1]", "k = 2", "plan.toml: [columns.age]"),
+    "widths of texts": (
+        2, "[columns.city]\nintervals = {widths = [5]}", "k = 2", "plan.toml: [columns.city]",
+    ),
+    "an order that misses values": (
+        2, '[columns.city]\norder = ["York", "Bath"]', "k = 2", "plan.toml: [columns.city] order",
+    ),
+    "a criterion of no column": (
+        2, "", 'k = 2\ncriteria = [{name = "l-diversity", column = "salry", l = 2}]',
+        "plan.toml: [",
+    ),
+    "a kind that the values are not": (
+        2, '[columns.city]\nkind = "number"', "k = 2", "people.csv: column 'city': row 1",
+    ),
+}  # fmt: skip
+"""What only the table shows to be wrong: status, a table of the plan, the method, how it begins."""
+
+
+@pytest.mark.parametrize("command", ["publish", "study"])
+@pytest.mark.parametrize("case", LATE)
+def test_what_the_table_shows_names_file_and_key(desk, command, case):
+    """Whoever finds it, a message leads with the file in which it is mended, and with the key."""
+    status, columns, method, begins = LATE[case]
+    plan = desk.plan(GENERALIZED.format(columns=columns, method=method))
+    out = desk / "never"
+    message = desk.fails(status, command, desk.csv(), "--plan", plan, "--out", out)
+    assert f"voile: {desk.folder}/{begins}" in message
 
 
 @pytest.mark.parametrize("table", ["roles", "method", "columns"])

@@ -35,6 +35,7 @@ def call(desk):
     return ("compare", table, plan, "--out", desk / "out", *OPTIONS)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_comparison(desk, call):
     """Each study is a line of the table, and what cannot be says why."""
     done = desk.run(*call)
@@ -42,11 +43,13 @@ def test_a_comparison(desk, call):
     assert done.stdout.startswith("PRIVATE")
     lines = [line for line in done.stdout.splitlines() if line.startswith("k = ")]
     assert [line.split()[-1] for line in lines[:3]] == ["done", "done", "infeasible"]
-    assert "k = 61: no release exists" in done.stdout
+    assert "k = 61: " in done.stdout
+    assert "no release exists" in done.stdout
     assert "2 done, 1 infeasible; all of it must stay private" in done.stderr
     assert sorted(p.name for p in desk.folder.iterdir()) == ["out", "people.csv", "plan.toml"]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_comparison_as_json(desk, call):
     """``--json`` prints comparison.json, which follows the schema and can be read back."""
     done = desk.run(*call, "--json", "--seed", 1, "--risk", "prosecutor", "--loss", "precision")
@@ -66,6 +69,7 @@ def test_the_report_is_in_the_folder(desk, call):
     assert "PRIVATE" in (desk / "out" / "report.html").read_text()
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_an_interruption_keeps_what_is_done(desk, call, monkeypatch):
     """After Ctrl-C it is said where finished studies are; the same command goes on from there."""
     from voile.study import grid  # noqa: PLC0415 - to stand in the way of one study

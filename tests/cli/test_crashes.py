@@ -34,9 +34,10 @@ def test_deaths_at_every_step(tmp_path, what):
     assert found["groupings"] == 1
     left = {point: (f["committed"], f["released"]) for point, f in found["left"].items()}
     nothing, known, out = (0, False), (1, False), (1, True)
+    staged = ("before the write", "during the write", "before the check", "after the check")
     before = {
         "series": {
-            "before the check": nothing,
+            **dict.fromkeys(staged, nothing),
             "before the commit": nothing,
             "while marks are written": nothing,
             "before the ledger refers to marks": nothing,
@@ -48,15 +49,15 @@ def test_deaths_at_every_step(tmp_path, what):
             "before the charge": nothing,
             "inside the transaction": nothing,
             "after the charge": known,
-            "before the check": known,
+            **dict.fromkeys(staged, known),
         },
     }
     settled = ("before settling", "inside the settling", "after settling")
     assert left == {
         **before[what],
-        "before the write": known,
-        "during the write": known,
         "before the document": known,
+        "during the document": known,
+        "after the document": known,
         "before the rename": known,
         "after the rename": out,
         **(dict.fromkeys(settled, out) if what == "series" else {}),

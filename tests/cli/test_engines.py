@@ -12,6 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.installed import others_installed
+from tests.table.spark import engine as session_for_tests
+from tests.table.spark import ignoring_warnings_of_spark, needs_spark
 from voile.cli.main import command as voile
 from voile.errors import VoileError
 from voile.table import opening
@@ -73,7 +75,9 @@ def all_of_it(engine: str) -> dict[str, Any]:
         *("--seed", 2, "--targets", 20, *on),
     )
     verified = called("ledger", "verify", new, old, "--ledger", f"{engine}.ledger")
+    packed = ("--capacity", 10_000, "--weight", "salary", "--time-limit", 5)
     return {
+        "packed": called("pack", new, *packed, *on)["parcels"],
         "query": called("query", new, "SUM(salary)", "--where", "age > 21", *on),
         "compared": called("attack", new, "--previous", old, *on) | {"releases": []},
         "attacked": called("attack", alike, *against, *on),
@@ -87,6 +91,7 @@ def refused(*_: object, **__: object) -> None:
     raise AssertionError("a row was about to go through our own engine")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_no_command_leaves_the_engine_that_was_asked_for(desk, monkeypatch):
     """Publish, query, attack, inspect and study say the same, and never fall back on Polars."""
     expected = all_of_it("auto")
@@ -95,6 +100,21 @@ def test_no_command_leaves_the_engine_that_was_asked_for(desk, monkeypatch):
     monkeypatch.setattr(opening, "read_frame", refused)
     monkeypatch.setattr("voile.ledger.promises.AUTO", "plain")  # what audits a ledger is our own
     assert all_of_it("plain") == expected
+
+
+@pytest.mark.usefixtures("undrawn", "desk")
+@pytest.mark.parametrize(
+    "engine", ["duckdb", pytest.param("spark", marks=[needs_spark, pytest.mark.slow])]
+)
+@ignoring_warnings_of_spark
+def test_our_engines_answer_alike(engine):
+    """Series with a ledger, query, attack, inspect, study and pack, of CSV and of releases."""
+    if engine == "spark":
+        session_for_tests()
+    expected = all_of_it("auto")
+    found = all_of_it(engine)
+    for what, said in expected.items():
+        assert found[what] == said, what
 
 
 def in_parts(self: Any, folder: Path, file_format: str) -> tuple[str, ...]:

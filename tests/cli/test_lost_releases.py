@@ -16,13 +16,13 @@ import pytest
 from voile.errors import LedgerError
 from voile.ledger import Ledger
 from voile.release import folder as release_folder
+from voile.study import staging
 from voile.study.transaction import ReleaseTransaction
-from voile.table.published import PublishedTable
 
 FIRST = [(f"p{i}", 20 + i, "York", 100 * i) for i in range(1, 9)]
 MORE = [*FIRST, ("p9", 40, "Bath", 350), ("p10", 41, "Bath", 5000)]
 CORRECTED = [("p1", 20, "Leeds", 100), *FIRST[1:]]
-SERIES = 'series = "pay"\nrecord_key = "name"\n'
+SERIES = 'series = "pay"\nrecord_key = "name"\nbatch = 2\n'
 
 
 class Pay:
@@ -55,7 +55,7 @@ class Pay:
     def lose(self, rows, out, monkeypatch):
         """A publisher that is killed after the commit and before its folder appears."""
         with monkeypatch.context() as patched:
-            patched.setattr(PublishedTable, "write", _stop)
+            patched.setattr(staging, "write_document", _stop)
             patched.setattr(ReleaseTransaction, "take_back", lambda *_: [])
             assert self.desk.run(*self.order(rows, out)).status == 130
         assert not (self.desk / out).exists()
@@ -145,7 +145,7 @@ def test_what_cannot_be_settled_is_told(pay, monkeypatch):
 
 
 def test_a_limit_on_the_size_of_files(desk, plan_text):
-    """``ulimit -f``: the rows do not fit, the ledger does; the corrected table goes on."""
+    """``ulimit -f``: the rows do not fit, and no ledger learns of them; the next table goes on."""
     pay = Pay(
         desk, plan_text.replace('"city"]', '"city"]\nkeep = ["note"]\nkeep_unique = ["note"]')
     )
@@ -155,7 +155,7 @@ def test_a_limit_on_the_size_of_files(desk, plan_text):
     program = "from voile.cli.main import main; main()"
     command = [sys.executable, "-c", program, "publish", table, "--plan", pay.plan]
     place = ["--out", desk / "one", "--ledger", pay.ledger]
-    limit = 3_000_000  # above the ledger, which is 2 MB of pages when it is new, below the rows
+    limit = 3_000_000  # below the rows
     failed = subprocess.run(
         [*command, *place],
         capture_output=True,
@@ -167,7 +167,7 @@ def test_a_limit_on_the_size_of_files(desk, plan_text):
     assert "cannot be written" in failed.stderr
     assert not (desk / "one").exists()
     assert desk.hidden() == []
-    assert pay.ledger.stat().st_size < limit
+    assert not pay.ledger.exists()
     table.write_text(header + lines[0].replace("York", "Bath") + "".join(lines[1:]))
     done = desk.run("publish", table, "--plan", pay.plan, *place)
     assert done.status == 0, done.stderr
@@ -197,6 +197,30 @@ def test_a_ledger_begun_anew_is_found_too(pay):
     pay.ledger = pay.desk / "new.db"
     assert "this is release 1 of series 'pay'" in pay.fails(4, FIRST)
     assert not pay.ledger.exists()
+
+
+def test_releases_elsewhere_are_found_where_they_are_named(pay, tmp_path_factory):
+    """--known names a release, or a folder of releases; a folder that is none is refused."""
+    archive = tmp_path_factory.mktemp("archive")
+    pay.publish(FIRST, "one")
+    shutil.move(pay.desk / "one", archive / "one")
+    pay.ledger = pay.desk / "new.db"
+    for named in (archive, archive / "one"):
+        done = pay.desk.run(*pay.order(FIRST, "two"), "--known", named)
+        assert done.status == 4
+        assert f"{archive / 'one'}: this is release 1 of series 'pay'" in done.stderr
+    done = pay.desk.run(*pay.order(FIRST, "two"), "--known", archive / "nowhere")
+    assert done.status == 2
+    assert "there is no such folder" in done.stderr
+    assert pay.desk.run(*pay.order(FIRST, "two")).status == 0
+
+
+def test_a_release_that_stands_cannot_be_said_to_be_lost(pay):
+    """Settled as lost, a release that somebody has would be compared with no later one."""
+    pay.publish(FIRST, "one")
+    done = pay.settle("--lost")
+    assert done.status == 4
+    assert "stands: its folder appeared" in done.stderr
 
 
 def test_a_release_that_was_settled_as_lost_and_stands(pay, monkeypatch):

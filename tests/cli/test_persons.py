@@ -236,15 +236,18 @@ def test_households_are_counted_where_they_are_named(desk):
             ["person: column 'patient' misses", "first in row 2"],
         ),
         (HOMES.replace("C,f2", "C,"), ["household: column 'family' misses its value in 1 of 5"]),
-        (HOMES.replace("A,f1,32", "A,f2,32"), ["household: 1 more pairs", "(4)", "one household"]),
+        (
+            HOMES.replace("A,f1,32", "A,f2,32"),
+            ["household: 1 person stands in several households, first in row", "one household"],
+        ),
         (HOMES.replace("patient", "person"), ["person names the column 'patient'", "not have"]),
     ],
 )
 def test_rows_that_do_not_say_whose_they_are(desk, table, words):
-    """Exit 2, the plan, the key, the column and the row; no value, and nothing written."""
+    """Exit 2, plan and table, the key, the column and the row; no value, and nothing written."""
     plan = desk.plan('missing = ["?"]\n' + FAMILIES)
     message = desk.publish_fails(2, desk.file(table), plan=plan)
-    assert message.startswith(f"voile: {plan}: [roles] ")
+    assert f": {plan}: [roles] " in message
     for word in words:
         assert word in message
 
@@ -257,12 +260,33 @@ def test_a_missing_person_is_no_category(desk, nulls):
     assert "column 'patient' misses its value" in message
 
 
-@pytest.mark.parametrize("method", sorted({*METHODS} - {"generalization", "mondrian"}))
-def test_methods_that_count_rows_refuse_persons(desk, method):
+COUNTING = ("generalization", "mondrian", "m-shuffle", "ranking", "ke-anonymity")
+"""Methods that count persons."""
+
+
+@pytest.mark.parametrize("method", COUNTING)
+def test_no_method_takes_rows_that_do_not_say_whose_they_are(desk, method):
+    """Null persons and divided households are refused whatever counts them; nothing is written."""
+    plan = plan_of(desk, method, 'person = "patient"')
+    message = desk.publish_fails(2, desk.file(STAYS.replace("\nA,32", "\n,32")), plan=plan)
+    assert f"{plan}: [roles] person: column 'patient' misses its value in 1 of 6" in message
+    assert "first in row 2" in message
+    header, *rows = STAYS.splitlines()
+    homes = [f"family,{header}", *(f"f{number},{row}" for number, row in enumerate(rows))]
+    plan = plan_of(desk, method, 'person = "patient"\nhousehold = "family"')
+    message = desk.publish_fails(2, desk.file("\n".join(homes) + "\n"), plan=plan)
+    assert (
+        f"{plan}: [roles] household: 1 person stands in several households, first in row "
+        in message
+    )
+
+
+@pytest.mark.parametrize("method", sorted({*METHODS} - {*COUNTING}))
+def test_private_methods_ask_how_many_rows_of_a_person_take_part(desk, method):
     """A plan that names persons is not answered with a promise about rows."""
     plan = plan_of(desk, method, 'person = "patient"')
     message = desk.publish_fails(2, desk.file(STAYS), plan=plan)
-    assert f"{plan}: [roles] person names a column, and the method {method} counts" in message
+    assert f"{plan}: [method] rows_per_person is missing" in message
     assert 'person = "row"' in message
 
 
@@ -275,3 +299,122 @@ def test_a_kept_column_that_stands_for_persons(desk):
     message = desk.publish_fails(2, table, plan=desk.plan(roles + method))
     assert "keep: column 'alias' singles out persons (10 of its 10" in message
     assert "finds the person" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("customer_id", [1000 + n % 50 for n in range(200)]),
+        ("token", [f"{n * 2654435761 % 2**64:016x}" for n in range(200)]),
+        ("remark", [f"word {n}" for n in range(200)]),
+    ],
+)
+def test_a_sensitive_column_that_is_an_id_is_refused(desk, name, values):
+    """By its name and repetition, by how programs write, by a text of its own in each row."""
+    rows = "".join(f"{20 + n % 40},{value}\n" for n, value in enumerate(values))
+    table = desk.file(f"age,{name}\n{rows}")
+    roles = f'quasi_identifiers = ["age"]\nsensitive = ["{name}"]\n'
+    rest = '[columns.age]\nbounds = [0, 99]\n[method]\nname = "generalization"\nk = 2\n'
+    plan = desk.plan(f"[roles]\n{roles}{rest}")
+    message = desk.publish_fails(2, table, plan=plan)
+    assert f"{plan}: [roles] sensitive: column '{name}' looks like an id" in message
+    assert f'person = "{name}"' in message
+    assert 'person = "row"' in message
+    assert not any(str(value) in message for value in values[:5])
+    checked = desk.run("plan", "--check", plan, table)
+    assert checked.status == 2
+    assert f'[roles] sensitive, column "{name}": column' in checked.stdout
+    assert "in row " in checked.stdout
+    desk.publish(table, plan=desk.plan(f'[roles]\nperson = "row"\n{roles}{rest}'))
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("salary", [1000 + 37 * n for n in range(200)]),
+        ("diagnosis", [f"{250 + n % 90}.{n % 10}" for n in range(200)]),
+        ("illness", [("flu", "gout", "cold")[n % 3] for n in range(200)]),
+        ("visits_id", [n % 7 for n in range(200)]),
+        ("weight", [50 + n / 7 for n in range(200)]),
+    ],
+)
+def test_what_is_no_id_is_published(desk, name, values):
+    """Amounts that no two rows share, codes of many values, few values: as before."""
+    rows = "".join(f"{20 + n % 40},{value}\n" for n, value in enumerate(values))
+    roles = f'[roles]\nquasi_identifiers = ["age"]\nsensitive = ["{name}"]\n'
+    rest = '[columns.age]\nbounds = [0, 99]\n[method]\nname = "generalization"\nk = 2\n'
+    desk.publish(desk.file(f"age,{name}\n{rows}"), plan=desk.plan(roles + rest))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [("7", "7.0"), ("A ", "A"), ("\uff21\uff22", "AB"), ("a b", "a  b")]
+)
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_ids_that_differ_only_in_form_are_refused(desk, first, second, engine):
+    """One person must not count as two: exit 2, with how many and the first row, without the id."""
+    several = STAYS.replace("\nA,31", "\n@,31").replace("\nA", f"\n{first}")
+    table = desk.file(several.replace("\n@", f"\n{second}"))
+    plan = plan_of(desk, "mondrian", 'person = "patient"')
+    out = desk / "never"
+    failed = desk.run("publish", table, "--plan", plan, "--out", out, "--engine", engine)
+    message = failed.stderr
+    assert failed.status == 2
+    assert not out.exists()
+    assert f"{plan}: [roles] person: column 'patient': 1 id differs from another only in" in message
+    assert "first in row 1" in message
+    assert "in one form" in message
+    assert second not in message.replace(str(plan), "").replace(str(table), "").split()
+    assert "refused: " in desk.run("plan", "--check", plan, table).stdout
+
+
+@pytest.mark.parametrize(("first", "second"), [("a", "A"), ("007", "7")])
+def test_ids_that_may_be_one_are_told(desk, first, second):
+    """A program may tell by letters; offices do not. It is published, and said with the row."""
+    table = desk.file(STAYS.replace("\nA", f"\n{first}").replace("\nC,", f"\n{second},"))
+    plan = plan_of(desk, "mondrian", 'person = "patient"')
+    told = desk.publish(table, plan=plan)[1].stderr
+    assert "1 id differs from another only in capital letters or zeros in front" in told
+    assert "first in row 1" in told
+    checked = desk.run("plan", "--check", plan, table)
+    assert checked.status == 0
+    assert "doubtful: " in checked.stdout
+    assert "zeros in front" in checked.stdout
+
+
+@pytest.mark.parametrize("mark", ["?", "NA", "Unknown", "unbekannt"])
+def test_a_person_who_is_nobody_is_questioned(desk, mark):
+    """Unless the plan says that it stands for a missing value, which is refused."""
+    table = desk.file(STAYS.replace("\nC,64", f"\n{mark},64"))
+    plan = plan_of(desk, "mondrian", 'person = "patient"')
+    told = desk.publish(table, plan=plan)[1].stderr
+    assert "in 1 of 6 rows, first in row 5, stands a mark such as" in told
+    assert "stands a mark" in desk.run("plan", "--check", plan, table).stdout
+    others, parameters = METHODS["mondrian"]
+    said = f'missing = ["{mark}"]\n[roles]\nperson = "patient"\n{others}\n[method]\n{parameters}\n'
+    assert "misses its value" in desk.publish_fails(2, table, plan=desk.plan(said))
+
+
+def test_a_ranking_counts_households(desk):
+    """Four players of three families: a group of three families, and none of four."""
+    table = desk.file("player,family,score\nA,f,9\nA,f,8\nB,f,8\nC,g,9\nD,h,7\n")
+    plan = """
+[roles]
+person = "player"
+household = "family"
+ranking = ["score"]
+[method]
+name = "ranking"
+top = 3
+precision = 1
+k = 3
+"""
+    folder, _ = desk.publish(table, plan=desk.plan(plan))
+    release = json.loads((folder / "release.json").read_text())
+    assert release["guarantee"]["unit"] == "household"
+    assert "2 other households" in release["guarantee"]["statement"]
+    fewer = plan.replace("k = 3", "k = 2").replace("top = 3", "top = 2")
+    folder, _ = desk.publish(table, plan=desk.plan(fewer), out=desk / "fewer")
+    release = json.loads((folder / "release.json").read_text())
+    assert "at least 1 other household," in release["guarantee"]["statement"]
+    message = desk.publish_fails(2, table, plan=desk.plan(plan.replace("top = 3", "top = 4")))
+    assert "number of households, 3" in message

@@ -102,3 +102,37 @@ def test_a_table_of_one_column(desk):
     assert tomllib.loads((desk / "one.toml").read_text("utf-8"))["roles"] == {
         "quasi_identifiers": ["age"]
     }
+
+
+def test_a_proposal_says_how_much_it_asks(desk):
+    """As many questions as the plan has lines that ask, of columns and of persons."""
+    rows = "".join(f"{n % 20},{n * 37 % 1000},{n % 3}\n" for n in range(200))
+    table = desk.file(f"order_id,x,y\n{rows}")
+    outcome = desk.run("plan", table, "--out", desk / "proposed.toml")
+    asked = (desk / "proposed.toml").read_text("utf-8").count("\n# ?")
+    assert asked > 1
+    assert f"a proposal for 3 columns and asks {asked} questions" in outcome.stderr
+
+
+@pytest.mark.parametrize("bound", ["", "rows_per_person = 3"])
+def test_check_asks_how_many_rows_of_a_person_take_part(desk, bound):
+    """A differentially private method would refuse persons of several rows without a bound."""
+    rows = "".join(f"{n % 20},{20 + n % 30}\n" for n in range(60))
+    plan = desk.plan(f"""
+[roles]
+person = "who"
+quasi_identifiers = ["age"]
+[columns.age]
+bounds = [0, 99]
+intervals = {{ widths = [10] }}
+[method]
+name = "dp-generalization"
+k = 2
+epsilon = 2
+{bound}
+""")
+    outcome = desk.run("plan", "--check", plan, desk.file(f"who,age\n{rows}"))
+    assert outcome.status == (0 if bound else 2)
+    missing = f"refused: {plan}: [method] rows_per_person: it is missing"
+    assert (missing in outcome.stdout) == (not bound)
+    assert ("up to 3 rows" in outcome.stdout) == (not bound)

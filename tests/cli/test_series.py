@@ -51,7 +51,7 @@ class Series:
 @pytest.fixture
 def series(desk, plan_text, terms) -> Series:
     """A series against the union adversary, with k = 2 and e = 100."""
-    return Series(desk, plan_text + terms)
+    return Series(desk, plan_text + terms + "batch = 2\n")
 
 
 def blocks(folder):
@@ -83,7 +83,7 @@ def test_held_rows(series):
     third, done = series.publish([*FIRST, LATE, COMPANY])
     assert (done.document["held"], done.document["rows_out"]) == (0, 8)
     assert "held" not in done.stderr
-    assert blocks(third) == [[100, 200], [300, 350, 400, 500, 600, 5000]]
+    assert blocks(third) == [*blocks(first), [350, 5000]]
     assert json.loads((third / "release.json").read_text())["series"]["version"] == 3
 
 
@@ -129,7 +129,7 @@ def test_identical_rows(desk, plan_text):
 
 def test_sealed_batches(desk, plan_text, terms):
     """Sealed batches never change a block: fresh rows make blocks of their own, or are held."""
-    series = Series(desk, plan_text + terms + 'search = "sealed-batches"\n')
+    series = Series(desk, plan_text + terms + 'batch = 2\nsearch = "sealed-batches"\n')
     first, _ = series.publish(FIRST)
     second, done = series.publish([*FIRST, LATE])
     assert (done.document["held"], blocks(second)) == (1, blocks(first))
@@ -193,7 +193,7 @@ OTHER_TERMS = {
     "k": (("k = 2", "k = 3"), ["k: 2 before, 3 now"]),
     "e": (("e = 100", "e = 90.5"), ["e: 100 before, 90.5 now"]),
     "adversary": (("k = 2", 'k = 2\nadversary = "pairwise"'), ["adversary: union before"]),
-    "search": (("k = 2", 'k = 2\nsearch = "sealed-batches"'), ["search: full-cover before"]),
+    "search": (("k = 2", 'k = 2\nsearch = "sealed-batches"'), ["search: narrow-batches before"]),
     "a column less": (('["age", "city"]', '["age"]'), ["columns or their types", "city"]),
     "a column more": (
         ('identifiers = ["name"]\nquasi_identifiers = ["age", "city"]',
@@ -272,7 +272,7 @@ def test_series_are_apart(desk, plan_text):
     """Two series in one ledger know nothing of each other."""
     pay = Series(desk, plan_text + BY_ORDER)
     pay.publish(FIRST)
-    pay.plan = desk.plan(plan_text.replace("k = 2", "k = 3") + 'series = "other"\n')
+    pay.plan = desk.plan(plan_text.replace("k = 2", "k = 3") + 'series = "other"\nbatch = 5\n')
     _, done = pay.publish(FIRST[1:])
     assert done.document["rows_out"] == 5
 

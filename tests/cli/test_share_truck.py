@@ -17,7 +17,7 @@ from tests.sharing.ingest.messages import as_nmea
 from tests.sharing.scene import Scene
 from tests.sharing.service.server import serving
 from tests.waiting import PATIENCE, wait_until
-from voile.cli.lines import Lines
+from voile.cli.share_truck import Lines
 from voile.sharing.ingest import Fix
 from voile.sharing.ingest.nmea import checksum
 from voile.sharing.protocol.base64url import from_base64url

@@ -38,6 +38,7 @@ def study(desk):
     )
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study(desk, study):
     """The release and the evidence stand apart; what is printed says first that it is private."""
     done = study("--targets", 50)
@@ -45,13 +46,15 @@ def test_a_study(desk, study):
     assert sorted(p.name for p in (desk / "out").iterdir()) == ["private", "release"]
     assert done.stdout.startswith("PRIVATE")
     assert "prosecutor" in done.stdout
-    assert "50 people" in done.stdout
+    assert "all 60 rows, in closed form" in done.stdout
+    assert "50 drawn of 60 rows" in done.stdout
     assert "3-anonymous" in done.stderr
     assert "must stay private" in done.stderr
     assert "NOT fit" not in done.stderr
     assert desk.hidden() == []
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_as_json(desk, study):
     """``--json`` prints the record; with one seed two studies print the same but for seconds."""
     first, second = (study("--json", "--seed", 4, out=out).document for out in ("a", "b"))
@@ -64,6 +67,7 @@ def test_a_study_as_json(desk, study):
     assert first == second
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_study_in_a_series(desk, study):
     """A study enters its release in the ledger, once; its folder is one that the ledger knows."""
     desk.plan(

@@ -16,13 +16,14 @@ PEOPLE = [
 ]
 FEBRUARY = [*PEOPLE, ("Eva", 61, "York", 3300), ("Fay", 29, "Bath", 3500)]
 MARCH = [*FEBRUARY, ("Gus", 33, "Bath", 9000)]
+SERIES = 'series = "pay"\nbatch = "until-valid"\n'
 UNTRIED = "an adversary who reasons from which rows were held back"
 
 
 @pytest.fixture
 def months(desk, plan_text):
     """The folders of three months of a series with k = 2 and e = 1000."""
-    plan = desk.plan(plan_text.replace("e = 100", "e = 1000") + 'series = "pay"\n')
+    plan = desk.plan(plan_text.replace("e = 100", "e = 1000") + SERIES)
     ledger = ("--ledger", desk / "ledger.db")
     made = [
         desk.publish(desk.csv(rows), *ledger, plan=plan, out=out)
@@ -97,3 +98,20 @@ def test_where_nobody_waits_nobody_was_left_out(desk, plan_text, more):
     done = desk.run("attack", folder, "--json")
     assert done.document["untried"] == []
     assert not any("held back" in text for text in assumed(folder))
+
+
+def test_the_adversary_who_knows_voile_finds_gus(desk, months):
+    """Told when people arrived, by a column of the original, he has the value of one exactly."""
+    *earlier, march = months
+    previous = [word for folder in earlier for word in ("--previous", folder)]
+    lines = [
+        ("name", "age", "city", "salary", "month"),
+        *((*row, 1 if row in PEOPLE else 2 if row in FEBRUARY else 3) for row in MARCH),
+    ]
+    original = desk.file("".join(",".join(map(str, line)) + "\n" for line in lines), "all.csv")
+    asked = ("--against", original, "--attack", "minimality", "--arrived", "month", "--json")
+    (found,) = desk.run("attack", march, *previous, *asked).document["attacks"]
+    assert (found["attack"], found["targets"]) == ("minimality", 9)
+    assert found["worst"] == {"known": {"age": 33, "city": "Bath"}, "probability": 1.0}
+    told = desk.run("attack", march, *previous, *asked[:-1]).stdout
+    assert "of the 3 people shown with them, they included, 3 keep too little" in told

@@ -5,7 +5,8 @@ plans that ship with Voile and, as ``careless-january`` and ``careless-february`
 that ``plan-without-series.toml`` makes of them.
 
 - ```python``: executed; the blocks of one page share their names, as in one session.
-- ```toml``: must be a valid plan; if its first line is ``# NAME.toml``, it is written to that file.
+- ```toml``: must be a valid plan, or a policy, or its assumptions; if its first line is
+  ``# NAME.toml``, it is written to that file.
 - ```console``: lines that begin with ``$ `` are commands, a backslash continues them.  ``voile``
   runs in this process, anything else in a shell.  ``$ echo $?`` shows the exit status; a command
   that is not followed by it must succeed.  Lines that follow are its output, errors included: a
@@ -31,6 +32,7 @@ from types import ModuleType
 from typing import Any
 
 from voile.cli.main import main
+from voile.policy.stated import policy_of_text
 from voile.schema.plan import parse_plan
 
 __all__ = ["LANGUAGES", "PAGES", "ROOT", "Block", "Reader", "blocks_of"]
@@ -108,7 +110,11 @@ class Reader:
         exec(compile(source, block.page, "exec"), self.names)
 
     def _save(self, block: Block) -> None:
-        parse_plan(tomllib.loads(block.text, parse_float=Decimal))
+        document = tomllib.loads(block.text, parse_float=Decimal)
+        if "criteria" in document:
+            policy_of_text(block.text, block.place)
+        elif "assumption" not in document:
+            parse_plan(document)
         name = re.match(r"# (\S+\.toml)\n", block.text)
         if name:
             Path(name[1]).write_text(block.text, encoding="utf-8")

@@ -33,7 +33,7 @@ def careless(tmp_path_factory):
 
 @pytest.fixture
 def desk(careless, tmp_path, monkeypatch):
-    """A folder of one's own to work in, with nothing set in the environment."""
+    """A folder of one's own to work in, with nothing set in the environment, and one core."""
     for path in careless.rglob("*"):
         if path.is_file():
             copy = tmp_path / path.relative_to(careless)
@@ -41,10 +41,12 @@ def desk(careless, tmp_path, monkeypatch):
             copy.write_bytes(path.read_bytes())
     for name in ("COLUMNS", "VOILE_LEDGER", "VOILE_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("voile.cli.compare.cores", lambda: 1)  # others start, and load all anew
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
+@pytest.mark.usefixtures("undrawn")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_examples_of_a_page_do_what_they_show(page, desk):
     """Python runs, commands print what is shown and exit as is said, plans are valid."""

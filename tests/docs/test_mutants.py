@@ -37,10 +37,11 @@ def test_a_sample_is_drawn_among_the_faults_that_are_asked_for():
 
 
 def test_a_worker_that_runs_no_test_is_no_fault_that_was_noticed(tmp_path):
-    """Mutmut takes its exit status for a time-out, which counts as noticed; here it is counted."""
+    """Mutmut takes its exit status for a time-out, which counts as noticed; here it is named."""
     for room, codes in (("dp", [0, 1, 255, None]), ("dp/planar", [36, -24, 255])):
         folder = tmp_path / "mutants" / "src" / "voile" / room
         folder.mkdir(parents=True)
-        document = {"exit_code_by_key": {f"x_f__mutmut_{i}": c for i, c in enumerate(codes)}}
+        names = [f"voile.{room}.x_f__mutmut_{i}" for i in range(len(codes))]
+        document = {"exit_code_by_key": dict(zip(names, codes, strict=True))}
         (folder / "exact.py.meta").write_text(json.dumps(document))
-    assert _broken(tmp_path) == 2
+    assert _broken(tmp_path) == ["voile.dp.x_f__mutmut_2", "voile.dp/planar.x_f__mutmut_2"]

@@ -1,7 +1,12 @@
-"""Tests of laws: how likely counts at least this far from a law are, if the law is right."""
+"""Tests of laws and of losses.
+
+How likely counts at least this far from a law are, if the law is right; and how large the privacy
+loss at an event must be, if a mechanism was seen to show it so often for two neighbours.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -28,3 +33,22 @@ def p_value(counts: Sequence[int] | NDArray[np.int64], law: Sequence[float]) -> 
     if cells[1][-1] == 0:
         cells = [kind[:-1] for kind in cells]
     return float(stats.chisquare(*cells).pvalue)
+
+
+def least_loss(
+    zero: NDArray[np.bool_],
+    one: NDArray[np.bool_],
+    delta: float = 0.0,
+    false_alarm: float = FALSE_ALARM,
+) -> float:
+    """A lower bound of the privacy loss at an event, ln((P_0 - delta) / P_1).
+
+    ``zero`` and ``one`` say which of independent draws for two neighbours show the event.  Exact
+    binomial bounds (Clopper and Pearson) on either probability are wrong with probability
+    ``false_alarm`` at most, for an event that was chosen beforehand.
+    """
+    hits, misses = int(zero.sum()), int(one.sum())
+    low = stats.beta.ppf(false_alarm / 2, hits, len(zero) - hits + 1) if hits else 0.0
+    high = stats.beta.ppf(1 - false_alarm / 2, misses + 1, len(one) - misses)
+    high = 1.0 if math.isnan(high) else high
+    return math.log((low - delta) / high) if low > delta else -math.inf

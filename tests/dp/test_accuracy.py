@@ -77,3 +77,12 @@ def test_promises_that_any_noise_keeps_give_no_scale() -> None:
         scale_for(5, Decimal("0.5"), sides=1)
     with pytest.raises(ValueError, match="radius"):
         scale_for(-1, Decimal("0.9"))
+
+
+def test_a_radius_has_two_sides_unless_one_is_asked_for() -> None:
+    """What is said of noise by default is said of both of its directions."""
+    scale, confidence = Fraction(7, 2), Decimal("0.9")
+    both, one = radius(scale, confidence, 2), radius(scale, confidence, 1)
+    assert radius(scale, confidence) == both > one
+    assert scale_for(both, confidence) == scale_for(both, confidence, 2)
+    assert epsilon_for(3, both, confidence) == epsilon_for(3, both, confidence, 2)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.dp.statistics import FALSE_ALARM, p_value
 from voile.dp import exponential
 from voile.dp.exact import decay, uniform_words
-from voile.dp.exponential import ExponentialMechanism, in_whole_units
+from voile.dp.exponential import ExponentialMechanism
 from voile.errors import PlanError
 from voile.randomness import Randomness
 
@@ -127,13 +127,6 @@ def test_a_candidate_too_unlikely_for_a_double_can_be_drawn() -> None:
     zeros = iter([0] * 40)
     assert mechanism.draw(utilities, zeros) == 0
     assert len(list(zeros)) < 10  # 1500 / ln 2 binary digits, and those of the envelope
-
-
-@given(st.lists(st.fractions(max_denominator=1000), min_size=1, max_size=6))
-def test_rational_utilities_become_whole(utilities: list[Fraction]) -> None:
-    """Whole multiples of the unit are the utilities."""
-    whole, unit = in_whole_units(utilities)
-    assert [int(number) * unit for number in whole] == utilities
 
 
 def test_impossible_mechanisms_are_refused() -> None:

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, comb, floor
+from itertools import product
+from math import ceil, comb, floor, log
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy import stats
 
 from tests.examples import examples
 from voile.dp.exact import decay
-from voile.dp.sampling import delta_of, largest_choice_budget, one_group_delta, smallest_k
+from voile.dp.sampling import delta_of, smallest_k
 from voile.errors import PlanError
 
+Floats = NDArray[np.float64]
 betas = st.integers(2, 18).map(lambda n: Decimal(n) / 20)
 BELOW_LN2 = Decimal("0.6931471805599453094172321214")
 ABOVE_LN2 = Decimal("0.6931471805599453094172321215")
@@ -95,6 +101,20 @@ def test_the_smallest_k_suffices_and_a_smaller_one_does_not(
     assert k == 1 or delta_of(k - 1, beta, excess) > bound
 
 
+def test_the_smallest_k_for_several_rows() -> None:
+    """With three rows it needs 1 - beta to the third of epsilon, and a larger k."""
+    beta, bound = Decimal("0.2"), Decimal("1e-5")
+    for rows in (1, 2, 3):
+        k = smallest_k(Decimal(2), bound, beta, rows=rows)
+        assert (
+            delta_of(k, beta, Decimal(2), rows) <= bound < delta_of(k - 1, beta, Decimal(2), rows)
+        )
+    with pytest.raises(PlanError, match="epsilon must exceed"):
+        delta_of(9, Decimal("0.5"), Decimal(2), 3)
+    with pytest.raises(PlanError, match="at least one row"):
+        delta_of(9, Decimal("0.5"), Decimal(2), 0)
+
+
 def test_no_rounding_of_gamma_where_it_matters() -> None:
     """At epsilon = ln 2 gamma is 3/4, and the two decimals of 28 digits around ln 2 differ.
 
@@ -113,8 +133,8 @@ def test_no_rounding_of_gamma_where_it_matters() -> None:
 
 @settings(max_examples=examples(25))
 @given(st.integers(1, 8), betas)
-def test_delta_of_one_group_is_the_divergence_of_its_sizes(k: int, beta: Decimal) -> None:
-    """Summing all positive differences of the two laws of sizes gives the same number."""
+def test_delta_bounds_the_divergence_of_the_sizes_of_one_group(k: int, beta: Decimal) -> None:
+    """Summing all positive differences of the two laws of its sizes gives no more."""
     exact = Fraction(beta)
     factor = 1 / (1 - exact)
 
@@ -129,31 +149,98 @@ def test_delta_of_one_group_is_the_divergence_of_its_sizes(k: int, beta: Decimal
         for one, other in ((with_row, without), (without, with_row)):
             excess = (p - factor * q for p, q in zip(one, other, strict=True))
             divergence = max(divergence, sum((x for x in excess if x > 0), Fraction(0)))
-    assert_barely_above(one_group_delta(k, beta), divergence)
-    assert one_group_delta(k, beta) <= delta_of(k, beta)
+    assert divergence <= Fraction(delta_of(k, beta))
 
 
-def test_one_group_worked_number() -> None:
-    """For beta = 0.3, k = 20 it is 1.7686e-4."""
-    assert float(one_group_delta(20, Decimal("0.3"))) == pytest.approx(1.7686e-4, rel=1e-4)
+def partitions(number: int, most: int | None = None) -> Iterator[tuple[int, ...]]:
+    """The ways to write a number as a sum."""
+    if number == 0:
+        yield ()
+    for part in range(1, min(number, most or number) + 1):
+        yield from ((part, *rest) for rest in partitions(number - part, part))
 
 
 @settings(max_examples=examples(25))
-@given(st.integers(20, 60), betas, st.integers(2, 5))
-def test_the_largest_budget_of_the_choice_is_the_largest(k: int, beta: Decimal, power: int) -> None:
-    """It keeps to delta, and a billionth more does not, or leaves too little excess."""
-    epsilon, bound = Decimal(4), Decimal(10) ** -power
-    try:
-        budget = largest_choice_budget(epsilon, beta, bound, k)
-    except PlanError:
-        assert delta_of(k, beta, epsilon - Decimal("1e-9")) > bound
-        return
-    assert delta_of(k, beta, epsilon - budget) <= bound
-    more = epsilon - budget - Decimal("1e-9")
-    try:
-        assert delta_of(k, beta, more) > bound
-    except PlanError:
-        assert more < -(1 - beta).ln()
+@given(st.integers(1, 8), betas, st.integers(2, 4))
+def test_delta_of_several_rows_is_the_largest_over_the_groups_they_fall_into(
+    k: int, beta: Decimal, rows: int
+) -> None:
+    """A group of N - 1 others that j rows come to counts by P[Bin(N + j - 1) > gamma N]."""
+    exact = Fraction(beta)
+    gamma = 1 - (1 - exact) ** 2
+    largest = ceil(k / gamma) + 40 + 20 * rows
+
+    def of_group(j: int) -> Fraction:
+        return max(tail(n + j - 1, max(k, floor(gamma * n) + 1), exact) for n in range(1, largest))
+
+    alone = {j: of_group(j) for j in range(1, rows + 1)}
+    delta = max(sum((alone[j] for j in parts), Fraction(0)) for parts in partitions(rows))
+    answer = delta_of(k, beta, rows=rows)
+    if answer < 1:
+        assert_barely_above(answer, delta)
+    else:
+        assert delta >= Fraction(1, 2)
+
+
+def test_delta_of_many_rows_is_bounded_at_once() -> None:
+    """Above it is at least what all rows in one group cost, and less than some times that.
+
+    A number of rows that nobody has is no reason to wait.
+    """
+    beta, excess = Decimal("0.05"), Decimal("0.3")
+    for rows in (17, 30, 40):
+        n, j = 0, 100
+        gamma = 1 - (1 - Fraction(beta)) * decay(Fraction(excess), 60)[0]
+        n = ceil(j / gamma) - 1
+        in_one = tail(n + rows - 1, j, Fraction(beta))
+        assert in_one <= Fraction(delta_of(100, beta, excess * rows, rows)) <= 4 * in_one
+    assert delta_of(100, beta, excess * 10**6, 10**6) == 1
+
+
+def law_of_sizes(n: int, k: int, beta: float, size: int) -> Floats:
+    """Probabilities of what a group of n rows shows: that it is too small, or its sampled rows."""
+    sizes = stats.binom.pmf(np.arange(size + 1), n, beta)
+    return np.concatenate(([sizes[:k].sum()], sizes[k:]))
+
+
+def divergence_of_groups(
+    groups: list[tuple[int, int]], k: int, beta: float, excess: float
+) -> float:
+    """The hockey-stick divergence of groups of n rows, j of which are a person's, without them."""
+    one = two = np.ones(1)
+    for n, j in groups:
+        size = max(n for n, _ in groups)
+        one = np.outer(one, law_of_sizes(n, k, beta, size)).ravel()
+        two = np.outer(two, law_of_sizes(n - j, k, beta, size)).ravel()
+    factor = np.exp(excess)
+    return float(
+        max(np.maximum(one - factor * two, 0).sum(), np.maximum(two - factor * one, 0).sum())
+    )
+
+
+@pytest.mark.parametrize(
+    ("k", "beta", "rows", "more"),
+    [(2, 0.3, 2, 0.0), (5, 0.3, 3, 0.0), (5, 0.5, 3, 0.3), (8, 0.2, 2, 0.5), (10, 0.4, 3, 0.4)],
+)
+def test_no_groups_tell_of_several_rows_beyond_delta(
+    k: int, beta: float, rows: int, more: float
+) -> None:
+    """Of all sizes of the groups that the rows may fall into, none has a larger divergence.
+
+    And the delta and excess of one row are not enough for several.
+    """
+    of_one = round(-log(1 - beta) + more + 1e-6, 6)
+    excess = rows * of_one
+    worst = broken = 0.0
+    for parts in partitions(rows):
+        sizes = range(k, k + 14 if len(parts) < 3 else k + 7)
+        for chosen in product(sizes, repeat=len(parts)):
+            groups = [(n, j) for n, j in zip(chosen, parts, strict=True) if n >= j]
+            worst = max(worst, divergence_of_groups(groups, k, beta, excess))
+            broken = max(broken, divergence_of_groups(groups, k, beta, of_one))
+    delta = float(delta_of(k, Decimal(str(beta)), Decimal(str(round(excess, 6))), rows))
+    assert 0 < worst <= delta < 1
+    assert broken > float(delta_of(k, Decimal(str(beta)), Decimal(str(of_one))))
 
 
 def test_the_extremes_end() -> None:
@@ -169,8 +256,6 @@ def test_a_share_that_is_none_is_refused(beta: str) -> None:
     """Beta lies between 0 and 1, both excluded."""
     with pytest.raises(PlanError, match="beta must lie"):
         delta_of(5, Decimal(beta))
-    with pytest.raises(PlanError, match="beta must lie"):
-        largest_choice_budget(Decimal(1), Decimal(beta), Decimal("0.1"), 5)
 
 
 def test_other_parameters_out_of_range_are_refused() -> None:
@@ -181,5 +266,3 @@ def test_other_parameters_out_of_range_are_refused() -> None:
         smallest_k(Decimal(1), Decimal(0))
     with pytest.raises(PlanError, match="epsilon must"):
         smallest_k(Decimal(1), Decimal("0.1"), choice_budget=Decimal(1))
-    with pytest.raises(PlanError, match="leaves no budget"):
-        largest_choice_budget(Decimal(1), Decimal("0.7"), Decimal("0.1"), 5)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 import pytest
 
 from voile.dp.events import PrivacyEvent
@@ -78,7 +78,8 @@ def columns_of(kept: KeptRows) -> dict[str, list[Any]]:
 
 def parcels(release_id: str, rows: int) -> KeptRows:
     """Rows that say which release left them out, and nothing else."""
-    return KeptRows.of_table(pa.table({"parcel": pa.array([f"left by {release_id}"] * rows)}))
+    left = pl.DataFrame({"parcel": [f"left by {release_id}"] * rows})  # Arrow would load pandas
+    return KeptRows.of_table(left.to_arrow())
 
 
 def grown(

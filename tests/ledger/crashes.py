@@ -20,17 +20,19 @@ from contextlib import closing
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from tests.forked import answer_of
+from tests.forked import answer_of, load_for
 from tests.ledger.conftest import charged, columns_of, grown
 from voile.ledger import BudgetState, CarriedRows, Ledger
+from voile.release.history import History
 from voile.schema.budget import BudgetPlan
 from voile.table.engines import AUTO, engine_of
 
 LIMIT = BudgetPlan("parcels", Decimal(10**6))
 ID = 32
 ENOUGH = {"committed": 20, "interrupted": 3, "unsettled": 3}
-MOST = 50
+MOST = 125
 """Times the rounds, after which it is given up."""
 
 
@@ -38,13 +40,31 @@ def publish_forever(path: Path, pipe: int) -> None:
     ledger = Ledger(path)
     history, state = ledger.load("salaries"), ledger.budget("parcels")
     while True:
-        after = grown(history, blocks=50, rows=3, held=2000)
-        release_id = after.versions[-1].release_id
-        charge = charged(state, "1", limit=LIMIT, rows=2000, release_id=release_id)
-        ledger.commit(history, after, charge)
+        history, state = publish(ledger, history, state, pipe)
+
+
+def publish(
+    ledger: Ledger, history: History | None, state: BudgetState | None, pipe: int | None = None
+) -> tuple[History, BudgetState | None]:
+    """Commit a release, say so, and settle it; the series and the budget after that."""
+    after = grown(history, blocks=50, rows=3, held=2000)
+    release_id = after.versions[-1].release_id
+    charge = charged(state, "1", limit=LIMIT, rows=2000, release_id=release_id)
+    ledger.commit(history, after, charge)
+    if pipe is not None:
         os.write(pipe, release_id.encode())
-        ledger.settle("parcels", release_id)
-        history, state = after, ledger.budget("parcels")
+    ledger.settle("parcels", release_id)
+    return after, ledger.budget("parcels")
+
+
+def rehearse() -> None:
+    """Do once what the children do."""
+    with TemporaryDirectory() as folder:
+        ledger = Ledger(Path(folder) / "ledger.db")
+        _, state = publish(ledger, None, None)
+        assert state is not None
+        assert findings_of(ledger) == []
+        left_by(state.waiting)
 
 
 def killed(path: Path, reports: int, seconds: float) -> list[str]:
@@ -105,7 +125,8 @@ def main() -> None:
     folder, rounds, rng = Path(sys.argv[1]), int(sys.argv[2]), random.Random(int(sys.argv[3]))
     counts = {"committed": 0, "interrupted": 0, "uncreated": 0, "unreported": 0, "unsettled": 0}
     faults: list[str] = []
-    engine_of(AUTO)  # loaded once, and not in every child
+    load_for(rehearse)
+    engine_of(AUTO)
     for series in range(MOST * rounds):
         if series >= rounds and all(counts[name] >= enough for name, enough in ENOUGH.items()):
             break

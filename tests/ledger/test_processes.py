@@ -101,7 +101,7 @@ def test_a_kill_at_any_instant_loses_no_reported_release(tmp_path):
     What a release spent, and the rows that it took up, are known exactly where its version is.
     """
     run = subprocess.run(
-        [sys.executable, "-m", "tests.ledger.crashes", tmp_path, "10", "1"],
+        [sys.executable, "-m", "tests.ledger.crashes", tmp_path, "2", "1"],
         cwd=HERE.parents[1],
         capture_output=True,
         text=True,

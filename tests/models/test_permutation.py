@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -91,3 +92,11 @@ def test_logarithms_do_not_underflow():
     large = log_arrangements(type(pairs_of([0], [0]))(np.zeros(2, int), np.arange(2), halves))
     assert large == pytest.approx(10**9 * math.log(2), rel=1e-6)
     assert log_arrangements(pairs_of([0, 0, 1, 1], [3, 3, 4, 4])) == 0
+
+
+def test_weighed_rows_have_as_many_arrangements_as_counted_ones():
+    """Where each row weighs twelve and one weighs twelve, nothing but the units differs."""
+    counted = pairs_of([0, 0, 0, 0, 1, 1, 1], [3, 3, 4, 5, 4, 4, 6])
+    weighed = replace(counted, rows=12 * counted.rows, whole=12)
+    assert log_arrangements(weighed) == pytest.approx(log_arrangements(counted))
+    assert log_arrangements(counted) == pytest.approx(math.log(12 * 3))

@@ -251,3 +251,24 @@ def test_a_stated_distance_on_a_tree_is_that_of_the_plans_tree():
     # Half of all rows are ulcers: each group moves half of its rows over the root.
     assert found.distances(table) == pytest.approx([0.5, 0.5])
     assert stated.criterion(values, None) is None
+
+
+def test_a_stated_distance_is_the_one_that_is_measured():
+    """Equal without saying so, ordered where that is said, each with its t."""
+    values = DistinctValues("number", ("1", "2", "3"))
+    table = groups_of([[0, 0], [1, 2]], 3)
+    for distance, kind in ((None, EqualCloseness), ("ordered", OrderedCloseness)):
+        named = {"distance": distance} if distance else {}
+        found = TCloseness(column=COLUMN, t="0.5", **named).criterion(values, None)
+        assert type(found) is kind
+        assert found.document() == kind("0.5", COLUMN).document()
+        assert found.holds(table).tolist() == kind("0.5", COLUMN).holds(table).tolist()
+
+
+def test_a_distance_on_a_tree_needs_one_in_the_plan():
+    """A column of which the plan says nothing has none, nor one of which it says other things."""
+    stated = TCloseness(column=COLUMN, t="0.5", distance="hierarchical")
+    for columns in ({}, {COLUMN: ColumnPlan()}):
+        plan = Plan(Roles(sensitive=(COLUMN,)), columns=columns)
+        with pytest.raises(PlanError, match="needs a hierarchy of column"):
+            stated.criterion(DistinctValues("text", ("cold", "flu")), plan)

@@ -88,6 +88,9 @@ def assert_counted(tables: Sequence[Sequence[Row]], engine: Engine) -> None:
     groupings = Groupings(tables, engine)
     counts = groupings.counts.units
     assert counts is not None
+    combination, unit = counts.pairs
+    assert np.bincount(combination).tolist() == counts.within.tolist()
+    assert len(np.unique(np.column_stack([combination, unit]), axis=0)) == len(unit)
     for units, groups, of in groupings.both():
         found = [persons(rows) for rows in groups]
         assert units.count().tolist() == found

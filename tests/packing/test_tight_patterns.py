@@ -33,7 +33,7 @@ def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, cap
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     prices, bins = relaxation.prices, relaxation.bound + more
-    table = tight_patterns(demand, prices, bins, LONG)
+    table, _ = tight_patterns(demand, prices, bins, LONG)
     assert table is not None
     missing = bins * prices.pattern_at_most - int(prices.prices @ demand.counts)
     expected = {
@@ -105,7 +105,7 @@ def test_without_the_constraint_solver_nothing_is_proved(monkeypatch: pytest.Mon
     demand = _demand(weights, 10)
     prices = Prices(np.ones_like(demand.weights), 5)
     assert fewest_bins(weights, 10) == 5
-    table = tight_patterns(demand, prices, 4, LONG)
+    table, _ = tight_patterns(demand, prices, 4, LONG)
     assert table is not None
     assert len(table)
     verdict = decide(demand, prices, 4, LONG, ENOUGH.start())

@@ -18,8 +18,7 @@ from voile.packing.vector import (
     require_valid_vectors,
     solve_vectors,
 )
-from voile.packing.vector_columns import ItemTypes, generate_columns
-from voile.packing.vector_patterns import profitable_patterns
+from voile.packing.vector_columns import ItemTypes, generate_columns, profitable_patterns
 
 
 def instance(sizes, capacities=(10, 10)) -> VectorInstance:

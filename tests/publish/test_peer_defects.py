@@ -19,7 +19,7 @@ import polars as pl
 import pytest
 
 from voile.errors import TableError
-from voile.models.exposure import exposure
+from voile.models.k_anonymity import exposure
 from voile.publish.clustered_laplace import ClusteredLaplace
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.generalization import Generalization

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -36,10 +36,10 @@ class Offer:
         self.first_row = np.arange(len(self.alike)) + 1
 
     def marks(self, key: bytes) -> np.ndarray:
-        return np.arange(len(self.alike), dtype=np.uint64)
+        return np.arange(len(self.alike), dtype=np.uint64) + np.uint64(key[0])
 
     def vehicle_marks(self, key: bytes) -> np.ndarray:
-        return self.vehicles.astype(np.uint64)
+        return self.vehicles.astype(np.uint64) + np.uint64(key[0])
 
 
 def costs_of(
@@ -112,3 +112,31 @@ def test_windows_are_those_of_every_day(within):
     assert sums.largest(terms) == found.epsilon
     assert first.min() == 1
     assert sums.each(terms)[1].max() == found.epsilon
+
+
+@pytest.mark.parametrize("within", [None, 7])
+def test_accounts_are_marked_by_the_key_of_the_fleet(within):
+    """Under another key no account is one of before, of trips or of vehicles."""
+    costs = costs_of(10.0, [5, 6, 7], [0, 1, 1], [3, 3, 4], within)
+    marks = [set(sums_of(costs, None, bytes([at] * 32))[0].marks.tolist()) for at in (0, 100)]
+    assert marks[0]
+    assert {mark + 100 for mark in marks[0]} == marks[1]
+
+
+def test_what_a_release_costs_more_than_another_is_told_for_each_part():
+    """Epsilon, Gaussian noise and reports of one distribution, each by itself."""
+    costs = costs_of(10.0, [5, 6], [0, 1], [3, 3], None)
+    whole = sums_of(costs, None, KEY)[0]
+    more = replace(whole, epsilon=whole.epsilon + 0.5, squared_mu=whole.squared_mu + 0.25)
+    dearer = more.minus(whole)
+    assert dearer.epsilon.tolist() == [0.5, 0.5]
+    assert dearer.squared_mu.tolist() == [0.25, 0.25]
+    assert [counts.tolist() for counts in dearer.alike.values()] == [[0, 0]]
+
+
+def test_terms_of_vehicles_say_in_how_many_days():
+    """And those of trips do not."""
+    terms = FleetTerms("vans", 2.5, 100.0, 1e-5, "any", 7)
+    said = "budget = 2.5 at distance = 100 m, delta = 1e-05, differences = 'any'"
+    assert str(terms) == said + ", of a vehicle in 7 days on end"
+    assert str(replace(terms, days=None)) == said

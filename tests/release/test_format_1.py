@@ -49,6 +49,14 @@ DEARER = {"trips-laplace", "trips-remaining"}
 """Trips whose losses were summed at delta 0, and are composed at the delta of the plan now."""
 
 
+PROVED = {
+    "ke-anonymity": {
+        "the adversary does not reason backwards from the choice of the groups' borders"
+    }
+}
+"""What was assumed once and is proved now: where groups are cut depends on the set of values."""
+
+
 def restated(release):
     """What format 1 says: nothing of the bounds to which noise is clamped."""
     columns = {
@@ -80,7 +88,9 @@ def test_publishers_say_what_was_read_from_old_releases(name):
         assert spent["epsilon"] < was["epsilon"]
     elif name != "ke-series-1":
         stated = made.guarantee.statement.partition(". THIS NUMBER PROTECTS NOTHING")[0]
-        assert replace(made.guarantee, statement=stated) == old.guarantee
+        assumed = [one for one in old.guarantee.assumes if one not in PROVED.get(name, ())]
+        was = replace(old.guarantee, assumes=tuple(assumed))
+        assert replace(made.guarantee, statement=stated) == was
 
 
 def test_every_variant_has_figures():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from datetime import datetime
 
 import numpy as np
 import polars as pl
@@ -23,6 +25,7 @@ from voile.release.reading.sightings import (
     known_columns,
     shares_of,
 )
+from voile.release.reading.tracks import _seconds
 from voile.table.opening import published_rows
 
 
@@ -257,3 +260,32 @@ def test_missing_numbers_are_covered_by_missing_ones():
     every = slice(0, 3)
     assert plain.covers(every).tolist() == [[True, False], [False, True], [False, False]]
     assert mixed.covers(every).tolist() == [[True, False], [True, True], [True, False]]
+
+
+def test_categories_of_what_somebody_knows_are_texts():
+    """However a data frame stores them, they compare as the texts of a file do."""
+    ages = pl.Series("age", ["30", None, "40"], dtype=pl.Categorical)
+    frame = pl.DataFrame([ages, pl.Series("sex", ["f", "m", "f"], dtype=pl.Enum(["f", "m"]))])
+    for plan in (None, voile.Plan(voile.Roles(quasi_identifiers=("age", "sex")))):
+        people = People(frame, plan)
+        assert people.column("age").equals(pl.Series("age", ["30", None, "40"]))
+        assert people.column("sex").equals(pl.Series("sex", ["f", "m", "f"]))
+
+
+def test_a_release_shows_the_columns_that_its_disclosure_is_about():
+    """One that is not there and one that nobody speaks of are named."""
+    release = published_of({"group": [1, 1], "age": [30, 40]}).release
+    with pytest.raises(ValueError, match="lacks 'age', though its disclosure speaks of it"):
+        replace(release, table=published_rows(pl.DataFrame({"group": [1, 1]})))
+    more = pl.DataFrame({"group": [1], "age": [30], "zip": [1]})
+    with pytest.raises(ValueError, match="nothing says how 'zip' came about"):
+        replace(release, table=published_rows(more))
+
+
+def test_times_of_reports_are_seconds_however_they_are_written():
+    """Texts, moments, milliseconds and seconds; a text that is no time is none."""
+    texts = pl.Series(["2024-01-01 00:00:10", "soon"])
+    moments = pl.Series([datetime(2024, 1, 1, 0, 0, 10), None])
+    numbers = pl.Series([1_704_067_210, None])
+    for written in (texts, moments, numbers, numbers * 1000):
+        assert _seconds(written).to_list() == [1_704_067_210.0, None]

@@ -7,6 +7,14 @@ from dataclasses import replace
 from itertools import combinations, pairwise
 from typing import Any
 
+from voile.audit.record import AuditRecord
+from voile.policy.assumptions import Tick
+from voile.policy.criteria.groups import GroupSize
+from voile.policy.criteria.questions import Question
+from voile.policy.ruling import Ruling
+from voile.policy.stated import Policy, Signer
+from voile.policy.verdict import Verdict
+from voile.report.dossier_page import Dossier, Event
 from voile.study.record import Comparison, Distribution, Point, Skipped, StudyRecord
 
 COLUMNS = ("age", "sex", "education", "marital-status", "race", "native-country", "hours-per-week")
@@ -193,6 +201,67 @@ def record(**more: Any) -> StudyRecord:
         "seconds": {"read": 0.212, "publish": 1.482, "attack": 2.934, "measure": 6.018},
     }
     return StudyRecord(**{**values, **more})
+
+
+def judged(found: StudyRecord | AuditRecord | None = None) -> Dossier:
+    """A study that a policy has judged: one criterion straddles, one is not ticked."""
+    found = record() if found is None else found
+    questions = (Question(says="the recipient has signed"), Question(says="nobody else may see it"))
+    policy = Policy(
+        name="wages for researchers", source="the board", audience="researchers",
+        criteria=(GroupSize(least=5), *questions), signers=(Signer(role="officer"),),
+    )  # fmt: skip
+    rulings = (
+        Ruling("group-size", "at least 5 share", passed=True, why="rows of the smallest of 9",
+               value=5.0, low=5.0, high=5.0, limit=5.0, side="least", of_original=False),
+        Ruling("attack", "the prosecutor at most 0.02", passed=False, why="of 1,000 targets",
+               value=0.01937, low=0.0137, high=0.02713, limit=0.02, side="most"),
+        Ruling("question", "the recipient has signed", passed=True, why="ticked",
+               of_original=False),
+        Ruling("question", "nobody else may see it", passed=False, why="nobody has ticked it",
+               of_original=False),
+    )  # fmt: skip
+    verdict = Verdict(policy.name, "", "study", (), rulings)
+    ticks = (Tick(says="the recipient has signed", ticked=True, by="board"),)
+    document = {**found.release, "data": []} if isinstance(found, StudyRecord) else None
+    history = (Event("2026-01-31", "release", "9a7019f1", "epsilon 1", here=True),)
+    return Dossier("wages", document, found, verdict, policy, ticks, (), history)
+
+
+def audited(**more: Any) -> AuditRecord:
+    """The audit of a file that singles people out."""
+
+    def rate(value: float) -> dict[str, float]:
+        return {"value": value, "low": max(0.0, value - 0.03), "high": min(1.0, value + 0.03)}
+
+    risk = {"targets": 1000, "guess": rate(0.05), "notes": [], "goal": "a person is found"}
+    values: dict[str, Any] = {
+        "released": "colleague.csv",
+        "digest": "0" * 32,
+        "rows": {"released": 400, "original": 400, "control": 300},
+        "roles": {"quasi_identifiers": ["age", "sex"], "sensitive": ["income"]},
+        "roles_of": "plan",
+        "columns": [
+            {"name": name, "shown": shown, "why": "so.", "of": [name], "unread": []}
+            for name, shown in (("age", "interval"), ("sex", "exact"), ("income", "permuted"))
+        ],
+        "unused": [],
+        "risks": [
+            {"risk": "singling out", "of": "predicates of several columns", "main": rate(0.7),
+             "control": rate(0.1), "excess": 0.67, "found": True, **risk},
+            {"risk": "inference", "of": "income", "main": rate(0.4), "control": rate(0.39),
+             "excess": 0.02, "found": False, **risk},
+        ],
+        "risks_skipped": [{"name": "linkability", "reason": "two sets of columns are needed"}],
+        "attacks": attacks(),
+        "attacks_skipped": [],
+        "utility": measures(),
+        "utility_skipped": [],
+        "notices": [],
+        "versions": {"voile": "0.1.0"},
+        "seconds": {"reading": 0.2},
+    }  # fmt: skip
+    return AuditRecord(**{**values, **more})
 
 
 def slim(**more: Any) -> StudyRecord:

@@ -50,6 +50,38 @@ def test_a_comparison_names_its_points_and_winners():
     assert "All studies attacked the same 1,000 people." in said
 
 
+def said_of(*points):
+    """The text of the page of a comparison of these points, (risk, low, high, loss, same as)."""
+    made = grid(tuple(range(2, 2 + len(points))), ("flash",), infeasible=0, little=True)
+    placed = tuple(
+        replace(point, risk=risk, risk_low=low, risk_high=high, loss=loss, same_as=same_as)
+        for point, (risk, low, high, loss, same_as) in zip(made.points, points, strict=True)
+    )
+    best = tuple(point.name for point in placed)
+    html = render_comparison(replace(made, points=placed, frontier=best))
+    return " ".join(Page(html).lines).replace("\xa0", " ")
+
+
+def test_nobody_is_called_the_safest_out_of_noise():
+    """Three identical releases are one point; two that differ within their intervals are tied."""
+    first = "k = 2, algorithm = flash"
+    same = said_of(
+        (0.021, 0.014, 0.032, 0.3, ""),
+        (0.021, 0.014, 0.032, 0.3, first),
+        (0.021, 0.014, 0.032, 0.3, first),
+    )
+    assert "The 3 studies made 1 different release" in same
+    assert "safest" not in same
+    assert "is the only release" in same
+    tied = said_of((0.021, 0.014, 0.032, 0.4, ""), (0.024, 0.016, 0.036, 0.3, ""))
+    assert "Which is the safest cannot be told" in tied
+    assert "The safest of them" not in tied
+    apart = said_of((0.021, 0.014, 0.032, 0.4, ""), (0.24, 0.22, 0.27, 0.3, ""))
+    assert f"The safest of them, {first}" in apart
+    counted = said_of((0.021, 0.021, 0.021, 0.4, ""), (0.024, 0.024, 0.024, 0.3, ""))
+    assert f"The safest of them, {first}" in counted
+
+
 def test_each_attack_and_measure_has_a_curve():
     """One small chart for each, over the parameter with the most numbers."""
     captions = [figure.all("figcaption")[0].text for figure in page().all("figure")]

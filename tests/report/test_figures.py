@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from voile.report.figures.canvas import Chart
 from voile.report.figures.curves import Line, Panel, Parameter, draw_curves
-from voile.report.figures.frontier import Axes, Placed, draw_frontier
-from voile.report.figures.labels import place_labels
+from voile.report.figures.frontier import Axes, Placed, draw_frontier, place_labels
 from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
 from voile.report.figures.rates import Rate, draw_rates
@@ -138,12 +137,26 @@ def test_parts_are_drawn_in_their_order():
 
 def test_the_frontier_joins_the_best():
     """Points of the frontier are filled and named first; all are in the table."""
-    points = [Placed(f"n{p}", f"k = {p}", 0.1 * p, 1 - 0.1 * p, p % 2 == 0) for p in range(1, 9)]
+    points = [
+        Placed(f"n{p}", f"k = {p}", 0.1 * p, 1 - 0.1 * p, p % 2 == 0, 0.1 * p, 0.1 * p)
+        for p in range(1, 9)
+    ]
     chart = draw_frontier("f", "", Axes("risk", "loss", higher_is_better=False), points)
     assert {point.label for point in points if point.best} <= set(texts(chart))
     assert len(chart.words.rows) == 8
     assert "loss (down is more useful)" in texts(chart)
     assert len(marks(chart, "var(--after)")) == 4
+
+
+def test_a_tie_is_said_and_drawn():
+    """Intervals stand as lines through the marks, and releases that are tied are named as such."""
+    points = [
+        Placed("a", "a", 0.021, 0.5, True, 0.014, 0.032, tied_with=("b",)),
+        Placed("b", "b", 0.024, 0.4, True, 0.016, 0.035),
+    ]
+    chart = draw_frontier("f", "", Axes("risk", "loss", higher_is_better=False), points)
+    assert "The risks of a and of b are tied" in chart.words.description
+    assert chart.words.rows[0][2:4] == (0.014, 0.032)
 
 
 def test_curves_grow_to_the_right():

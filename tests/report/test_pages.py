@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -12,12 +13,20 @@ import pytest
 from tests.report.pages import Page, drawings
 from tests.report.records import (
     attack,
+    audited,
     grid,
+    judged,
     measurement,
     record,
 )
 from voile.errors import InputError
-from voile.report.html import render_comparison, render_study
+from voile.policy.assumptions import Tick
+from voile.policy.criteria.questions import Question
+from voile.policy.ruling import Ruling
+from voile.policy.stated import Policy, Signer
+from voile.report.dossier_page import Event
+from voile.report.html import render_comparison, render_dossier, render_study
+from voile.signing.verifying import SignedBy
 from voile.study.record import PRIVATE, Comparison, Distribution, Point, Skipped, StudyRecord
 
 mpl = pytest.importorskip("matplotlib", reason="reports are an extra")
@@ -121,8 +130,46 @@ def hostile_comparison() -> str:
     return render_comparison(hostile_grid())
 
 
+@cache
+def dossier() -> str:
+    return render_dossier(judged(audited()), public=False)
+
+
+@cache
+def hostile_dossier() -> str:
+    texts = [name.replace("\ud800", "") for name in HOSTILE]  # files hold no half of a character
+    study, risk = hostile_record(), audited().risks[0]
+    risks = [{**risk, "risk": name, "of": name, "goal": name, "notes": [name]} for name in texts]
+    columns = [{**audited().columns[0], "name": name, "of": [name]} for name in texts]
+    utility, attacks = study.utility, study.attacks
+    found = judged(audited(risks=risks, columns=columns, utility=utility, attacks=attacks))
+    rulings = tuple(
+        Ruling(name, name, passed=False, why=name, value=1.0, low=0.5, high=2.0, limit=0.1,
+               side="most", notes=(name,))
+        for name in HOSTILE
+    )  # fmt: skip
+    verdict = replace(found.verdict, rulings=rulings, policy=HOSTILE[0])
+    criteria = tuple(Question(says=name) for name in texts)
+    policy = Policy(
+        name=HOSTILE[0],
+        source=HOSTILE[1],
+        about=HOSTILE[6],
+        audience=HOSTILE[2],
+        criteria=criteria,
+        signers=tuple(Signer(role=name) for name in texts),
+    )
+    ticks = tuple(Tick(says=name, ticked=True, by=HOSTILE[0]) for name in texts)
+    events = tuple(Event(name, name, name, name, here=True) for name in HOSTILE)
+    signed = tuple(SignedBy(name, name, "unknown") for name in HOSTILE)
+    return render_dossier(
+        replace(found, name=HOSTILE[0], verdict=verdict, policy=policy, ticks=ticks,
+                history=events, signatures=signed),
+        public=False,
+    )  # fmt: skip
+
+
 @pytest.fixture(
-    params=[study, hostile_study, comparison, hostile_comparison],
+    params=[study, hostile_study, comparison, hostile_comparison, dossier, hostile_dossier],
     ids=lambda page: page.__name__,
     name="html",
 )

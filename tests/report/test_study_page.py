@@ -13,8 +13,8 @@ import pytest
 from tests.report.pages import Page, drawings, numbers
 from tests.report.records import COLUMNS, attack, distributions, measurement, measures, record, slim
 from voile.errors import InputError
-from voile.report.facts import facts_of
 from voile.report.html import render_study
+from voile.report.study_page import facts_of
 from voile.study.documents import record_document, record_of_document
 from voile.study.record import PRIVATE, Distribution
 
@@ -74,7 +74,7 @@ def test_summary_of_a_study():
     sections = Page(render_study(made)).all("section")
     summary = next(one for one in sections if one.attributes.get("class") == "summary")
     assert (
-        "The attack that finds most, prosecutor, succeeds for 2.1 % of 1,000 people (1 in 48); "
+        "The attack that finds most, prosecutor, succeeds for 2.1 % of 1,000 targets (1 in 48); "
         "guessing does for 0.02 %, so it is 105 times as good." in summary.text
     )
     assert "47,901 of 48,842 rows were published by generalization (k = 5" in summary.text

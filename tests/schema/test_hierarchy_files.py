@@ -11,6 +11,7 @@ import pytest
 from voile.errors import PlanError
 from voile.schema.hierarchy.files import read_taxonomy
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.hierarchy.levels import and_others
 from voile.schema.hierarchy.taxonomy import Taxonomy
 from voile.schema.hierarchy.tree import read_tree, tree_of
 from voile.schema.numbers import ExactNumbers
@@ -315,3 +316,11 @@ def test_the_levels_of_patients_are_read(shared_data: Path) -> None:
     bound = disease.bind("disease", texts(None, *sorted(path[0] for path in disease.paths)))
     assert bound.height == 3
     assert set(shown(bound, 3)) == {"respiratory&digestive disease"}
+
+
+@pytest.mark.parametrize(
+    ("count", "words"), [(0, ""), (1, " and 1 other value"), (2, " and 2 other values")]
+)
+def test_how_many_other_values_are_missed_is_told(count, words):
+    """One value is one value."""
+    assert and_others(count) == words

@@ -12,17 +12,20 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import polars as pl
 
 from tests.cli.crashes import DIED, at_flush, die, dying, half_kept, half_written
-from tests.forked import answer_of
+from tests.forked import answer_of, load_for
 from tests.study.small_groups import known_to_the_corridor
 from voile.errors import VoileError
 from voile.ledger import Ledger, spending
 from voile.ledger.audit import release_document
 from voile.release import folder as release_folder
+from voile.study import staging
 from voile.study.run import make_release
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
@@ -49,11 +52,15 @@ POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
     "before the charge": (Ledger, "charge", die),
     "inside the charge": (spending, "charge", dying(spending.charge)),
     "after the charge": (Ledger, "charge", dying(Ledger.charge)),
+    "during the write": (PublishedTable, "write", half_written),
+    "before the check": (staging, "check_release", die),
+    "after the check": (staging, "check_release", dying(lambda *_: None)),
     "before the commit": (Ledger, "commit", die),
     "while rows are written": (KeptRows, "write", half_kept),
     "inside the commit": (spending, "leave_out", dying(spending.leave_out)),
     "after the commit": (Ledger, "commit", dying(Ledger.commit)),
-    "during the write": (PublishedTable, "write", half_written),
+    "before the document": (staging, "write_document", die),
+    "after the document": (staging, "write_document", dying(staging.write_document)),
     "before the rename": (release_folder, "sync", at_flush(1)),
     "after the rename": (release_folder, "sync", at_flush(2)),
     "before settling": (Ledger, "settle", die),
@@ -84,16 +91,13 @@ class Depot:
 
     def publish(self, name: str, point: str | None = None) -> int:
         """Publish the next table in a process that may die at a point; its exit status."""
-        table = self.table()
         child = os.fork()
         if not child:
             status = 1
             try:
                 if point:
                     setattr(*POINTS[point])
-                make_release(
-                    table, self.folder / "plan.toml", self.folder / name, ledger=self.ledger.path
-                )
+                self.call(name)
                 status = 0
             except VoileError as error:
                 status = error.exit_status
@@ -101,6 +105,11 @@ class Depot:
                 os._exit(status)
         _, status = os.waitpid(child, 0)
         return os.waitstatus_to_exitcode(status)
+
+    def call(self, name: str) -> None:
+        """Publish the next table in this process, which then knows rows."""
+        place, plan = self.folder / name, self.folder / "plan.toml"
+        make_release(self.table(), plan, place, ledger=self.ledger.path)
 
     def entries(self) -> int:
         """How many entries the account has."""
@@ -157,6 +166,8 @@ def main() -> None:
     depot = Depot(Path(sys.argv[1]))
     left = {}
     with known_to_the_corridor():
+        with TemporaryDirectory() as folder:
+            load_for(partial(Depot(Path(folder)).call, "rehearsal"))
         if depot.publish("first") or not depot.look("first"):
             depot.faults.append("an undisturbed publisher failed")
         for point in POINTS:

@@ -22,7 +22,7 @@ from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
-from voile.study import run
+from voile.study import staging
 from voile.table.decisions import Grouping, RecodedColumn, Treatment
 from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
@@ -113,6 +113,6 @@ def known_to_the_corridor() -> Iterator[None]:
     """Let plans name the method "small-groups", whose releases promise nothing to check."""
     with (
         mock.patch.dict(METHODS.own, {"small-groups": f"{__name__}:SmallGroups"}),
-        mock.patch.object(run, "check_release"),
+        mock.patch.object(staging, "check_release"),
     ):
         yield

@@ -155,6 +155,7 @@ name = "ke-anonymity"
 k = [2, 3]
 e = 10
 series = "s"
+batch = 5
 
 [budget]
 data_set = "people"
@@ -383,3 +384,20 @@ def test_a_worker_that_is_killed(desk):
         compare(desk, shared=shared, jobs=2)
     assert e.value.exit_status == 2
     assert not (desk / "out").exists()
+
+
+def test_equal_releases_are_one_point(desk):
+    """With k = 2 and 3 the very same rows are published: one point, whatever each study draws."""
+    (desk / "plan.toml").write_text(
+        PLAN.replace("[2, 5, 70]", "[2, 3]").replace('["flash", "mondrian"]', '"flash"')
+    )
+    made = compare(desk, shared=PointTerms(None, Terms(), CROWD))
+    first, *others = made.points
+    assert first.same_as == ""
+    assert [point.same_as for point in others] == [first.name]
+    assert (
+        len({(point.risk, point.risk_low, point.risk_high, point.loss) for point in made.points})
+        == 1
+    )
+    assert set(made.frontier) == {point.name for point in made.points}
+    assert read_comparison(desk / "out") == made

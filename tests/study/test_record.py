@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import jsonschema
@@ -13,6 +13,7 @@ import pytest
 from tests.study.instruments import Crowd, Fails, HeldOut, Linked, Refuses, Rows, instruments
 from tests.study.small_groups import known_to_the_corridor
 from tools.make_schemas import drifted
+from voile.attack.outcome import AttackOutcome
 from voile.errors import InfeasibleError, InputError, PlanError, RefusedError
 from voile.ledger import Ledger
 from voile.release.stored import read_release
@@ -21,8 +22,10 @@ from voile.schema.plan import ColumnPlan, Method, Plan, read_plan
 from voile.schema.roles import Roles
 from voile.study.documents import read_record, record_document, record_of_document, record_schema
 from voile.study.evidence import Terms
+from voile.study.record import AttackDocument, MeasureDocument
 from voile.study.run import make_release
 from voile.study.single import make_study
+from voile.utility.measurement import Measurement
 
 PEOPLE = pl.DataFrame(
     {
@@ -256,3 +259,12 @@ def test_a_disk_that_fails_leaves_nothing(desk, monkeypatch):
 def test_published_schemas_are_those_of_the_code():
     """The schemas in the documentation are what `make docs` would write."""
     assert drifted() == {}, "run tools/make_schemas.py"
+
+
+@pytest.mark.parametrize(
+    ("document", "made", "follows"),
+    [(AttackDocument, AttackOutcome, {"advantage"}), (MeasureDocument, Measurement, set())],
+)
+def test_a_record_holds_all_that_was_found(document: type, made: type, follows: set[str]) -> None:
+    """What a record declares of attacks and measures are their fields, and what follows."""
+    assert set(document.__annotations__) == {one.name for one in fields(made)} | follows

@@ -177,7 +177,7 @@ def test_stages_are_told(tmp_path):
     make_release(
         FRAMES["polars"](), plan, tmp_path / "out", ledger=tmp_path / "l", progress=stages.append
     )
-    assert stages == ["reading", "publishing", "checking", "committing the ledger", "writing"]
+    assert stages == ["reading", "publishing", "writing", "checking", "committing the ledger"]
 
 
 def test_series_of_frames(tmp_path):

@@ -17,8 +17,9 @@ from voile.randomness import Randomness
 from voile.release import folder
 from voile.release.check import GuaranteeBrokenError
 from voile.schema.budget import BudgetPlan
-from voile.study import run
+from voile.study import staging
 from voile.study.run import make_release, prepare_release
+from voile.study.staging import Stage
 
 BUDGET = BudgetPlan("parcels", Decimal(3))
 
@@ -93,6 +94,16 @@ def test_a_limit_cannot_be_raised(desk):
     generous = plan(BudgetPlan("parcels", 30), epsilon=1)
     with pytest.raises(RefusedError, match=r"epsilon = 3, .* and the plan says epsilon = 30, "):
         desk.publish(desk.path / "no such file", generous)
+
+
+def test_a_ledger_that_forgot_a_release_of_the_data_set_is_found(desk):
+    """A budget is not spent again from a ledger that does not know what stands beside."""
+    desk.publish(parcels("aa"), plan(epsilon=1))
+    other = desk.path / "other.db"
+    with pytest.raises(RefusedError, match=r"of data set 'parcels', and the ledger .* not know it"):
+        desk.publish(parcels("aa"), plan(epsilon=1), ledger=other)
+    assert not other.exists()
+    desk.publish(parcels("aa"), plan(BudgetPlan("others", 3), epsilon=1), ledger=other)
 
 
 def test_a_budget_needs_a_ledger(desk):
@@ -255,7 +266,7 @@ def test_an_attempt_that_is_stopped_stays_charged(desk, monkeypatch, error):
     def stop(release):
         raise error("stopped")
 
-    monkeypatch.setattr(run, "check_release", stop)
+    monkeypatch.setattr(staging, "check_release", stop)
     with pytest.raises(error) as caught:
         desk.publish(parcels("aa"), plan(epsilon=1))
     assert ("and 2 is left" in str(caught.value)) == (error is InputError)
@@ -285,16 +296,16 @@ def test_a_release_that_stands_is_not_taken_back(desk):
     """What fails once the folder is there does not make its rows wait: somebody may have them."""
     desk.publish(parcels("ab"), CARRY)
     out = desk.path / "stands"
-    pending = prepare_release(
-        parcels("ac"), CARRY, out, ledger=desk.ledger.path, randomness=Randomness.secure()
-    )
 
-    def write(publication):
-        folder.write_release(publication.release, out)
-        raise KeyboardInterrupt
+    class Interrupted(Stage):
+        def appear(self, *release):
+            super().appear(*release)
+            raise KeyboardInterrupt
 
-    with pytest.raises(KeyboardInterrupt):
-        pending.appear(out, write)
+    with Interrupted(out) as stage, pytest.raises(KeyboardInterrupt):
+        prepare_release(
+            parcels("ac"), CARRY, stage, ledger=desk.ledger.path, randomness=Randomness.secure()
+        ).appear(stage)
     assert desk.state.unsettled == release_document(out)["release_id"]
     assert [entry.kind for entry in desk.state.entries] == ["release"] * 2
     with pytest.raises(RefusedError, match="not known whether its folder appeared"):
@@ -324,13 +335,13 @@ def test_rows_taken_up_while_another_draws(desk, monkeypatch):
 
 def _between(desk, monkeypatch, deed):
     """Let a deed happen once, after the next release was drawn and before it is committed."""
-    check = run.check_release
+    check = staging.check_release
 
     def checked(release):
-        monkeypatch.setattr(run, "check_release", check)
+        monkeypatch.setattr(staging, "check_release", check)
         deed()
 
-    monkeypatch.setattr(run, "check_release", checked)
+    monkeypatch.setattr(staging, "check_release", checked)
 
 
 def _full(_):
@@ -385,7 +396,7 @@ def test_stages_are_told(desk):
     desk.publish(parcels("aa"), plan(), progress=stages.append)
     desk.publish(parcels("aa"), plan(epsilon=1), progress=stages.append)
     desk.publish(parcels("aa"), plan(epsilon=1, suppressed="carry"), progress=stages.append)
-    usual = ["reading", "publishing", "checking", "writing"]
-    charged = ["reading", "publishing", "charging the ledger", "drawing", "checking"]
-    carried = [*charged, "committing the ledger", "writing"]
-    assert stages == [*usual, *charged, "writing", *carried]
+    usual = ["reading", "publishing", "writing", "checking"]
+    charged = ["reading", "publishing", "charging the ledger", "drawing", "writing", "checking"]
+    carried = [*charged, "committing the ledger"]
+    assert stages == [*usual, *charged, *carried]

@@ -102,6 +102,21 @@ class GeneralizationContract(Engine):
         assert counts.columns == ("age", "town", "salary")
 
     @given(rows=ROWS)
+    def test_rows_are_rolled_up(self, rows: list[Row]) -> None:
+        """Values that count as another are counted as that, and named as in the whole table."""
+        table = self.table(rows)
+        ages = table.count_combinations(["age"]).values[0]
+        rolled = np.arange(len(ages), dtype=np.int32) // 2 * 2
+        counts = table.count_combinations(["age", "town"], rolled={"age": rolled})
+        assert [values.texts for values in counts.values] == [
+            values.texts for values in table.count_combinations(["age", "town"]).values
+        ]
+        found = {values_of(counts, i): rows for i, rows in enumerate(counts.rows.tolist())}
+        counts_as = {text: ages.texts[rolled[code]] for code, text in enumerate(ages.texts)}
+        assert found == Counter((counts_as[str(row[0])], row[1]) for row in rows)
+        assert counts.codes.tolist() == sorted(counts.codes.tolist())
+
+    @given(rows=ROWS)
     def test_distinct_values_ascend(self, rows: list[Row]) -> None:
         """Values stand in their order, a missing one first, numbers exactly as well."""
         age, town, salary = self.table(rows).count_combinations(["age", "town", "salary"]).values

@@ -46,7 +46,7 @@ def test_combinations_are_those_of_tuples(
     shown = list(zip(*(column.tolist() for column in found.codes), strict=True))
     assert shown == sorted(set(rows))
     assert dict(zip(shown, found.rows.tolist(), strict=True)) == Counter(rows)
-    assert [shown[place] for place in found.place.tolist()] == rows
+    assert [shown[place] for place in found.index.tolist()] == rows
 
 
 @pytest.mark.parametrize("distinct", [[70, 30, 60], [40_000, 50_000, 3], [9, 300_000, 300_000]])
@@ -57,7 +57,7 @@ def test_many_rows_are_combined_like_few(distinct: list[int]) -> None:
     found = combine([(column, d) for column, d in zip(rows.T, distinct, strict=True)])
     expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
     assert np.array_equal(np.column_stack(found.codes), expected)
-    assert np.array_equal(found.place, place.ravel())
+    assert np.array_equal(found.index, place.ravel())
     assert np.array_equal(found.rows, counts)
 
 

@@ -79,6 +79,11 @@ def test_a_table_and_a_select_are_read(database: str) -> None:
         ("WITH s AS (SELECT 1) DELETE FROM stays", "refuses what was asked|cannot be opened"),
         ("", "must say what to read"),
         ("DELETE FROM stays; --", "must say what to read"),
+        (f"DELETE FROM {SECRET}", "must say what to read"),
+        (f"SELECT * FROM stays; DROP TABLE {SECRET}", "2 statements"),
+        (f"stays; DELETE FROM {SECRET}", "2 statements"),
+        (f"SELECT ';' FROM stays /* ; */; -- {SECRET}\n SELECT 2", "2 statements"),
+        (f"no such table of {SECRET}", "#a table: the database refuses"),
     ],
 )
 def test_what_gives_no_table_is_refused(database: str, asked: str, said: str) -> None:
@@ -95,6 +100,14 @@ def test_looking_for_a_database_makes_none(database: str) -> None:
     assert not missing.exists()
     missing.write_bytes(b"no database " * 400)
     assert "#stays: the database" in message(f"{scheme}:{missing}#stays")
+
+
+def test_a_database_that_is_cut_off_is_refused(sqlite_file: Path) -> None:
+    """SQLite would read zeros, and so missing values, where pages are not there."""
+    whole = sqlite_file.read_bytes()
+    for length in (len(whole) - 1, len(whole) // 2 + 200, 600):
+        sqlite_file.write_bytes(whole[:length])
+        assert "the database file is cut off" in message(f"sqlite:{sqlite_file}#stays")
 
 
 @pytest.mark.parametrize("source", ["'table.csv'", "'https://example.org/t.parquet'"])
@@ -123,6 +136,22 @@ def test_addresses_name_no_query() -> None:
     address = place_of(f"postgresql://host/db#select * from stays where name = '{SECRET}'")
     assert isinstance(address, Address)
     assert str(address) == "postgresql://host/db#a query"
+
+
+def test_a_semicolon_in_a_text_or_at_the_end_parts_nothing(database: str) -> None:
+    """Literals, quoted names and comments may hold one, and a statement may end in several."""
+    for asked in (
+        "SELECT id, 'a;b' AS \"c;d\" FROM stays -- ; e",
+        "SELECT id /* f; g */, 'it''s;' AS x FROM stays ; ; -- done",
+    ):
+        assert read_frame(place_of(f"{database}#{asked}")).frame.height == len(ROWS)
+
+
+@pytest.mark.parametrize("scheme", ["", "mysql:", "sqlite3:"])
+def test_a_query_without_an_address_is_not_repeated(scheme: str) -> None:
+    """Who forgets the scheme is told so, and the query stays where it is."""
+    said = message(f"{scheme}hospital.db#SELECT * FROM stays WHERE name = '{SECRET}'")
+    assert "begins with duckdb:" in said
 
 
 def test_a_database_is_published(sqlite_file: Path, tmp_path: Path) -> None:

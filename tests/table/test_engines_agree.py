@@ -15,6 +15,7 @@ from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.schema.plan import Plan, parse_plan
+from voile.table.duckdb_engine import DuckDBEngine
 from voile.table.opening import open_frame, scan_frame
 from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine
@@ -89,6 +90,16 @@ PLANS: dict[str, dict[str, Any]] = {
         "columns": {"age": {"bounds": [0, 100]}, "salary": {"bounds": [0, 2000]}},
         "method": {"epsilon": 1},
     },
+    "dp-generalization of persons": {
+        "roles": {"quasi_identifiers": ["truth", "decimal"], "person": "age"},
+        "columns": {"decimal": {"bounds": [-9, 9]}},
+        "method": {"k": 10, "epsilon": 4, "beta": 0.5, "rows_per_person": 4},
+    },
+    "clustered-laplace of persons": {
+        "roles": {"quasi_identifiers": ["salary"], "keep": [*KEPT, "single"], "person": "age"},
+        "columns": {"salary": {"bounds": [0, 2000]}},
+        "method": {"epsilon": 3, "rows_per_person": 3},
+    },
     "m-shuffle": {
         "roles": {
             "quasi_identifiers": ["age", "town", "truth", "day", "large"],
@@ -128,15 +139,16 @@ def released(frame: pl.DataFrame, plan: Plan, engine: Engine) -> tuple[pl.DataFr
     return pl.DataFrame(made.release.table.to_arrow()), made.release.method, made.private
 
 
+@pytest.mark.parametrize("engine", [PlainEngine(), DuckDBEngine()], ids=lambda it: it.name)
 @pytest.mark.parametrize("name", PLANS)
-def test_a_release_is_the_same_on_any_engine(name: str) -> None:
+def test_a_release_is_the_same_on_any_engine(name: str, engine: Engine) -> None:
     """Contents, types and order of rows; the method's decision; the private record."""
     plan = {"nulls": "category", **PLANS[name]}
     if name.startswith("geo"):
         del plan["nulls"]
     plan["method"] = {"name": name.split(maxsplit=1)[0], **plan["method"]}
     frame = trips() if name.startswith("geo") else people()
-    one, other = (released(frame, parse_plan(plan), e) for e in (PolarsEngine(), PlainEngine()))
+    one, other = (released(frame, parse_plan(plan), e) for e in (PolarsEngine(), engine))
     assert one[0].schema == other[0].schema
     assert one[0].equals(other[0])
     assert one[1:] == other[1:]

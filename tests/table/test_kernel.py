@@ -1,9 +1,10 @@
-"""The engines keep the contract of the kernel: the one on one machine, and one of plain lists."""
+"""The engines keep the contract of the kernel: those of Voile, and one of plain lists."""
 
 from __future__ import annotations
 
 from tests.others.plain_others.engine import PlainEngine
 from tests.table.kernel_contract import KernelContract
+from voile.table.duckdb_engine import DuckDBEngine
 from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine
 
@@ -20,3 +21,12 @@ class TestPlainRows(KernelContract):
 
     def engine(self) -> Engine:
         return PlainEngine()
+
+
+class TestDuckDBRows(KernelContract):
+    """Rows in a database."""
+
+    _engine = DuckDBEngine()
+
+    def engine(self) -> Engine:
+        return self._engine

@@ -29,13 +29,14 @@ from voile.schema.plan import ColumnPlan, Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.table import best_rows
 from voile.table.best_rows import Asked, Batch, Taker, find_best
+from voile.table.counting import TableSource
 from voile.table.dictionary import DictionaryColumn
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.polars_column import Column
 from voile.table.polars_engine import PolarsEngine
 from voile.table.polars_rows import PolarsRows
-from voile.table.private import PrivateTable, TableSource, TopRows
+from voile.table.private import PrivateTable, TopRows
 from voile.table.published import PublishedTable
 from voile.table.scores import ValueScores
 

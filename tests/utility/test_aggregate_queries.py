@@ -14,10 +14,9 @@ from tests.utility.releases import METHODS, PEOPLE, as_it_is, nothing_left, publ
 from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People, PublishedRows
-from voile.utility.aggregate_queries import QueryError
+from voile.utility.aggregate_queries import QueryError, random_queries
 from voile.utility.covering import coverings
 from voile.utility.domain import Domain
-from voile.utility.random_queries import random_queries
 from voile.utility.roles import columns_in_role
 
 BOTH_ROLES = {"quasi_identifiers": ("a",), "sensitive": ("y",)}

@@ -13,14 +13,14 @@ from scipy.stats import contingency
 
 from tests.utility.adult_samples import over_samples
 from tests.utility.releases import as_it_is, nothing_left, shown_by_hand
-from voile.utility.association import (
+from voile.utility.correlation import (
     ColumnFeatures,
+    CorrelationDistance,
     association,
     correlation_ratio,
     cramers_v,
     pearson,
 )
-from voile.utility.correlation import CorrelationDistance
 
 TABLES = st.lists(st.lists(st.integers(0, 20), min_size=3, max_size=3), min_size=2, max_size=5).map(
     np.array

@@ -8,21 +8,23 @@ the private files say, who is given away most, and rates with their intervals.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from fractions import Fraction
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.knowledge import require_sense
-from voile.attack.outcome import AttackOutcome, Estimate, Target
+from voile.attack.outcome import AttackOutcome, Estimate, KnownRows, Target
 from voile.attack.posterior import worst_and_typical
 from voile.attack.protocol import Attack
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.schema.roles import Protected
 from voile.table.frames import from_native
 
 __all__ = ["Adversary", "Guesses", "Scene"]
@@ -66,6 +68,12 @@ class Guesses:
     """Shape (t,): by how much each target is given away; None: ``probability``."""
     shown: Indices | None = None
     """Indices of the targets of whom something can be shown; None: all."""
+    drawn_from: int | None = None
+    """Of how many the targets were drawn; None: all who are protected in the original."""
+    aimed_at: Protected | None = None
+    """What a target is; None: who is protected."""
+    mean: Fraction | None = None
+    """The mean of ``success`` over all of ``drawn_from``, where it has a closed form."""
 
     @property
     def worst_and_typical(self) -> tuple[Target | None, Target | None]:
@@ -77,12 +85,21 @@ class Guesses:
         worst, typical = (int(places[i]) for i in worst_and_typical(aimed[places]))
         return self._target(worst, aimed), self._target(typical, aimed)
 
+    def estimate(self, shares: Floats) -> Estimate:
+        """The mean of shares of the targets (t,), or that in closed form."""
+        if self.mean is not None:
+            return Estimate.exactly(float(self.mean))
+        return Estimate.of_total(float(shares.sum()), len(shares))
+
     def _target(self, place: int, aimed: Floats) -> Target:
         return Target(self.known(place), float(aimed[place]))
 
 
 class Adversary(Attack, Generic[Aim]):
     """An attack that is aimed at people and succeeds or fails for each of them."""
+
+    known_rows: ClassVar[KnownRows] = "one"
+    """Whether he knows one row of a person who has several, or all of them."""
 
     @abstractmethod
     def aim(self, scene: Scene) -> Aim:
@@ -112,18 +129,32 @@ class Adversary(Attack, Generic[Aim]):
         people = People(from_native(original)[0], plan)
         scene = Scene(release, people, randomness or Randomness.secure())
         found = self.guess(scene, self.aim(scene))
-        count = len(found.success)
+        drawn_from = people.units[1] if found.drawn_from is None else found.drawn_from
+        exact = found.mean is not None
+        count = drawn_from if exact else len(found.success)
         worst, typical = found.worst_and_typical
         return AttackOutcome(
             attack=self.name,
             goal=found.goal,
             targets=count,
             checked=found.checked,
-            success=Estimate.of_total(float(found.success.sum()), count),
-            probability=Estimate.of_total(float(found.probability.sum()), count),
+            success=found.estimate(found.success),
+            probability=found.estimate(found.probability),
             baseline=found.baseline,
             worst=worst,
             typical=typical,
-            assumptions=found.assumptions,
+            assumptions=(*found.assumptions, *self._of_rows(people)),
             notes=found.notes,
+            aimed_at=found.aimed_at or people.protected,
+            drawn_from=drawn_from,
+            exact=exact,
+            known_rows=self.known_rows,
         )
+
+    def _of_rows(self, people: People) -> Iterator[str]:
+        """Which rows of a target he knows, where persons may have several."""
+        unit = people.protected
+        if unit != "row" and self.known_rows == "one":
+            yield f"he knows one row of a {unit}, and not which others are of the same {unit}"
+        elif unit != "row":
+            yield f"he knows all rows of a {unit}"

@@ -30,6 +30,9 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+from numpy.typing import NDArray
+
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.beliefs import Beliefs, Judged
 from voile.attack.knowledge import (
@@ -47,11 +50,11 @@ from voile.release.reading.sightings import Sightings, known_columns, shares_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
 
-__all__ = ["AttributeAttack"]
+__all__ = ["Aim", "AttributeAttack", "beliefs_of"]
 
 
 @dataclass(frozen=True)
-class AttributeAttack(Adversary["_Aim"]):
+class AttributeAttack(Adversary["Aim"]):
     """An adversary who is after a sensitive value of people he knows."""
 
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
@@ -94,7 +97,7 @@ class AttributeAttack(Adversary["_Aim"]):
             return reason
         return nobody_known(release, self.columns)
 
-    def aim(self, scene: Scene) -> _Aim:
+    def aim(self, scene: Scene) -> Aim:
         """What is wanted of which people, and by which columns they are known."""
         people = scene.people
         if not people.frame.height:
@@ -104,15 +107,14 @@ class AttributeAttack(Adversary["_Aim"]):
         assert name is not None
         published = with_texts(scene.release, name)
         columns = known_columns(published, people, self.columns, name)
-        # Two who are known alike may differ in what is wanted: that tells them apart here.
-        targets = draw_targets(people, (*columns, name), self.targets, scene.randomness)
-        return _Aim(Wanted(published, people, name, targets, self.distance), columns)
+        targets = self._targets(scene, columns, name)
+        return Aim(Wanted(published, people, name, targets, self.distance), columns)
 
-    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+    def guess(self, scene: Scene, aim: Aim) -> Guesses:
         """How probable each value is theirs."""
         wanted, people = aim.wanted, scene.people
         sightings = Sightings.of(wanted.published, people, aim.columns, wanted.targets)
-        parts = [(self._judged(b), b.fits) for b in _beliefs(wanted, sightings)]
+        parts = [(self._judged(b), b.fits) for b in self._beliefs(aim, sightings)]
         judged = Judged.joined([judged for judged, _ in parts])
         nowhere = len(wanted.targets) - sum(int(fits.sum()) for _, fits in parts)
         described = people.frame.select(aim.columns)
@@ -131,7 +133,17 @@ class AttributeAttack(Adversary["_Aim"]):
                 *self._notes(judged, wanted),
                 *sightings.notes,
             ),
+            drawn_from=aim.drawn_from,
         )
+
+    def _beliefs(self, aim: Aim, sightings: Sightings) -> Iterator[Beliefs]:
+        """What he believes of the targets, some at a time; ``sightings`` are of the release."""
+        return beliefs_of(aim.wanted, sightings)
+
+    def _targets(self, scene: Scene, columns: Sequence[str], wanted: str) -> NDArray[np.int64]:
+        """At which rows of the original it is aimed."""
+        # Two who are known alike may differ in what is wanted: that tells them apart here.
+        return draw_targets(scene.people, (*columns, wanted), self.targets, scene.randomness)
 
     @abstractmethod
     def _goal(self, wanted: Wanted) -> str:
@@ -158,12 +170,14 @@ class AttributeAttack(Adversary["_Aim"]):
 
 
 @dataclass(frozen=True, eq=False)
-class _Aim:
+class Aim:
     """Somebody's value in a column, and what is known of that person."""
 
     wanted: Wanted
     columns: tuple[str, ...]
     """What the adversary knows."""
+    drawn_from: int | None = None
+    """Of how many the targets were drawn; None: all who are protected."""
 
 
 def _sensitive_in(release: Release) -> list[str]:
@@ -172,7 +186,7 @@ def _sensitive_in(release: Release) -> list[str]:
     return list(dict.fromkeys(name for name in owners if name is not None))
 
 
-def _beliefs(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
+def beliefs_of(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
     """What the adversary believes of the targets, some at a time."""
     _, shares = shares_of(wanted.published, sightings, wanted.column)
     shown, values = shares.shape

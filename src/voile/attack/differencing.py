@@ -17,7 +17,8 @@ named.
 
 Adversary: has the published files and the parameters k and e, and knows people by their
 quasi-identifiers.  He does not reason from the method's choice of groups, nor from the order of
-the rows, nor from who had to wait in a series; the result says that the last was not tried.
+the rows, nor from who had to wait in a series, which ``minimality`` does; where that tells
+something, the result says that it was not tried.
 
 Algorithm: see ``cells``.  Cost: O(R n log n) for R releases of n rows whose people are mostly
 told apart by what is published about them.
@@ -129,8 +130,10 @@ def permutes_sensitive(release: Release) -> bool:
 
 
 def _holds_rows_back(release: Release) -> bool:
-    """Whether it is of a series in which rows may have to wait."""
-    return release.series is not None and release.guarantee.parameters.get("adversary") == "union"
+    """Whether it is of a series in which rows wait until they are valid, which tells about them."""
+    waits = release.guarantee.parameters.get("adversary") == "union"
+    batch = release.method.get("batch", "until-valid")
+    return release.series is not None and waits and batch == "until-valid"
 
 
 def _names(new: Release, previous: Sequence[Release]) -> list[str]:

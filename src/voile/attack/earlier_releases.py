@@ -12,8 +12,6 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
-import polars as pl
-
 from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.knowledge import require_sense
 from voile.attack.outcome import AttackOutcome
@@ -25,6 +23,7 @@ from voile.randomness import Randomness
 from voile.release.reading.sightings import People
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.table.arrays import frame_of
 from voile.table.frames import from_native
 
 __all__ = ["AgainstEarlierReleases"]
@@ -116,7 +115,7 @@ def _checked(result: AttackResult, people: People) -> list[str]:
         return []
     wanted = (*result.victims[0].quasi_identifiers, result.sensitive)
     there = [name for name in wanted if name in people.frame.columns]
-    original = pl.DataFrame([people.column(name) for name in there])
+    original = frame_of(people.column(name) for name in there)
     found = verify(result.victims, original, result.sensitive)
     unknown = f"; {found.unknown:,} are not in the original" if found.unknown else ""
     claims = (

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 
 from voile.errors import TableError
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.alignment import Codes, common_codes, joint_codes
+from voile.table.arrays import Frame, frame_of
 
 __all__ = ["Evidence", "Published", "Sightings", "gather"]
 
@@ -70,7 +70,7 @@ class Evidence:
     """Number of distinct tuples by which people are told apart."""
     person: Codes
     """The person of each tuple, shape (tuples,)."""
-    persons: pl.DataFrame
+    persons: Frame
     """Quasi-identifiers of each person."""
 
     def only(self, releases: Sequence[Published]) -> Evidence:
@@ -99,7 +99,7 @@ def gather(releases: Sequence[Release], names: Sequence[str]) -> Evidence:
     values = [release.table.group_values(sensitive, group) for release, group in both]
     members = [release.table.group_members([*known, *kept], group) for release, group in both]
     levels, value_codes = joint_codes([seen.values for seen in values])
-    tuples, tuple_codes = common_codes([pl.DataFrame(tuples) for tuples, _, _ in members])
+    tuples, tuple_codes = common_codes([frame_of(tuples) for tuples, _, _ in members])
     persons, (person,) = common_codes([tuples.select(known)])
     published = []
     for index, name in enumerate(names):

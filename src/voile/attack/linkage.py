@@ -15,22 +15,28 @@ and F people of the population who fit it, n rows and J groups of rows that look
     marketer      joins every row with somebody of a population, and wants      sum of 1 / F over
                   to be right as often as he can                                all rows, over n
 
-Claim: these are the figures here where rows were generalized, whatever the method, if groups do not
-overlap; on average the prosecutor is right for J / n of the rows, and so is the marketer where
+Where the plan names persons or households, they take the place of rows: f are the persons who have
+a published row that looks like theirs, F the persons of the population who fit, and means are over
+persons.
+
+Claim: these are the figures here where rows fit or do not, whatever the method; on average the
+prosecutor is right for J / n of the rows where groups do not overlap, and so is the marketer where
 the population is the table.  With noise, or with permuted columns, the best guess takes the place
-of a guess among equals (``posterior``).  Rates are counted; see ``owners`` for how the truth is
-known, and ``AttackOutcome.checked`` for where it is not.
+of a guess among equals (``joining``).  See ``owners`` and ``standing`` for how the truth is known,
+and ``AttackOutcome.checked`` for where it is not.
 
-Algorithm: draw published rows; name the owner of each; weigh the owner against all published rows
-(prosecutor), or the row against all people (journalist, marketer), and normalize.
+Algorithm: find the combinations that each row of the original fits (``fitted``) and the one it was
+published with (``standing``), and count over all of them (``closed_form``).  Where that cannot be
+told, or rows are too many, draw targets, weigh and normalize (``joining``): what is a sample says
+so.
 
-Cost: O(d n m) for d different people, n different rows and m columns, of which only as many rows
-are weighed as there are targets; see ``posterior``.
+Cost: that of ``fitted``, ``standing`` and ``closed_form``; elsewhere that of ``joining``.
 
 Departures: a target is a published row with its owner, not a person of the table, so that means
-are over rows, as in the definitions, also where rows were left out or sampled.  The marketer joins
-rows one by one, and not all people with all rows at once: this changes nothing for rows that look
-alike, and with noise he may be right a little more often than is said here.
+are over rows, as in the definitions, also where rows were left out or sampled; of persons, over
+those who have a published row.  The marketer joins rows one by one, and not all people with all
+rows at once: this changes nothing for rows that look alike, and with noise he may be right a little
+more often than is said here.
 """
 
 from __future__ import annotations
@@ -41,9 +47,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.closed_form import ClosedForm
+from voile.attack.fitted import Fitted
+from voile.attack.joining import Aim, Joined, owner_of_each_row, rarest_rows, row_of_each_owner
 from voile.attack.knowledge import (
     COLUMNS,
     LINK,
@@ -52,24 +60,20 @@ from voile.attack.knowledge import (
     checked_columns,
     nobody_known,
 )
-from voile.attack.owners import Crowd, Owners
-from voile.attack.posterior import draw_rows, owner_posteriors, posteriors
 from voile.attack.protocol import asked
-from voile.disclosure.noisy import Noisy
-from voile.disclosure.permuted import Permuted
-from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
+from voile.attack.standing import Standing
+from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release
+from voile.schema.persons import units_told
 from voile.schema.plan import Plan
+from voile.schema.roles import Protected
 from voile.table.frames import from_native
 
 __all__ = ["JournalistAttack", "MarketerAttack", "ProsecutorAttack"]
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
-
 
 @dataclass(frozen=True)
-class _LinkageAttack(Adversary["_Aim"]):
+class _LinkageAttack(Adversary["Aim | ClosedForm"]):
     """An adversary who joins published rows and people.
 
     Raises ``InputError`` where no target or no column is asked for.
@@ -80,7 +84,8 @@ class _LinkageAttack(Adversary["_Aim"]):
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
     targets: int | None = field(default=1000, metadata=TARGETS)
-    """How many published rows are drawn, with their owners; None: all."""
+    """How many published rows are drawn, with their owners, where the risk has no closed form;
+    None: all."""
     link: str | None = field(default=None, metadata=LINK)
     """A column of the release and the original that tells rows apart; the adversary has it not."""
 
@@ -97,24 +102,44 @@ class _LinkageAttack(Adversary["_Aim"]):
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         return nobody_known(release, self.columns)
 
-    def aim(self, scene: Scene) -> _Aim:
-        """Some published rows, and whose they are."""
+    def aim(self, scene: Scene) -> Aim | ClosedForm:
+        """All rows that are published, or some of them, and whose they are."""
         published, people = PublishedRows.of(scene.release), self._people(scene)
         columns = known_columns(published, people, self.columns, self.link)
-        rows = draw_rows(published, self.targets, scene.randomness)
-        if self.link is None:
-            owners = Owners.drawn(published, people, rows, scene.randomness.key("owners"))
-        else:
-            owners = Owners.linked(published, people, rows, self.link)
-        return _Aim(published, people, columns, rows, owners)
+        if _is_of_people(published):
+            found = self._counted_in_full(scene, published, columns)
+            if found is not None:
+                return found
+        alone = people is scene.people  # of a population, only rows say who was published
+        persons = people.protected != "row" and alone and _is_of_people(published)
+        aimed = Aim.at_persons if persons else Aim.at_rows
+        return aimed(published, people, columns, self.link, self.targets, scene.randomness)
 
-    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+    def _counted_in_full(
+        self, scene: Scene, published: PublishedRows, columns: Sequence[str]
+    ) -> ClosedForm | None:
+        """The risk of all there are; None where it has no closed form."""
+        people = scene.people
+        fitted = Fitted.of(published, people, columns)
+        if fitted is None:
+            return None
+        if self.link is not None:
+            standing = Standing.linked(fitted, published, people, self.link)
+        else:
+            key = scene.randomness.key("standing")
+            standing = Standing.of(fitted, published, people, columns, key)
+        return None if standing is None else self._closed_form(scene, fitted, standing)
+
+    def guess(self, scene: Scene, aim: Aim | ClosedForm) -> Guesses:
         """Who is joined with which row."""
+        if isinstance(aim, ClosedForm):
+            return self._counted(scene, aim)
         found = self._joined(aim)
         checked = self.link is not None or (aim.owners.told and not found.overlap)
         described = aim.people.frame.select(aim.columns)
+        unit = aim.people.protected if aim.by_person else "row"
         return Guesses(
-            goal=self._goal,
+            goal=self._goal if unit == "row" else self._goal_of(unit),
             success=found.right,
             probability=found.given,
             baseline=1 / found.choices,
@@ -123,7 +148,66 @@ class _LinkageAttack(Adversary["_Aim"]):
             notes=(*found.notes, *_notes(aim)),
             checked=checked,
             shown=np.flatnonzero(aim.owners.person >= 0),
+            drawn_from=aim.drawn_from,
+            aimed_at=unit,
         )
+
+    def _counted(self, scene: Scene, found: ClosedForm) -> Guesses:
+        """What is counted of all there are."""
+        published = PublishedRows.of(scene.release)
+        columns = known_columns(published, scene.people, self.columns, self.link)
+        described = scene.people.frame.select(columns)
+        risk, worst, known = 1 / found.alike, None, found.known
+        if not found.exact:
+            risk, worst, known = found.by_unit
+        return Guesses(
+            goal=self._goal if found.aimed_at == "row" else self._goal_of(found.aimed_at),
+            success=risk,
+            probability=risk,
+            baseline=1 / found.choices,
+            known=lambda i: described.row(int(known[i]), named=True),
+            assumptions=tuple(self._assumptions_in_full(columns, found)),
+            notes=(*self._notes_in_full(found), *_bare_notes(published, columns)),
+            aimed=worst,
+            drawn_from=found.targets,
+            aimed_at=found.aimed_at,
+            mean=found.mean if found.exact else None,
+        )
+
+    @abstractmethod
+    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
+        """The risk of all rows, or of all persons; None where it has no closed form."""
+
+    @abstractmethod
+    def _goal_of(self, unit: Protected) -> str:
+        """What counts as a success where persons or households are looked for, as a clause."""
+
+    def _notes_in_full(self, found: ClosedForm) -> Iterator[str]:
+        """Who is easiest to find, and what was drawn."""
+        fewest = int(found.alike.min())
+        if found.overlapping:
+            yield f"{found.overlapping:,} of the targets fit rows of several groups, which overlap"
+        if found.aimed_at != "row" and found.overlapping:
+            yield f"nobody is looked for among fewer than {units_told(found.aimed_at, fewest)}"
+        elif found.aimed_at != "row":
+            yield (
+                f"of the {found.combinations:,} combinations that are published the rarest is of "
+                f"{units_told(found.aimed_at, fewest)}"
+            )
+        if not found.exact:
+            yield (
+                "which of the rows that fit were published cannot be told from the release: they "
+                "were drawn, each as likely as another"
+            )
+
+    def _assumptions_in_full(self, columns: Sequence[str], found: ClosedForm) -> Iterator[str]:
+        named, unit = ", ".join(columns), found.aimed_at
+        if unit == "row":
+            yield f"the adversary knows {named} of people exactly"
+        else:
+            yield f"the adversary knows {named} of one row of a {unit} exactly, whichever it is"
+        yield self._knowledge()
+        yield "he knows the release, and the method with its parameters"
 
     def _people(self, scene: Scene) -> People:
         """Those whom he joins with rows."""
@@ -135,14 +219,14 @@ class _LinkageAttack(Adversary["_Aim"]):
         """What counts as a success, as a clause."""
 
     @abstractmethod
-    def _joined(self, aim: _Aim) -> _Joined:
+    def _joined(self, aim: Aim) -> Joined:
         """How often he is right."""
 
     @abstractmethod
     def _knowledge(self) -> str:
         """What he knows besides, as a clause."""
 
-    def _assumptions(self, aim: _Aim, *, checked: bool) -> Iterator[str]:
+    def _assumptions(self, aim: Aim, *, checked: bool) -> Iterator[str]:
         named = ", ".join(aim.columns)
         yield f"the adversary knows {named} of people exactly"
         yield self._knowledge()
@@ -175,11 +259,22 @@ class ProsecutorAttack(_LinkageAttack):
     def _goal(self) -> str:
         return "of all published rows, the one picked for a person is the person's own"
 
+    def _goal_of(self, unit: Protected) -> str:
+        return f"of all {unit}s who have a published row that fits, the right one is picked"
+
     def _knowledge(self) -> str:
         return "he knows that the person's row is in the release"
 
-    def _joined(self, aim: _Aim) -> _Joined:
-        return _row_of_each_owner(aim)
+    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
+        return ClosedForm.of_prosecutor(fitted, standing, scene.people)
+
+    def _notes_in_full(self, found: ClosedForm) -> Iterator[str]:
+        yield from super()._notes_in_full(found)
+        if found.aimed_at == "row" and not found.overlapping:
+            yield rarest_rows(found.combinations, int(found.alike.min()))
+
+    def _joined(self, aim: Aim) -> Joined:
+        return row_of_each_owner(aim)
 
 
 @dataclass(frozen=True)
@@ -211,6 +306,9 @@ class JournalistAttack(_LinkageAttack):
     def _goal(self) -> str:
         return "of all people, the one picked for a published row is the one whose row it is"
 
+    def _goal_of(self, unit: Protected) -> str:
+        return f"of all {unit}s, the one picked for a published row is the one whose row it is"
+
     def _people(self, scene: Scene) -> People:
         if self.population is None:
             return scene.people
@@ -220,8 +318,19 @@ class JournalistAttack(_LinkageAttack):
         whom = "everybody in the table" if self.population is None else "a population"
         return f"he has a list of {whom}, and does not know whose rows were published"
 
-    def _joined(self, aim: _Aim) -> _Joined:
-        return _owner_of_each_row(aim)
+    def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
+        everybody, crowd = self._people(scene), fitted
+        if self.population is not None:
+            published = PublishedRows.of(scene.release)
+            columns = known_columns(published, everybody, self.columns, self.link)
+            found = Fitted.of(published, everybody, columns)
+            if found is None:
+                return None
+            crowd = found
+        return ClosedForm.of_journalist(fitted, standing, scene.people, (crowd, everybody))
+
+    def _joined(self, aim: Aim) -> Joined:
+        return owner_of_each_row(aim)
 
 
 @dataclass(frozen=True)
@@ -240,95 +349,26 @@ class MarketerAttack(JournalistAttack):
     def _goal(self) -> str:
         return "a published row, each being joined with somebody, is joined with its own person"
 
-
-@dataclass(frozen=True, eq=False)
-class _Aim:
-    """Some published rows with their owners, and what the adversary has to join them."""
-
-    published: PublishedRows
-    people: People
-    columns: tuple[str, ...]
-    """What the adversary knows of people."""
-    rows: Indices
-    """The t published rows that are targets."""
-    owners: Owners
-    """Of these rows."""
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether rows either fit or do not: what is known is neither noisy nor permuted."""
-        shown = map(self.published.shown, self.columns)
-        return not any(isinstance(one, Noisy | Permuted) for one in shown)
+    def _goal_of(self, unit: Protected) -> str:
+        return f"a published row, each being joined with a {unit}, is joined with its own"
 
 
-@dataclass(frozen=True, eq=False)
-class _Joined:
-    """What came of t targets."""
-
-    right: Floats
-    """Shape (t,): the chance that the best guess is right."""
-    given: Floats
-    """Shape (t,): the probability that the adversary gives to the truth."""
-    choices: int
-    """Among how many rows or people he chooses."""
-    notes: tuple[str, ...]
-    overlap: bool = False
-    """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
+def _is_of_people(published: PublishedRows) -> bool:
+    """Whether rows are people, and no reports of trips, whose moved columns nobody weighs."""
+    return all(one.weighed for one in published.disclosure.columns.values())
 
 
-def _row_of_each_owner(aim: _Aim) -> _Joined:
-    """The owners of t rows, each weighed against all published rows."""
-    with_owner = np.flatnonzero(aim.owners.person >= 0)
-    owners = aim.owners.person[with_owner]
-    sightings = Sightings.of(aim.published, aim.people, aim.columns, owners)
-    own = sightings.place[aim.rows[with_owner]]
-    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
-    several = 0
-    for chunk, weights in posteriors(sightings, len(owners)):
-        best = weights == weights.max(axis=1, keepdims=True)
-        one = np.arange(len(weights)), own[chunk]
-        fits = weights[one] > 0
-        right[with_owner[chunk]] = fits * best[one] / (best @ sightings.rows)
-        given[with_owner[chunk]] = weights[one]
-        several += int((np.count_nonzero(weights, axis=1) > 1).sum())
-    notes = sightings.notes
-    plain = aim.is_plain
-    if plain and several:
-        notes += (f"{several:,} of the targets fit rows of several groups, which overlap",)
-    elif plain:
-        notes += (
-            f"of the {len(sightings.rows):,} combinations that are published the rarest stands in "
-            f"{sightings.rows.min():,} of the rows",
-        )
-    return _Joined(right, given, len(sightings.place), notes, overlap=plain and several > 0)
-
-
-def _owner_of_each_row(aim: _Aim) -> _Joined:
-    """The t rows, each weighed against all people."""
-    crowd = Crowd.of(aim.people, aim.columns)
-    every = Sightings.of(aim.published, aim.people, aim.columns, crowd.first)
-    wanted, sighting = np.unique(every.place[aim.rows], return_inverse=True)
-    own = np.append(crowd.number, -1)[aim.owners.person]
-    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
-    for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
-        place = np.full(len(crowd.count) + 1, -1)
-        place[who] = np.arange(len(who))
-        within = (chunk.start <= sighting) & (sighting < chunk.stop) & (place[own] >= 0)
-        these = np.flatnonzero(within)
-        best = weights == weights.max(axis=0, initial=0.0)
-        one = place[own[these]], sighting[these] - chunk.start
-        fits = weights[one] > 0
-        right[these] = fits * best[one] / (crowd.count[who] @ best)[one[1]]
-        given[these] = weights[one]
-    return _Joined(right, given, aim.people.frame.height, every.notes)
-
-
-def _notes(aim: _Aim) -> Iterator[str]:
+def _notes(aim: Aim) -> Iterator[str]:
     nobody = int((aim.owners.person < 0).sum())
     if nobody:
         yield f"{nobody:,} of the rows belong to nobody who is known; for them every guess fails"
-    if permuted := aim.published.permuted:
-        bare = [name for name in aim.columns if name not in permuted]
+    yield from _bare_notes(aim.published, aim.columns)
+
+
+def _bare_notes(published: PublishedRows, columns: Sequence[str]) -> Iterator[str]:
+    """That finding rows by columns that were not permuted is no breach."""
+    if permuted := published.permuted:
+        bare = [name for name in columns if name not in permuted]
         if bare:
             yield (
                 f"{', '.join(bare)}: published as they are, so that finding rows by them breaks no "

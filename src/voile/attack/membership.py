@@ -41,7 +41,7 @@ or sample them hide some of their people.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,9 @@ from voile.errors import InputError, nearest
 from voile.randomness import Key, Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
 from voile.release.release import Release
+from voile.schema.persons import units_told
 from voile.schema.plan import Plan
+from voile.schema.roles import EACH_ROW
 from voile.table.alignment import common_codes
 from voile.table.frames import from_native
 
@@ -121,7 +123,8 @@ class MembershipAttack(Adversary["_Aim"]):
     def aim(self, scene: Scene) -> _Aim:
         """As many people who are in the table as people who are not."""
         published = PublishedRows.of(scene.release)
-        present, absent = scene.people, People(from_native(self.absent)[0], scene.people.plan)
+        present = scene.people
+        absent = _absent_like(present, from_native(self.absent)[0])
         columns = known_columns(published, present, self.columns, None)
         _require_columns(absent, columns)
         size = self._size(present, absent)
@@ -147,16 +150,18 @@ class MembershipAttack(Adversary["_Aim"]):
             assumptions=tuple(_assumptions(aim.columns)),
             notes=(*aim.sides[0].sightings.notes, *_notes(judged, aim.size)),
             shown=np.arange(aim.size),
+            drawn_from=sum(side.people.units[1] for side in aim.sides),
         )
 
     def _size(self, present: People, absent: People) -> int:
         """How many of either kind there are among the targets."""
-        there = min(present.frame.height, absent.frame.height)
+        there = min(present.units[1], absent.units[1])
         size = there if self.targets is None else min(there, (self.targets + 1) // 2)
         if size < _LEAST:
             msg = (
                 "to judge who is in the table, at least two targets must be in it and two absent; "
-                f"there are {present.frame.height:,} rows and {absent.frame.height:,} absent people"
+                f"there are {units_told(present.protected, present.units[1])} and "
+                f"{absent.units[1]:,} absent people"
             )
             raise InputError(msg)
         return size
@@ -284,6 +289,15 @@ def _chance_of_membership(seen: Floats, member: Mask, scores: Floats) -> Floats:
     inside = np.bincount(bin_of_seen, member, minlength=len(edges) + 1)
     chance: Floats = (inside + 1) / (every + 2)
     return chance[np.searchsorted(edges, scores, side="right")]
+
+
+def _absent_like(present: People, frame: Any) -> People:
+    """Absent people; each row is another one where the frame does not say whose it is."""
+    plan = present.plan
+    unit = plan.roles.unit if plan else None
+    if plan is not None and unit is not None and unit not in frame.columns:
+        plan = replace(plan, roles=replace(plan.roles, person=EACH_ROW, household=None))
+    return People(frame, plan)
 
 
 def _require_columns(absent: People, columns: Sequence[str]) -> None:

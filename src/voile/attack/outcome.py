@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import stdev
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from scipy import special
 
-__all__ = ["AttackOutcome", "Estimate", "Target"]
+from voile.schema.persons import targets_told
+from voile.schema.roles import Protected
 
+__all__ = ["AttackOutcome", "Estimate", "KnownRows", "Target"]
+
+KnownRows = Literal["one", "all"]
+"""How many rows of a target an adversary knows."""
 _CONFIDENCE_BELOW = 0.975
 """How sure an upper bound is: intervals hold with a confidence of 95 %."""
 _NORMAL_QUANTILE = 1.959963984540054
@@ -46,6 +51,16 @@ class Estimate:
         reach = math.sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
         # The interval holds the mean; only rounding can say otherwise, at 0 and at 1.
         return cls(mean, max(0.0, min(centre - reach, mean)), min(1.0, max(centre + reach, mean)))
+
+    @classmethod
+    def exactly(cls, value: float) -> Self:
+        """A figure that was counted on all there is."""
+        return cls(value, value, value)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether there is no interval."""
+        return self.low == self.high
 
     @classmethod
     def of_units(cls, values: Sequence[float], most: float = math.inf) -> Self:
@@ -115,6 +130,20 @@ class AttackOutcome:
     """What was found on the way."""
     untried: tuple[str, ...] = ()
     """Adversaries whom it leaves out though they may learn more, as clauses."""
+    aimed_at: Protected = "row"
+    """What a target is: a row, a person or a household."""
+    drawn_from: int | None = None
+    """Of how many the targets were drawn; as many as there are where it was aimed at all of them,
+    None where that is not known."""
+    known_rows: KnownRows = "one"
+    """Whether he knows one row of a target, or all of them where a person has several."""
+    exact: bool = False
+    """Whether ``success`` was counted in closed form on all there are, and is no estimate."""
+
+    @property
+    def told_targets(self) -> str:
+        """At whom it was aimed, in words: "1,000 drawn of 71,518 persons"."""
+        return targets_told(self.targets, self.drawn_from, self.aimed_at)
 
     @property
     def advantage(self) -> float:
@@ -124,22 +153,18 @@ class AttackOutcome:
         return self.success.value / self.baseline
 
     def document(self) -> dict[str, Any]:
-        """The outcome for JSON."""
-        return {
-            "attack": self.attack,
-            "goal": self.goal,
-            "targets": self.targets,
-            "checked": self.checked,
-            "success": self.success.document(),
-            "probability": self.probability.document(),
-            "baseline": self.baseline,
-            "advantage": self.advantage if math.isfinite(self.advantage) else None,
-            "worst": self.worst.document() if self.worst else None,
-            "typical": self.typical.document() if self.typical else None,
-            "assumptions": list(self.assumptions),
-            "notes": list(self.notes),
-            "untried": list(self.untried),
-        }
+        """All fields for JSON, and what follows; see ``study.record.AttackDocument``."""
+        held = {one.name: _document(getattr(self, one.name)) for one in fields(self)}
+        return held | {"advantage": self.advantage if math.isfinite(self.advantage) else None}
+
+
+def _document(value: Any) -> Any:
+    match value:
+        case Estimate() | Target():
+            return value.document()
+        case tuple():
+            return list(value)
+    return value
 
 
 def _plain(value: Any) -> Any:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Chosen, Covering
@@ -26,11 +25,13 @@ from voile.errors import InputError, nearest
 from voile.randomness import Key, Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 from voile.release.release import Release
+from voile.table.arrays import Values
 
 __all__ = [
     "PAIRS",
     "draw_rows",
     "draw_targets",
+    "draw_units",
     "owner_posteriors",
     "plain_weights",
     "posteriors",
@@ -52,15 +53,52 @@ def draw_targets(
     targets: int | None,
     randomness: Randomness,
     link: str | None = None,
+    there: Indices | None = None,
 ) -> Indices:
     """Indices of the rows at which an attack is aimed, ascending; all where ``targets`` is None.
 
-    A function of what rows hold in these columns and in the link, not of where they stand.
+    Where the plan names persons or households, so many of these are drawn, and one row of each:
+    the one that is known, one of ``there`` where that is given.  A function of what rows hold in
+    these columns and in the link, and of whose they are, not of where they stand.
     """
     linked = [link] if link in people.frame.columns else []
     names = (*sorted(columns), *linked)
+    if people.protected != "row":
+        whose, _ = people.units
+        rows = np.arange(len(whose)) if there is None else there
+        chosen = draw_units(people, targets, randomness, np.unique(whose[rows]))
+        return _row_of_each(people, names, rows[np.isin(whose[rows], chosen)], randomness)
     known = (people.column(name) for name in names)
     return _drawn(known, people.frame.height, targets, randomness.key("targets"))
+
+
+def draw_units(
+    people: People, targets: int | None, randomness: Randomness, among: Indices | None = None
+) -> Indices:
+    """So many of the persons or households that the plan names, ascending; all for None.
+
+    ``among`` are those who may be drawn.  A function of what they are called alone.
+    """
+    units, count = people.units
+    among = np.arange(count) if among is None else among
+    _, first = np.unique(units, return_index=True)
+    called = people.frame[people.unit_column].gather(first[among])
+    chosen = _drawn([called], len(among), targets, randomness.key("targets"))
+    return among[chosen]
+
+
+def _row_of_each(
+    people: People, names: Sequence[str], rows: Indices, randomness: Randomness
+) -> Indices:
+    """Of these rows one of each person, drawn by what it holds; ascending."""
+    from voile.table.polars_engine import unique_words  # noqa: PLC0415 - compiled code
+
+    units, _ = people.units
+    known = [people.column(name).gather(rows) for name in (*names, people.unit_column)]
+    words = unique_words(known, randomness.key("rows of targets"))
+    order = np.lexsort((words, units[rows]))
+    _, first = np.unique(units[rows][order], return_index=True)
+    return np.sort(rows[order[first]])
 
 
 def draw_rows(published: PublishedRows, count: int | None, randomness: Randomness) -> Indices:
@@ -165,7 +203,7 @@ def worst_and_typical(probability: Floats) -> tuple[int, int]:
     return int(order[-1]), int(order[(len(order) - 1) // 2])
 
 
-def _drawn(columns: Iterable[pl.Series], rows: int, count: int | None, key: Key) -> Indices:
+def _drawn(columns: Iterable[Values], rows: int, count: int | None, key: Key) -> Indices:
     """Indices of so many of the rows, ascending; all where there are no more."""
     if count is None or rows <= count:
         return np.arange(rows)

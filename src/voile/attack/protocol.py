@@ -20,7 +20,10 @@ from voile.randomness import Randomness
 from voile.release.release import Release
 from voile.schema.plan import Plan
 
-__all__ = ["Asked", "Attack", "Knowledge", "Reading", "asked"]
+__all__ = ["ARRIVED", "Asked", "Attack", "Knowledge", "Reading", "asked"]
+
+ARRIVED = "\1arrived"
+"""No file has a column of this name."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +43,10 @@ class Knowledge:
     absent: Any = None
     """A data frame of people of the same origin who are not in the table."""
     earlier: Sequence[Release] | None = None
-    """Earlier releases of the same table."""
+    """Earlier releases of the same table, the newest first."""
+    arrivals: Any = None
+    """A data frame of what people publish, and in the column ``ARRIVED`` the number of the release
+    of a series before which each of them arrived, from 1."""
 
 
 class Attack(ABC):

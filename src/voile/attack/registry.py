@@ -26,7 +26,10 @@ ATTACKS: Registry[Attack] = Registry(
         "homogeneity": "voile.attack.homogeneity:HomogeneityAttack",
         "background-knowledge": "voile.attack.background_knowledge:BackgroundKnowledgeAttack",
         "skewness": "voile.attack.skewness:SkewnessAttack",
+        "comparison": "voile.attack.comparison:ComparisonAttack",
+        "intersection": "voile.attack.intersection:IntersectionAttack",
         "differencing": "voile.attack.earlier_releases:AgainstEarlierReleases",
+        "minimality": "voile.attack.minimality:MinimalityAttack",
     },
     offers=("name", "refusal", "run", "told", "needs_absent", "counts_by_link"),
 )

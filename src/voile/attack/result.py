@@ -175,6 +175,7 @@ class AttackResult:
                 *self.notes,
             ),
             untried=self.untried,
+            drawn_from=self.people,
         )
 
 

@@ -34,7 +34,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 from scipy.special import betainc
 
@@ -48,6 +47,7 @@ from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
+from voile.table.arrays import frame_of, text_values
 
 __all__ = ["RowTracingAttack"]
 
@@ -152,9 +152,7 @@ class _Rows:
         """Compare these columns, value by value, as texts."""
         names = (*fingerprint, *permuted)
         shown, own = (
-            pl.DataFrame(
-                {name: pl.Series(texts_of(column(name)), dtype=pl.String) for name in names}
-            )
+            frame_of({name: text_values(texts_of(column(name))) for name in names})
             for column in (published.frame.get_column, people.column)
         )
 

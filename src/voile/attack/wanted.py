@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence
@@ -24,6 +23,7 @@ from voile.release.reading.rows import People, PublishedRows, finite, floats_of
 from voile.release.reading.views import ColumnView
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.table.arrays import Values
 from voile.table.dictionary import encode
 from voile.table.numeric import distinct_values
 
@@ -64,7 +64,7 @@ class Wanted:
             raise InputError(msg)
 
     @cached_property
-    def shown(self) -> pl.Series:
+    def shown(self) -> Values:
         """The v different values, ascending; a missing one comes first."""
         return shown_values(self.published, self.name)
 
@@ -170,7 +170,7 @@ def with_texts(release: Release, name: str) -> PublishedRows:
     return published
 
 
-def shown_values(published: PublishedRows, name: str) -> pl.Series:
+def shown_values(published: PublishedRows, name: str) -> Values:
     """The different values of a column in rows ``with_texts``, ascending; a missing one first."""
     (column,) = published.columns_of(name)
     return encode(finite(published.frame[column])).values

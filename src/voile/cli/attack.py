@@ -120,8 +120,8 @@ class _Call:
     metavar="OLD...",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Earlier releases of the same table: all names up to the next option; may be repeated. "
-    "(k,e) only.",
+    help="Earlier releases of the same table, the newest first: all names up to the next option; "
+    "may be repeated.",
 )
 @click.option(
     "--against",
@@ -297,7 +297,7 @@ def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Rep
 def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Look for people's rows."""
     call.refuse(
-        *("previous", *_OF_RELEASES),
+        *_OF_RELEASES,
         reason="it is about comparing releases whose values are permuted in groups",
     )
     if call.against is None:
@@ -351,7 +351,7 @@ def _with_others(
 def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
     """Follow the trips of a release on a map; how to show what came of it."""
     # Maps and inference load what no other attack needs.
-    from voile.attack.trajectory.knowing import Knowledge, read_places  # noqa: PLC0415
+    from voile.attack.trajectory.knowing import TripKnowledge, read_places  # noqa: PLC0415
     from voile.attack.trajectory.movements import read_movement  # noqa: PLC0415
     from voile.attack.trajectory.on_release import Limits, follow_trips  # noqa: PLC0415
     from voile.roads.reading import read_roads  # noqa: PLC0415
@@ -367,7 +367,7 @@ def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable
         fastest=None if call.fastest is None else call.fastest / 3.6,
         movement=None if call.movement is None else read_movement(call.movement),
     )
-    knowledge = Knowledge(
+    knowledge = TripKnowledge(
         ends=call.knows,
         places=None if call.places is None else read_places(call.places),
         vehicle=call.vehicle,

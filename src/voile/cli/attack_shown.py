@@ -24,7 +24,7 @@ _LISTED = 8
 
 def show_outcome(outcome: AttackOutcome) -> None:
     """One attack, in words."""
-    people = "1 target" if outcome.targets == 1 else f"{outcome.targets:,} targets"
+    people = outcome.told_targets
     success = _percent(outcome.success)
     if outcome.checked:
         click.echo(f"Of {people}, {success} were found: {outcome.goal}")
@@ -58,7 +58,16 @@ def show_side_by_side(
     """Several attacks in a table, and which make no sense for the release."""
     if outcomes:
         print_table(
-            ["attack", "succeeds", "at least", "at most", "guessing", "counted", "targets"],
+            [
+                "attack",
+                "succeeds",
+                "at least",
+                "at most",
+                "worst",
+                "guessing",
+                "counted",
+                "targets",
+            ],
             [
                 [
                     outcome.attack,
@@ -66,9 +75,10 @@ def show_side_by_side(
                         _share_of(getattr(outcome.success, part))
                         for part in ("value", "low", "high")
                     ),
+                    _share_of(outcome.worst.probability) if outcome.worst else "",
                     _share_of(outcome.baseline),
                     "yes" if outcome.checked else "believed",
-                    outcome.targets,
+                    outcome.told_targets + (", in closed form" * outcome.exact),
                 ]
                 for outcome in outcomes
             ],
@@ -114,6 +124,8 @@ def _between(outcome: TripsOutcome, low: str, high: str) -> str:
 
 
 def _percent(estimate: Estimate) -> str:
+    if estimate.is_exact:
+        return f"{_share_of(estimate.value)} (counted in closed form)"
     low, high = _share_of(estimate.low), _share_of(estimate.high)
     return f"{_share_of(estimate.value)} (between {low} and {high} with 95% confidence)"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ from voile.cli.show import (
 )
 from voile.study.documents import comparison_document
 from voile.study.evidence import Terms
-from voile.study.frontier import GAIN
+from voile.study.frontier import GAIN, risk_of_point
 from voile.study.grid import Axes, MadeComparison, make_comparison
 from voile.study.points import PointTerms
 from voile.study.record import PRIVATE, Comparison, Point
@@ -110,6 +111,13 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             _show(made.comparison)
 
 
+def _risk_told(risk: float, low: float | None, high: float | None) -> str:
+    told = f"{100 * risk:.3g}%"
+    if low is None or high is None or low == high:
+        return told
+    return f"{told} ({100 * low:.3g} to {100 * high:.3g}%)"
+
+
 def _tell_what_is_kept(folder: Path) -> None:
     if kept := kept_points(folder):
         say(
@@ -136,14 +144,33 @@ def _show(comparison: Comparison) -> None:
         ["study", f"risk: {comparison.risk}", loss, "frontier", "what came of it"],
         [_row(point, comparison) for point in comparison.points],
     )
+    for tie in _ties(comparison):
+        click.echo(tie)
     for message in dict.fromkeys(point.message for point in comparison.points if point.message):
         first, *others = (p.name for p in comparison.points if p.message == message)
         more = f" and {len(others):,} more" if others else ""
         click.echo(f"{first}{more}: {message}")
 
 
+def _ties(comparison: Comparison) -> Iterator[str]:
+    """Which points are one release, and which risks on the frontier cannot be told apart."""
+    for point in comparison.points:
+        if point.same_as:
+            yield f"{point.name}: the very same release as {point.same_as}"
+    points = {point.name: point for point in comparison.points}
+    best = [(name, risk_of_point(points[name])) for name in comparison.frontier]
+    different = [(name, risk) for name, risk in best if risk and not points[name].same_as]
+    for place, (name, risk) in enumerate(different):
+        tied = [other for other, one in different[place + 1 :] if risk.is_tied_with(one)]
+        if tied:
+            yield (
+                f"Tied in risk: {name} and {', '.join(tied)}: the difference is within the "
+                "interval of confidence"
+            )
+
+
 def _row(point: Point, comparison: Comparison) -> list[object]:
-    risk = "" if point.risk is None else f"{100 * point.risk:.3g}%"
+    risk = "" if point.risk is None else _risk_told(point.risk, point.risk_low, point.risk_high)
     loss = "" if point.loss is None else f"{point.loss:.4g}"
     on_frontier = "yes" if point.name in comparison.frontier else ""
     return [point.name, risk, loss, on_frontier, point.status]

@@ -10,7 +10,8 @@ from typing import Any, Self
 import click
 
 from voile.cli.show import as_json, engine_option, print_json, print_table, progress, say
-from voile.models.exposure import Exposure, exposure
+from voile.errors import InputError
+from voile.models.k_anonymity import Exposure, exposure
 from voile.proposal.columns import propose_column
 from voile.proposal.hierarchies import suggestion_of
 from voile.publish.registry import read_plan
@@ -25,6 +26,7 @@ from voile.table.summaries import ColumnProfile, UnitsProfile
 __all__ = ["inspect_command"]
 
 _FEW_VALUES = 100
+_MASK = "•••"
 
 
 @click.command("inspect", short_help="What a table holds and how exposed it is.")
@@ -40,14 +42,28 @@ _FEW_VALUES = 100
     is_flag=True,
     help="Print hierarchies for the quasi-identifiers, to paste into the plan.",
 )
+@click.option(
+    "--values",
+    metavar="COUNT",
+    type=click.IntRange(min=1, max=1000),
+    help="With --json: how each column is spread, up to so many values of it.",
+)
+@click.option(
+    "--rows",
+    metavar="COUNT",
+    type=click.IntRange(min=1, max=1000),
+    help="With --json: the first rows. Columns that tell persons or things apart are masked.",
+)
 @engine_option
 @as_json
-def inspect_command(
+def inspect_command(  # noqa: PLR0913 - one parameter for each option
     *,
     source: str,
     plan: str | None,
     quasi_identifiers: str | None,
     suggesting: bool,
+    values: int | None,
+    rows: int | None,
     engine: str,
     as_json: bool,
 ) -> None:
@@ -62,6 +78,9 @@ def inspect_command(
     replaces it.
     """
     bound = read_plan(Path(plan)) if plan else None
+    if (values or rows) and not as_json:
+        msg = "--values and --rows are for programs: they need --json"
+        raise InputError(msg)
     with progress() as stage:
         stage("reading")
         table = inspect_file(source, bound.missing if bound else (), engine=engine)
@@ -78,22 +97,17 @@ def inspect_command(
         found = _Persons.of(table, bound)
         units = found.units
         by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
+        spread = _spread(table, bound, values, rows)
     for note in table.notes:
         say(f"voile: {note}")
     if as_json:
-        document = {
+        document: dict[str, Any] = {
             "rows": table.rows,
             "columns": [asdict(profile) for profile in profiles],
-            "exposure": measured
-            and {
-                "quasi_identifiers": columns,
-                "assumed": assumed,
-                "unique_share": measured.unique_share,
-                **asdict(measured),
-                **(by_units.document() if by_units else {}),
-            },
+            "exposure": measured and _exposure_document(measured, columns, by_units, assumed),
+            **found.document(),
+            **spread,
         }
-        document |= found.document()
         if suggesting:
             document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
         print_json(document)
@@ -224,6 +238,57 @@ class _Persons:
             f"{units.most_rows:,}"
         )
         return [counted, *doubts]
+
+
+def _exposure_document(
+    measured: Exposure, columns: Sequence[str], by_units: _UnitsOfGroups | None, assumed: bool
+) -> dict[str, Any]:
+    return {
+        "quasi_identifiers": columns,
+        "assumed": assumed,
+        "unique_share": measured.unique_share,
+        **asdict(measured),
+        **(by_units.document() if by_units else {}),
+    }
+
+
+def _spread(
+    table: Inspected, plan: Plan | None, values: int | None, rows: int | None
+) -> dict[str, Any]:
+    """How each column is spread and the first rows, where they are asked for."""
+    if not values and not rows:
+        return {}
+    masked = _masked(table, plan)
+    document: dict[str, Any] = {"masked": [name for name in table.columns if name in masked]}
+    if values:
+        document["values"] = {
+            name: asdict(table.distribution(name, values))
+            for name in table.columns
+            if name not in masked
+        }
+    if rows:
+        document["first"] = _masked_rows(table, rows, masked)
+    return document
+
+
+def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
+    """Columns whose values tell persons or things apart, by the plan, or by how they look."""
+    if plan is not None:
+        return frozenset((*plan.roles.identifiers, *plan.roles.named_units.values()))
+    apart = {"person", "household", "identifier"}
+    proposed = (propose_column(table.details(name)) for name in table.columns)
+    return frozenset(column.name for column in proposed if column.role in apart)
+
+
+def _masked_rows(table: Inspected, rows: int, masked: frozenset[str]) -> list[list[str | None]]:
+    """The first rows, with a mark in the place of what tells persons or things apart."""
+    return [
+        [
+            _MASK if name in masked and value is not None else value
+            for name, value in zip(table.columns, row, strict=True)
+        ]
+        for row in table.first(rows)
+    ]
 
 
 def _names(text: str) -> list[str]:

@@ -36,6 +36,7 @@ _COLUMNS = (
 )
 
 
+_LASTING = ("version", "date", "groups that last", "rows", "new", "not shown again")
 _ACCOUNT = ("entry", "date", "what", "release", "spent")
 _FLEET = ("entry", "date", "what", "release", "trips")
 
@@ -43,7 +44,10 @@ _FLEET = ("entry", "date", "what", "release", "trips")
 def show_series(summary: SeriesSummary) -> None:
     """A series: its terms, its releases, and those that never appeared."""
     click.echo(_heading(summary))
-    print_table(_COLUMNS, [_row(version) for version in summary.versions])
+    if summary.terms.people_leave:  # its groups are no ranges of values
+        print_table(_LASTING, [_row(version)[: len(_LASTING)] for version in summary.versions])
+    else:
+        print_table(_COLUMNS, [_row(version) for version in summary.versions])
     for line in _outcomes(summary):
         click.echo(line)
 

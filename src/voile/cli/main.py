@@ -26,16 +26,23 @@ __all__ = ["command", "main"]
 
 _COMMANDS = {
     "attack": "run the adversaries on a release",
+    "audit": "judge a released file of any origin",
+    "check": "hold a release's evidence against a risk appetite",
     "compare": "study a grid of plans side by side",
     "demo": "publish an example table twice, query it, attack it",
+    "dossier": "what was judged, on one page for those who decide",
     "inspect": "what a table holds and how exposed it is",
+    "key": "make the key of a signer, or show its public part",
     "ledger": "what has been promised so far",
     "pack": "pack parcels, private or published",
     "plan": "propose a plan for a table, or hold one against it",
     "publish": "make one release",
     "query": "bounds and an estimate of an aggregate, from a release alone",
     "share": "live locations for the parties of a parcel",
+    "sign": "sign a release, its evidence, a policy and its verdict",
+    "studio": "all of this for one table, in a browser on this machine",
     "study": "make one release, put it to the test, report on both",
+    "verify": "whether anything was changed since it was signed",
 }
 _FAULT = 1
 _INTERRUPTED = 130

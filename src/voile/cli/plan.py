@@ -13,8 +13,9 @@ from voile.durable import new_private_file
 from voile.errors import InputError
 from voile.proposal.fitting import misfits
 from voile.proposal.whole import Proposal, propose
-from voile.proposal.writing import plan_text
-from voile.publish.registry import read_plan
+from voile.proposal.writing import ASKS, plan_text
+from voile.publish.registry import METHODS, read_plan
+from voile.schema.plan import Plan
 from voile.table.fitting import Finding
 from voile.table.places import place_of
 from voile.table.profile import Inspected, inspect_file
@@ -64,14 +65,15 @@ def plan_command(
             )
             raise InputError(msg)
         named = place.name if isinstance(place, Path) else str(place)
-        new_private_file(out, plan_text(proposal, named))
+        text = plan_text(proposal, named)
+        new_private_file(out, text)
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in table.notes:
             say(f"voile: {note}")
         if as_json:
             print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
         else:
-            say(_summary(proposal, out))
+            say(_summary(proposal, text, out))
 
 
 def _proposal(table: Inspected) -> Proposal:
@@ -86,7 +88,7 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         table = inspect_file(source, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
-        found = misfits(table, plan, _proposal(table))
+        found = misfits(table, plan, _proposal(table), bounds_rows=_bounds_rows(plan))
     if as_json:
         print_json({"plan": str(path), "rows": table.rows, "findings": list(map(asdict, found))})
     else:
@@ -101,9 +103,16 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         raise InputError(msg)
 
 
+def _bounds_rows(plan: Plan) -> bool:
+    """Whether the plan's method asks how many rows of a person take part."""
+    return plan.method is not None and "rows_per_person" in METHODS.fields_of(plan.method.name)
+
+
 def _where(found: Finding) -> str:
     """The key of the plan."""
-    if found.key in {"person", "keep", "identifiers"}:
+    if found.key == "rows_per_person":
+        return f"[method] {found.key}"
+    if found.key in {"person", "household", "keep", "identifiers", "sensitive"}:
         return f"[roles] {found.key}, column {json.dumps(found.column, ensure_ascii=False)}"
     return f"[columns.{found.column}] {found.key}"
 
@@ -124,10 +133,11 @@ def _document(proposal: Proposal) -> dict[str, object]:
     }
 
 
-def _summary(proposal: Proposal, out: Path) -> str:
-    asked = sum(column.question is not None for column in proposal.columns)
-    told = f"{asked} columns are uncertain" if asked != 1 else "1 column is uncertain"
+def _summary(proposal: Proposal, text: str, out: Path) -> str:
+    asked = sum(line.startswith(ASKS) for line in text.splitlines())
+    questions = "1 question" if asked == 1 else f"{asked} questions"
+    told = f' and asks {questions}, in lines that begin with "{ASKS}"' if asked else ""
     return (
-        f"{out}: a proposal for {len(proposal.columns)} columns, of which {told}. It was made from "
-        'private rows; read it before anybody else does. Lines that begin with "# ?" ask.'
+        f"{out}: a proposal for {len(proposal.columns)} columns{told}. It was made from private "
+        "rows; read it before anybody else does."
     )

@@ -12,6 +12,7 @@ import click
 from voile.cli.show import (
     as_json,
     engine_option,
+    known_option,
     ledger_option,
     print_json,
     progress,
@@ -43,6 +44,7 @@ __all__ = ["publish_command"]
     help="An interval as two columns, NAME.low and NAME.high, or as the text [low, high] in one.",
 )
 @ledger_option
+@known_option
 @click.option(
     "--seed",
     type=int,
@@ -57,6 +59,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     file_format: Format | None,
     intervals: Intervals,
     ledger: str | None,
+    known: tuple[Path, ...],
     seed: int | None,
     engine: str,
     as_json: bool,
@@ -78,6 +81,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             file_format=file_format,
             intervals=intervals,
             engine=engine,
+            known=known,
             progress=stage,
         )
     seconds = time.monotonic() - started

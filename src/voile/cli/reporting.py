@@ -1,14 +1,24 @@
-"""What ``voile study`` and ``voile compare`` share: options, and how reports are drawn."""
+"""What ``voile study``, ``compare`` and ``audit`` share: options, lines of tables, reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any
 
 import click
 
-__all__ = ["held_out_option", "names_of", "renderer", "targets_option"]
+from voile.study.record import MeasureDocument, Skipped
+
+__all__ = [
+    "held_out_option",
+    "names_of",
+    "names_of_skipped",
+    "renderer",
+    "targets_option",
+    "tell_left_out",
+    "utility_row",
+]
 
 targets_option = click.option(
     "--targets",
@@ -45,3 +55,25 @@ def renderer(name: str) -> Callable[[Any], str]:
         return draw(record)
 
     return render
+
+
+def utility_row(measured: MeasureDocument) -> list[object]:
+    """A measure of utility as a line of a table."""
+    numbers = (measured["value"], measured["untouched"], measured["useless"])
+    return [measured["title"], *map(_number, numbers), measured["better"]]
+
+
+def tell_left_out(skipped: Sequence[Skipped]) -> None:
+    """What was left out, a line for each reason."""
+    for reason in dict.fromkeys(one.reason for one in skipped):
+        names = names_of_skipped([one for one in skipped if one.reason == reason])
+        click.echo(f"Left out: {names}: {reason}")
+
+
+def names_of_skipped(skipped: Sequence[Skipped]) -> str:
+    """The names of what was left out, in a line."""
+    return ", ".join(one.name for one in skipped)
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.share_extra import share_extra
+from voile.cli.extra import share_extra
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, say
 from voile.errors import InputError

@@ -1,8 +1,15 @@
-"""``voile share truck``: a truck that perturbs, encrypts and publishes on a device of its own."""
+"""``voile share truck``: a truck that perturbs, encrypts and publishes on a device of its own.
+
+Lines come in over time, as from a receiver behind a pipe.  They are read from the descriptor by
+the thread that wants them: ``sys.stdin`` would be read by another thread, which holds the lock of
+its buffer while it waits, and ends the process by a fatal error where that is to end at the same
+time.
+"""
 
 from __future__ import annotations
 
 import os
+import select
 import sys
 import time
 import tomllib
@@ -15,8 +22,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.lines import Lines
-from voile.cli.share_extra import share_extra
+from voile.cli.extra import share_extra
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, say
 from voile.errors import InputError, place_in_toml
@@ -26,7 +32,7 @@ if TYPE_CHECKING:
     from voile.sharing.truck import OwnTruck
     from voile.sharing.truck.forwarding import Forwarding
 
-__all__ = ["truck_command"]
+__all__ = ["Lines", "truck_command"]
 
 _TOKEN = "VOILE_TRUCK_TOKEN"  # noqa: S105 - the name of a variable
 _SETTINGS = "truck.toml"
@@ -40,6 +46,8 @@ _ABOUT_POSITIONS = frozenset(
     {"coordinates-swapped", "no-fix", "position-at-origin", "time-in-the-future", "time-too-old"}
 )
 """Reasons of lines that were understood all the same."""
+_AT_ONCE = 65_536
+_LONGEST = 4_096
 
 
 @click.group("truck", short_help="Perturb, encrypt and publish on the truck itself.")
@@ -294,3 +302,25 @@ def _key(text: str) -> bytes:
     except (Base64Error, UnicodeEncodeError):
         msg = "a key is 32 bytes in base64url"
         raise InputError(msg) from None
+
+
+class Lines:
+    """The lines of a descriptor; of what is too long to be one, only the beginning."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._rest = b""
+        self.ended = False
+        """Whether all was read."""
+
+    def some(self, seconds: float) -> list[bytes]:
+        """Whole lines, as soon as there are some; at the latest after so long, perhaps none."""
+        if not select.select([self._descriptor], [], [], seconds)[0]:
+            return []
+        read = os.read(self._descriptor, _AT_ONCE)
+        self.ended = not read
+        *lines, rest = (self._rest + read).split(b"\n")
+        if self.ended and rest:
+            lines.append(rest)
+        self._rest = rest[:_LONGEST]
+        return [line[:_LONGEST] for line in lines]

@@ -8,16 +8,19 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from decimal import Decimal
-from typing import Any
+from pathlib import Path
+from typing import Any, TextIO
 
 import click
 
+from voile.errors import InputError
 from voile.ondemand import on_demand
 from voile.table.engines import AUTO
 
 __all__ = [
     "as_json",
     "engine_option",
+    "known_option",
     "ledger_option",
     "print_json",
     "print_table",
@@ -41,23 +44,75 @@ ledger_option = click.option(
     help="The file that remembers the releases of each series.",
 )
 
-engine_option = click.option(
-    "--engine",
-    metavar="NAME",
-    default=AUTO,
-    show_default=True,
-    help="What holds the rows: polars, or an engine of another package.",
+known_option = click.option(
+    "--known",
+    metavar="DIR",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="A release, or a folder of releases, beside those beside OUT: one of the same series or "
+    "data set that the ledger does not know is refused. May be repeated.",
 )
+
+_MASTER = "voile.master"
+
+
+def engine_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say which engine holds the rows, and where; one parameter, ``engine``."""
+    engine = click.option(
+        "--engine",
+        metavar="NAME",
+        default=AUTO,
+        show_default=True,
+        callback=_engine_at,
+        help="What holds the rows: polars, duckdb, spark, or an engine of another package; auto "
+        "takes duckdb where the file is large for this machine's memory.",
+    )
+    master = click.option(
+        "--master",
+        metavar="URL",
+        is_eager=True,  # known before the engine is
+        expose_value=False,
+        callback=_noted_master,
+        help="Where Spark works, with --engine spark: local[4], spark://host:7077, or "
+        "sc://host:15002 for Spark Connect; by default this machine.",
+    )
+    return engine(master(command))
+
+
+def _noted_master(context: click.Context, _: click.Parameter, master: str | None) -> None:
+    context.meta[_MASTER] = master
+
+
+def _engine_at(context: click.Context, _: click.Parameter, engine: str) -> str:
+    """The engine with its place, as ``engine_of`` takes it."""
+    master = context.meta.get(_MASTER)
+    if master is None:
+        return engine
+    if engine != "spark":
+        raise InputError("--master says where Spark works, and goes with --engine spark")
+    return f"{engine}@{master}"
 
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """Show the present stage on a terminal, and nothing elsewhere."""
+    """Show the present stage on a terminal, and nothing elsewhere.
+
+    A program that started this one finds it in the file that ``VOILE_PROGRESS`` names.
+    """
+    if told := os.environ.get("VOILE_PROGRESS"):
+        with open(told, "a", encoding="utf-8") as file:
+            yield lambda stage: _tell(file, stage)
+        return
     if not sys.stderr.isatty():
         yield lambda stage: None
         return
     with rich.Console(stderr=True).status("starting") as status:
         yield status.update
+
+
+def _tell(file: TextIO, stage: str) -> None:
+    file.write(f"{stage}\n")
+    file.flush()
 
 
 def print_json(document: Any) -> None:

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
+from voile.cli.reporting import (
+    held_out_option,
+    names_of,
+    names_of_skipped,
+    renderer,
+    targets_option,
+    tell_left_out,
+    utility_row,
+)
 from voile.cli.show import (
     as_json,
     engine_option,
+    known_option,
     ledger_option,
     print_json,
     print_table,
@@ -21,7 +29,7 @@ from voile.cli.show import (
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
 from voile.study.rates import rates_of
-from voile.study.record import PRIVATE, AttackDocument, MeasureDocument, Skipped, StudyRecord
+from voile.study.record import PRIVATE, AttackDocument, StudyRecord
 from voile.study.single import Study, make_study
 
 __all__ = ["study_command"]
@@ -44,6 +52,7 @@ __all__ = ["study_command"]
     metavar="NAMES",
     help="The attacks to run, separated by commas [default: all that make sense].",
 )
+@known_option
 @engine_option
 @as_json
 def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
@@ -55,6 +64,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     targets: int,
     held_out: float,
     attacks: str | None,
+    known: tuple[Path, ...],
     engine: str,
     as_json: bool,
 ) -> None:
@@ -77,6 +87,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             terms=Terms(names_of(attacks), targets, held_out),
             render=renderer("render_study"),
             engine=engine,
+            known=known,
             progress=stage,
         )
     with telling_what_is_done(f"the study stands at {out}"):
@@ -127,33 +138,23 @@ def _show(record: StudyRecord) -> None:
         click.echo()
         print_table(
             ["utility", "value", "original", "useless", "better"],
-            [_utility_row(measured) for measured in record.utility],
+            [utility_row(measured) for measured in record.utility],
         )
     if record.attacks_skipped and _only_trips(record):
+        names = names_of_skipped(record.attacks_skipped)
         click.echo(
-            f"Left out: all attacks on people ({_names(record.attacks_skipped)}): the release has "
-            "trips, and no column by which people could be known or of what is wanted of them"
+            f"Left out: all attacks on people ({names}): the release has trips, and no column by "
+            "which people could be known or of what is wanted of them"
         )
     else:
-        _tell_left_out(record.attacks_skipped)
-    _tell_left_out(record.utility_skipped)
+        tell_left_out(record.attacks_skipped)
+    tell_left_out(record.utility_skipped)
 
 
 def _only_trips(record: StudyRecord) -> bool:
     """Whether a release of trips has no column that attacks on people are about."""
     roles = ("quasi_identifiers", "sensitive", "ranking")
     return bool(record.roles.get("trip")) and not any(record.roles.get(role) for role in roles)
-
-
-def _tell_left_out(skipped: Sequence[Skipped]) -> None:
-    """What was left out, a line for each reason."""
-    for reason in dict.fromkeys(one.reason for one in skipped):
-        names = _names([one for one in skipped if one.reason == reason])
-        click.echo(f"Left out: {names}: {reason}")
-
-
-def _names(skipped: Sequence[Skipped]) -> str:
-    return ", ".join(one.name for one in skipped)
 
 
 def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
@@ -165,18 +166,11 @@ def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
         _percent(rates.success),
         _percent(rates.baseline),
         "yes" if rates.counted else "believed",
-        f"{rates.targets:,} people" + (" of a rehearsal" * (attack["attack"] in rehearsed)),
+        rates.told_targets
+        + (", in closed form" * rates.exact)
+        + (" of a rehearsal" if attack["attack"] in rehearsed else " of this release"),
     ]
-
-
-def _utility_row(measured: MeasureDocument) -> list[object]:
-    numbers = (measured["value"], measured["untouched"], measured["useless"])
-    return [measured["title"], *map(_number, numbers), measured["better"]]
 
 
 def _percent(share: float) -> str:
     return f"{100 * share:.3g}%"
-
-
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"

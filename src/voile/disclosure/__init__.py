@@ -8,6 +8,7 @@ To add one is to write its module and to name it in ``disclosure.Shown``.
     generalized   a label that stands for several values: a node of the column's hierarchy
     interval      two ends between which the value lies: numbers, dates, texts of a declared order
     noisy         the value with noise, and an interval around it
+    perturbed     a number near the value, how it was made being unknown
     permuted      a value of somebody in the same group
     moved         a coordinate of a position that was moved in the plane
     remaining     the noisy distance that remains to a destination, in place of a position

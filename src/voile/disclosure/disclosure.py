@@ -16,6 +16,7 @@ from voile.disclosure.moved import Moved, Remaining
 from voile.disclosure.noisy import Noisy
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.perturbed import Perturbed
 from voile.disclosure.value_set import ValueSet
 from voile.disclosure.withheld import Withheld
 from voile.values.value import Exact as ExactNumber
@@ -29,6 +30,7 @@ Shown = Annotated[
     | Interval
     | ValueSet
     | Noisy
+    | Perturbed
     | Permuted
     | Moved
     | Remaining

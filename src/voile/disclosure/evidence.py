@@ -66,6 +66,8 @@ class Intervals(Covering):
     high: Floats
     missing_is_anything: bool = False
     """Whether a row that shows a missing value may have any."""
+    whole: bool = False
+    """Whether all rows show the one interval of all values, which missing values became too."""
 
     def covers(self, targets: Chosen) -> Mask:
         """Whether the interval holds the number."""
@@ -74,6 +76,8 @@ class Intervals(Covering):
         hidden = np.isnan(self.low) & np.isnan(self.high)
         if hidden.any():
             covers |= hidden & (np.isnan(known) | self.missing_is_anything)
+        if self.whole:
+            covers |= np.isnan(known)
         return covers
 
     def only(self, rows: NDArray[np.int64]) -> Self:

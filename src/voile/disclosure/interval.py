@@ -93,7 +93,17 @@ class Interval(Labelled):
                 if known.order is None:
                     return None
                 values, low, high = _by_order(known.order, known.texts, cells.texts(cells.name))
-        return Intervals(values, low, high, missing_is_anything=self.one_level is None)
+        fixed = self.one_level is not None
+        whole = fixed and self.numeric and _is_whole(known, low, high)
+        return Intervals(values, low, high, missing_is_anything=not fixed, whole=whole)
+
+
+def _is_whole(known: Known, low: Floats, high: Floats) -> bool:
+    """Whether all cells show the public bounds, to which missing values are generalized too."""
+    if known.bounds is None or not len(low):
+        return False
+    least, most = map(float, known.bounds)
+    return bool((low <= least).all() and (high >= most).all())
 
 
 def ends_of_texts(name: str, shown: Texts) -> tuple[Floats, Floats]:

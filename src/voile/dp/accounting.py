@@ -18,6 +18,11 @@ Neighbours: a budget is kept in one relation.  Replacing a row is removing one a
 so an (epsilon, delta) for one row added or removed is (2 epsilon, (1 + e^epsilon) delta) for one
 replaced.  Nothing follows in the other direction: an exact count of all rows does not change when
 one is replaced.  Such an event has no price in a budget of added and removed rows: ``PlanError``.
+The same holds of persons and of households.  An event about rows has no price in a budget about
+persons, who may have any number of rows, nor the other way round: ``PlanError``.  Events about
+persons are priced for a person with all its rows, so those in which a different number of its rows
+took part (``rows_per_person``) add up as they are: of T with and without a person, each release is
+(epsilon, delta)-differentially private by itself, given those before it.
 
 Cost: nothing for the sum; a second to load the library, and some 10 ms, for the rest.
 
@@ -40,6 +45,7 @@ from typing import Any
 
 from voile.dp.events import Neighbours, PrivacyEvent
 from voile.errors import PlanError
+from voile.schema.budget import terms_of
 
 __all__ = ["Budget", "spent"]
 
@@ -107,17 +113,19 @@ def _price(event: PrivacyEvent, neighbours: Neighbours) -> tuple[Decimal, Decima
     """Epsilon and delta of one event under a relation of neighbours."""
     if event.neighbours == neighbours:
         return event.epsilon, event.delta
-    if "vehicle" in {event.neighbours, neighbours}:
+    (one, change), (other, _) = terms_of(event.neighbours), terms_of(neighbours)
+    if one != other:
         msg = (
             f"the budget has neighbours = {neighbours!r}, and {event.mechanism!r} protects "
-            f"neighbours = {event.neighbours!r}; what counts vehicles and what counts rows need "
+            f"neighbours = {event.neighbours!r}; what counts {one}s and what counts {other}s need "
             "data sets of their own"
         )
         raise PlanError(msg)
-    if event.neighbours == "replace":
+    if change == "replace":
         msg = (
-            f"the budget counts rows added or removed, but {event.mechanism!r} only protects "
-            'against a row being replaced; keep the budget with neighbours = "replace"'
+            f"the budget counts {other}s added or removed, but {event.mechanism!r} only protects "
+            f"against a {one} being replaced; keep the budget with neighbours = "
+            f'"{event.neighbours}"'
         )
         raise PlanError(msg)
     doubled = _UP.multiply(2, event.epsilon)

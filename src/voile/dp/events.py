@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any
+
+from voile.schema.budget import Neighbours
 
 __all__ = ["Neighbours", "PrivacyEvent"]
-
-Neighbours = Literal["add-remove", "replace", "vehicle"]
-"""Which data sets are neighbours: one row more or less, one row replaced by another, or one vehicle
-more or less, with all its trips."""
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,10 @@ Departure from the source: none in the distribution.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import lcm
 from typing import Any
 
 import numpy as np
@@ -44,7 +43,7 @@ from numpy.typing import NDArray
 from voile.dp.exact import bernoulli, decay, uniform_below
 from voile.errors import PlanError
 
-__all__ = ["ExponentialMechanism", "in_whole_units"]
+__all__ = ["ExponentialMechanism"]
 
 _TOTAL = 2.0**59  # of the envelope, before it is rounded upwards
 _UNIT_ROUNDOFF = 2.0**-52
@@ -107,14 +106,6 @@ class ExponentialMechanism:
             return ratio * low, ratio * high
 
         return bernoulli(probability, words)
-
-
-def in_whole_units(utilities: Sequence[Fraction]) -> tuple[NDArray[Any], Fraction]:
-    """Rational utilities as whole multiples of a unit: the multiples, shape (n,), and the unit."""
-    denominator = lcm(*(utility.denominator for utility in utilities))
-    whole = [u.numerator * (denominator // u.denominator) for u in utilities]
-    fits = all(abs(number) < _INT64_SAFE for number in whole)
-    return np.array(whole, dtype=np.int64 if fits else object), Fraction(1, denominator)
 
 
 def _below_best(utilities: NDArray[Any], multiplicities: NDArray[Any]) -> NDArray[Any]:

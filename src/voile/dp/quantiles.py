@@ -10,7 +10,8 @@ Guarantee: the borders together are epsilon-differentially private; each of m bo
 epsilon / m (sequential composition), and sorting them is post-processing.  The utility of r is
 -|b C(r) - a N|, C(r) the number of rows below r and N that of all rows.  If one row is replaced,
 N stays and C(r) moves by at most 1: the sensitivity is b.  If one row is added, b C(r) - a N
-moves by b - a or by -a: the sensitivity is max(a, b - a).  Assumption: bounds and grid are public.
+moves by b - a or by -a: the sensitivity is max(a, b - a).  If m rows are replaced or added, all of
+them may move C(r) alike: m times as much.  Assumption: bounds and grid are public.
 
 Algorithm: all borders between two neighbouring distinct values have the same utility, so
 the mechanism draws a gap with its number of borders as multiplicity, then a border in it
@@ -34,10 +35,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.dp.events import Neighbours, PrivacyEvent
 from voile.dp.exact import uniform_below
 from voile.dp.exponential import ExponentialMechanism
 from voile.errors import PlanError
+from voile.schema.budget import Change
 
 __all__ = ["PrivateQuantiles"]
 
@@ -58,7 +59,10 @@ class PrivateQuantiles:
     """Public bounds of the values, in steps of the grid, both inclusive."""
     high: int
     epsilon: Decimal
-    neighbours: Neighbours = "add-remove"
+    change: Change = "add-remove"
+    """Whether rows come and go between neighbours, or are replaced."""
+    rows: int = 1
+    """By how many rows neighbours differ; at least 1."""
 
     def __post_init__(self) -> None:
         edges = (Fraction(0), *self.shares, Fraction(1))
@@ -68,13 +72,13 @@ class PrivateQuantiles:
             raise PlanError("the lower public bound must be below the upper one")
         if not self.epsilon > 0:
             raise PlanError(f"the epsilon of quantiles must be above 0, not {self.epsilon}")
+        if self.rows < 1:
+            raise PlanError(f"neighbours differ by at least one row, not {self.rows}")
 
-    @property
-    def events(self) -> tuple[PrivacyEvent, ...]:
-        """What drawing the borders spends; nothing where there are none."""
-        if not self.shares:
-            return ()
-        return (PrivacyEvent("exponential", self.epsilon, neighbours=self.neighbours),)
+    def sensitivity(self, share: Fraction) -> int:
+        """By how much the utility of a border can differ between neighbours."""
+        part, whole = share.numerator, share.denominator
+        return self.rows * (whole if self.change == "replace" else max(part, whole - part))
 
     def draw(
         self, values: NDArray[np.int64], rows: NDArray[np.int64], words: Iterator[int]
@@ -103,8 +107,7 @@ class PrivateQuantiles:
         total = int(below[-1])
         counts: NDArray[Any] = below if whole * total < _INT64_SAFE else below.astype(object)
         mechanism = ExponentialMechanism(
-            Fraction(self.epsilon) / len(self.shares),
-            Fraction(whole if self.neighbours == "replace" else max(part, whole - part)),
+            Fraction(self.epsilon) / len(self.shares), Fraction(self.sensitivity(share))
         )
         sizes = np.diff(edges)
         gap = mechanism.draw(-abs(whole * counts - part * total), words, sizes)

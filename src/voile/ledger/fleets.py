@@ -50,7 +50,7 @@ def _record(distributions: Sequence[LossDistribution] | None) -> np.dtype[np.voi
     """How a trip is stored, with a number for each distribution."""
     if distributions is None:
         return _EARLIER
-    counts = [(f"alike {place}", "<i8") for place in range(len(distributions))]
+    counts = [(f"alike {index}", "<i8") for index in range(len(distributions))]
     costs = [("epsilon", "<f8"), ("squared_mu", "<f8")]
     return np.dtype([("mark", "<u8"), ("day", "<i8"), *costs, *counts])
 
@@ -159,8 +159,8 @@ def _append(
     records = np.empty(len(costs), _record(tuple(costs.alike)))
     records["mark"], records["epsilon"] = costs.marks, costs.epsilon
     records["squared_mu"], records["day"] = costs.squared_mu, costs.days
-    for place, counts in enumerate(costs.alike.values()):
-        records[f"alike {place}"] = counts
+    for index, counts in enumerate(costs.alike.values()):
+        records[f"alike {index}"] = counts
     data, distributions = (
         records.tobytes(),
         json.dumps([asdict(distribution) for distribution in costs.alike]),
@@ -205,7 +205,7 @@ def _distributions_of(number: int, text: str | None) -> tuple[LossDistribution, 
 def _sums(records: np.ndarray, distributions: Sequence[LossDistribution]) -> TripSums:
     days = records["day"] if "day" in (records.dtype.names or ()) else np.empty(0, np.int64)
     alike = {
-        distribution: records[f"alike {place}"] for place, distribution in enumerate(distributions)
+        distribution: records[f"alike {index}"] for index, distribution in enumerate(distributions)
     }
     return TripSums(records["mark"], records["epsilon"], records["squared_mu"], days, alike)
 

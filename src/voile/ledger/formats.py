@@ -4,7 +4,7 @@
 of what was charged, which releases of a series are known to stand, and which never appeared.  5
 counts reports of trips by the distribution of their loss, and keeps accounts of vehicles by day.  6
 refers to rows in files beside it (``row_sets``), where earlier formats kept their bytes:
-``upgrading`` moves these.
+``file`` moves these.
 """
 
 from __future__ import annotations

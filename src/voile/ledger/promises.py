@@ -12,8 +12,11 @@ Checked of every version, with the k and e of the series' terms where it has the
   block that covers exactly one).  Each check of two neighbouring versions carries over to all
   pairs, because blocks only merge.
 
-The last is necessary and not sufficient: whether the *new* rows of a block span e is seen only
-in the table, and was decided when the release was made.
+Where people come and go, blocks are classes of rows: of each at least k rows stay or none, and at
+least k go or none.
+
+The last rule of (k,e) is necessary and not sufficient: whether the *new* rows of a block span e is
+seen only in the table, and was decided when the release was made.
 
 Cost: O(p log p) for p blocks, and one count of all marks by the engine.
 """
@@ -28,6 +31,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.release.check import departure_breaches
 from voile.release.history import Blocks, History, Version
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
 from voile.table.engines import AUTO, engine_of
@@ -50,7 +54,7 @@ def broken_promises(history: History, *, marks: bool = True) -> list[str]:
         checks = [
             *_of_number(version, previous),
             *_of_blocks(version.blocks, history),
-            *_of_rows(version, history, published),
+            *([] if history.terms.people_leave else _of_rows(version, history, published)),
         ]
         broken += [f"version {version.number}: {what}" for what in checks]
         previous = version.number
@@ -106,6 +110,9 @@ def _of_rows(version: Version, history: History, published: int) -> Iterator[str
 def _of_change(old: Version, new: Version, history: History) -> Iterator[str]:
     """What may not happen from one version to the next."""
     before, now = old.blocks, new.blocks
+    if history.terms.people_leave:
+        yield from departure_breaches(before, now, int(history.terms.method["k"]))
+        return
     if not _same(_in_batches(before, before.batch > 0), _in_batches(now, _older(now, old.number))):
         yield "sealed blocks of earlier versions changed"
     if history.terms.method.get("search") == "full-cover":
@@ -151,6 +158,8 @@ def _of_marks(history: History, engine: Engine) -> Iterator[str]:
     again = repeated_marks(published, engine)
     if again:
         yield f"{again} rows were published twice"
+    if history.terms.people_leave:
+        return  # those that are published no more are marked among the held
     both = marks_in_common(history.latest.held, published, engine) if history.latest else 0
     if both:
         yield f"{both} held rows are published"

@@ -82,7 +82,9 @@ class RowFolder:
 
         def opened(engine: Engine) -> Rows:
             try:
-                found = together([_Part(self._place(it.name), it.rows).kept for it in sets], engine)
+                found = together(
+                    [_Part(self._folder(it.name), it.rows).kept for it in sets], engine
+                )
             except TableError:
                 msg = (
                     f"{self.path}: rows that the ledger refers to cannot be read, or are gone: "
@@ -98,14 +100,14 @@ class RowFolder:
     def seal_of(self, name: str, rows: int) -> bytes:
         """The seal of a data set as it stands; raises ``ValueError`` where it does not stand."""
         self._refuse_open()
-        place = self._place(name)
+        folder = self._folder(name)
         try:
-            place.stat()
-            files = {str(file.relative_to(place)): file for file in _files(place)}
+            folder.stat()
+            files = {str(file.relative_to(folder)): file for file in _files(folder)}
             listed = [(file, files[file].stat().st_size, _digest(files[file])) for file in files]
         except OSError as error:
             msg = (
-                f"{place} cannot be read ({error.strerror}); the folder {self.path.name} belongs "
+                f"{folder} cannot be read ({error.strerror}); the folder {self.path.name} belongs "
                 "to the ledger and goes where it goes"
             )
             raise ValueError(msg) from None
@@ -138,27 +140,27 @@ class RowFolder:
 
     def remove(self, names: Iterable[str]) -> None:
         """Remove data sets, which nothing refers to; what cannot go now goes the next time."""
-        for place in [self.path / name for name in names if _NAME.fullmatch(name)]:
+        for folder in [self.path / name for name in names if _NAME.fullmatch(name)]:
             with suppress(OSError):
-                for file in _files(place):
+                for file in _files(folder):
                     _overwrite(file)
-            shutil.rmtree(place, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _stage(self, kept: KeptRows, name: str) -> RowSet:
-        place = self.path / name
+        folder = self.path / name
         try:
             new = not self.path.exists()
             self.path.mkdir(mode=0o700, exist_ok=True)
             self._refuse_open()
             if new:
                 sync(self.path.parent)
-            place.mkdir(mode=0o700)
-            kept.write(place)
-            for file in _files(place):
+            folder.mkdir(mode=0o700)
+            kept.write(folder)
+            for file in _files(folder):
                 file.chmod(0o600)
                 sync(file)
                 sync(file.parent)
-            sync(place)
+            sync(folder)
             sync(self.path)
             return RowSet(name, kept.height, self.seal_of(name, kept.height))
         except (OSError, ValueError) as error:
@@ -174,12 +176,12 @@ class RowFolder:
         if not self.path.is_dir():
             return
         own = _id_of(connection)
-        for place in list(self.path.iterdir()):
-            found = _NAME.fullmatch(place.name)
+        for folder in list(self.path.iterdir()):
+            found = _NAME.fullmatch(folder.name)
             if found and found["ledger"] == own:
-                yield place.name
+                yield folder.name
 
-    def _place(self, name: str) -> Path:
+    def _folder(self, name: str) -> Path:
         if not _NAME.fullmatch(name):
             msg = "a record names no folder of rows"
             raise ValueError(msg)
@@ -204,7 +206,7 @@ class RowFolder:
 class _Part:
     """One data set in its folder."""
 
-    place: Path
+    folder: Path
     rows: int
 
     @property
@@ -212,9 +214,9 @@ class _Part:
         return KeptRows(self.rows, self._opened)
 
     def _opened(self, engine: Engine) -> Rows:
-        files = _files(self.place)  # one, or several parts, perhaps in a folder of their own
-        place = files[0].parent if files else self.place
-        return engine.scan(place).rows
+        files = _files(self.folder)  # one, or several parts, perhaps in a folder of their own
+        folder = files[0].parent if files else self.folder
+        return engine.scan(folder).rows
 
 
 def refer(
@@ -251,9 +253,9 @@ def _id_of(connection: sqlite3.Connection) -> str:
     return str(own)
 
 
-def _files(place: Path) -> list[Path]:
+def _files(folder: Path) -> list[Path]:
     """The files of a data set, in the order of their names."""
-    return sorted(file for file in place.rglob("*") if file.is_file())
+    return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
 def _digest(file: Path) -> str:

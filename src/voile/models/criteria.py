@@ -37,7 +37,7 @@ class SensitiveCells:
 
     group: NDArray[np.int64]
     value: NDArray[np.int64]
-    """The value's place among the distinct values of the column, ascending."""
+    """The rank of the value among the distinct values of the column, ascending."""
     rows: NDArray[np.int64]
     """Rows, or what they weigh, as ``Groups.rows`` has it."""
     total: NDArray[np.int64]

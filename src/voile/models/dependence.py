@@ -7,11 +7,20 @@ Measures, in nats, of counts:
 - normalized: divided by the mean of both entropies, from 0 (independent) to 1 (each gives the
   other).  A column of many values scores high by chance alone: with as many values as rows, it
   gives away every other column in this table, and nothing beyond it;
-- adjusted for chance: so that its expectation is 0 where one of the columns is permuted uniformly.
+- adjusted for chance: the share of the second column's entropy that the first explains, beyond what
+  it would by chance; its expectation is 0 where one of the columns is permuted uniformly.  It is
+  divided by the entropy of the second column alone: where the first is divided further and tells
+  nothing more of the second, it stays.  Divided by the mean of both entropies it would fall.
 
 Sources: Shannon, "A mathematical theory of communication" (1948); Vinh, Epps and Bailey,
 "Information theoretic measures for clusterings comparison" (JMLR 11, 2010), the variants
-NMI_sum and AMI_sum of Tables 2 and 3.
+NMI_sum of Table 2, and the adjustment of Table 3; Theil, "Statistical decomposition analysis"
+(1972), the uncertainty coefficient, for what it is divided by.
+
+Where persons have several rows, counts are what their rows weigh, so many parts (``whole``) to a
+person (``schema.persons``): all measures are then of persons.  What chance makes of a tie depends
+on how many there are, and is that of whole persons: the weights of the values, rounded so that they
+keep their sum.
 
 Cost: O(p) for p distinct pairs; the adjustment as ``hypergeometric`` says.
 
@@ -28,31 +37,44 @@ from numpy.typing import NDArray
 
 from voile.models.hypergeometric import chance_information
 
-__all__ = ["PairCounts", "adjusted_information", "entropy"]
+__all__ = ["PairCounts", "adjusted_information", "entropy", "whole_counts"]
 
 Counts = NDArray[np.int64]
 _NOTHING = 1e-12
 """Nats; far below what one row of a table can add, far above what rounding can."""
 
 
-def entropy(rows: Counts) -> float:
+def entropy(rows: Counts, whole: int = 1) -> float:
     """Entropy in nats of a column with so many rows of each value, shape (v,)."""
-    present = rows[rows > 0].astype(np.float64)
+    present = rows[rows > 0] / whole
     total = present.sum()
     if len(present) < 2:
         return 0.0
     return max(0.0, float(np.log(total) - present @ np.log(present) / total))
 
 
-def adjusted_information(entropies: tuple[float, float], joint: float, chance: float) -> float:
-    """Normalized mutual information less what chance makes of it; at most 1, and 0 by chance.
+def whole_counts(rows: Counts, whole: int) -> Counts:
+    """Weights, ``whole`` parts to one, as whole numbers of the same sum.
 
-    From the entropies of two columns, that of both together, and the mutual information that is
-    expected by chance.
+    The largest remainders are rounded up, of equal ones the first.
+    """
+    if whole == 1:
+        return rows
+    found = rows // whole
+    left = round(int(rows.sum()) / whole) - int(found.sum())
+    found[np.argsort(-(rows % whole), kind="stable")[:left]] += 1
+    return found
+
+
+def adjusted_information(entropies: tuple[float, float], joint: float, chance: float) -> float:
+    """What one column explains of another one's entropy, less what chance makes of it; at most 1.
+
+    From the entropies of both columns, that of the one explained last, that of both together, and
+    the mutual information that is expected by chance.
     """
     if min(entropies) <= _NOTHING:
         return 0.0
-    room = sum(entropies) / 2 - chance
+    room = entropies[1] - chance
     if room <= _NOTHING:
         return 0.0
     return min((max(0.0, sum(entropies) - joint) - chance) / room, 1.0)
@@ -66,7 +88,9 @@ class PairCounts:
     """Shape (p,): a value of the first column, from 0."""
     second: Counts
     rows: Counts
-    """Shape (p,): rows of each pair, at least 1."""
+    """Shape (p,): rows of each pair, at least 1; or what they weigh."""
+    whole: int = 1
+    """What one weighs: 1 where rows are counted."""
 
     @cached_property
     def first_rows(self) -> Counts:
@@ -81,17 +105,17 @@ class PairCounts:
     @cached_property
     def first_entropy(self) -> float:
         """Entropy of the first column, in nats."""
-        return entropy(self.first_rows)
+        return entropy(self.first_rows, self.whole)
 
     @cached_property
     def second_entropy(self) -> float:
         """Entropy of the second column, in nats."""
-        return entropy(self.second_rows)
+        return entropy(self.second_rows, self.whole)
 
     @cached_property
     def joint_entropy(self) -> float:
         """Entropy of both columns together, in nats."""
-        return entropy(self.rows)
+        return entropy(self.rows, self.whole)
 
     @property
     def mutual_information(self) -> float:
@@ -111,13 +135,15 @@ class PairCounts:
 
     @property
     def adjusted_information(self) -> float:
-        """Normalized mutual information less what chance makes of it; at most 1, and 0 by chance.
+        """What the first column explains of the second's entropy, less what chance makes of it.
 
-        Slightly below 0 where two columns tell less about each other than chance would.
+        At most 1, and 0 by chance; slightly below 0 where two columns tell less about each other
+        than chance would.
         """
-        present = (rows[rows > 0] for rows in (self.first_rows, self.second_rows))
+        present = (whole_counts(rows, self.whole) for rows in (self.first_rows, self.second_rows))
         entropies = self.first_entropy, self.second_entropy
-        return adjusted_information(entropies, self.joint_entropy, chance_information(*present))
+        chance = chance_information(*(rows[rows > 0] for rows in present))
+        return adjusted_information(entropies, self.joint_entropy, chance)
 
 
 def _rows_of(codes: Counts, rows: Counts) -> Counts:

@@ -184,8 +184,8 @@ class _Pairs:
     def differences(self, outer: NDArray[np.int64]) -> _Sets:
         """Measure x - y of every pair that meets; ``outer`` is the block x of each part."""
         whole = block_statistics(outer[self.part_of_cell], self.units)
-        place = np.searchsorted(whole.group, outer)
-        distinct = whole.distinct[place] - self._values_found_only_here(outer)
+        index = np.searchsorted(whole.group, outer)
+        distinct = whole.distinct[index] - self._values_found_only_here(outer)
         low = _smallest_of_others(outer, self.parts.low)
         high = -_smallest_of_others(outer, -self.parts.high)
         return self._sets(distinct, low, high)

@@ -149,8 +149,8 @@ class RecursiveDiversity:
         order = np.lexsort((-cells.rows, cells.group))
         count = cells.rows[order]
         first = np.searchsorted(cells.group, np.arange(p))
-        place = np.arange(len(count)) - first[cells.group]
-        tail = sums(np.where(place >= self.l - 1, count, 0), cells.group, p)
+        rank = np.arange(len(count)) - first[cells.group]
+        tail = sums(np.where(rank >= self.l - 1, count, 0), cells.group, p)
         largest = count[first] if p else count
         # r_1 < c tail  <=>  not (tail / r_1 <= 1 / c); multiplied out, so that all is whole
         top, bottom = self.c.as_integer_ratio()

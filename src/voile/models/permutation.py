@@ -20,6 +20,13 @@ rows.  n rows, n_c of them in cluster c, n_cv of those with value v of a column.
   Every row of the original has Q > 0: it is finite, there are no zero cells, and it does not depend
   on the draw.  What one draw makes of the table is measured by ``voile.models.divergence``.
 
+Where persons have several rows, ``log_arrangements`` may be asked of what their rows weigh, so many
+parts (``PairCounts.whole``) to a person, with the gamma function in place of factorials: as many
+arrangements as of as many persons who have one row each.  That is a measure to choose by: swaps
+among a person's own rows, which hide nothing, add nothing to it, and neither does repeating all
+rows.  It is no bound on guessing.  It is at least 0 and grows as clusters are joined, because
+ln Gamma(x + 1) is convex and 0 at 0.
+
 Source: "Privacy Preserving in Big Data Sets through Multiple Shuffle" (ACSW 2017) for P_column,
 P_table and the idea of a table divergence; the exact measures are elementary combinatorics.
 
@@ -56,7 +63,8 @@ def log_arrangements(pairs: PairCounts) -> float:
     """
     if len(pairs.rows) == np.count_nonzero(pairs.first_rows):
         return 0.0  # exactly: every cluster holds one value
-    return max(0.0, log_factorials(pairs.first_rows) - log_factorials(pairs.rows))
+    of_clusters = log_factorials(pairs.first_rows, pairs.whole)
+    return max(0.0, of_clusters - log_factorials(pairs.rows, pairs.whole))
 
 
 def chance_per_row(pairs: PairCounts) -> float:
@@ -89,9 +97,9 @@ def expected_divergence(permuted: Iterable[float], kept: float, together: float)
     return max(0.0, sum(permuted) + kept - together)
 
 
-def log_factorials(counts: NDArray[np.int64]) -> float:
-    """Sum of ln(count!)."""
+def log_factorials(counts: NDArray[np.int64], whole: int = 1) -> float:
+    """Sum of ln(count!); of counts in parts of ``whole``, of ln Gamma(count / whole + 1)."""
     # Of n rows, at most sqrt(2n) counts differ.
     distinct, times = np.unique(counts, return_counts=True)
-    logs = np.array([lgamma(count + 1.0) for count in distinct.tolist()])
+    logs = np.array([lgamma(count / whole + 1.0) for count in distinct.tolist()])
     return float(times @ logs)

@@ -122,7 +122,7 @@ class EqualCloseness(_Closeness):
 
 @dataclass(frozen=True)
 class OrderedCloseness(_Closeness):
-    """Values are as far from each other as their places in ascending order."""
+    """Values are as far from each other as their ranks in ascending order."""
 
     kind: ClassVar[str] = "ordered"
 
@@ -130,15 +130,15 @@ class OrderedCloseness(_Closeness):
         present = cells.total > 0
         v = int(present.sum())
         size, all_rows = _sizes(rows, cells, steps=v)
-        place = (np.cumsum(present) - 1)[cells.value]
+        rank = (np.cumsum(present) - 1)[cells.value]
         # Shares of the first i values, as counts: in the whole table, below[i - 1]; in a group
         # they are constant from one of its cells to the next.
         below = whole_numbers(np.cumsum(cells.total[present]), _reach(rows, cells, v))
         area = np.concatenate([below[:1] * 0, np.cumsum(below)])
-        stop = np.append(place[1:], v)
-        last = np.append(np.flatnonzero(np.diff(cells.group)), len(place) - 1)
+        stop = np.append(rank[1:], v)
+        last = np.append(np.flatnonzero(np.diff(cells.group)), len(rank) - 1)
         stop[last] = v - 1
-        start = np.minimum(place, stop)
+        start = np.minimum(rank, stop)
         first = np.searchsorted(cells.group, np.arange(len(rows)))
         held = np.cumsum(cells.rows)
         held -= (held - cells.rows)[first][cells.group]
@@ -149,7 +149,7 @@ class OrderedCloseness(_Closeness):
         cross = np.clip(cross, start, stop)
         surplus = (2 * cross - start - stop) * level
         deficit = owner * (area[stop] + area[start] - 2 * area[cross])
-        before = size * area[place[first]]
+        before = size * area[rank[first]]
         numerator = sums(surplus + deficit, cells.group, len(rows)) + before
         return _Distances(numerator, size * all_rows * max(v - 1, 1))
 

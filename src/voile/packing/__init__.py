@@ -8,8 +8,7 @@
 - ``heuristics``         first fit and best fit
 - ``local_search``       exchanges of items between bins and spare items
 - ``patterns``           items by weight, and what one bin holds
-- ``knapsack``           the best pattern for given prices
-- ``column_generation``  the linear programme over patterns
+- ``column_generation``  the linear programme over patterns, and the best one for given prices
 - ``diving``             from its fractions to a packing
 - ``tight_patterns``     the patterns that a given number of bins allows, by constraint programming
 - ``or_tools``           Google OR-Tools, and its plain model

@@ -4,22 +4,33 @@ What it does: minimises the number of bins where patterns may be used in fractio
 the bound, the fractional solution and the prices of the items.
 
 Source: Gilmore and Gomory (1961, 1963), "A linear programming approach to the cutting-stock
-problem"; Farley (1990), "A note on bounding a class of linear programming problems"; Wentges (1997)
-and Pessoa et al. (2018) for smoothed prices.
+problem"; Farley (1990), "A note on bounding a class of linear programming problems"; Wentges
+(1997) and Pessoa et al. (2018) for smoothed prices.
 
-Guarantee: no packing has fewer bins than the bound, whatever rounding did to the programme.
-For prices p of the items and an upper bound V on the price of any pattern, k bins are worth at most
-k V and must be worth the sum of all prices; both are integers here, and the quotient is rounded up
+Guarantee: no packing has fewer bins than the bound, whatever rounding did to the programme. For
+prices p of the items and an upper bound V on the price of any pattern, k bins are worth at most k
+V and must be worth the sum of all prices; both are integers here, and the quotient is rounded up
 (Farley).  The fractional solution is a float and is only used to find packings.
 
 Algorithm: revised simplex with the explicit inverse of the basis, from patterns of one type each.
-Each step prices the items, smooths the prices with the best so far, and asks the knapsack for
-the best pattern; where it does not improve, the smoothing is reduced down to none.  Demands are
-perturbed by up to ``PERTURBATION`` against cycling.  Patterns take no more of a type than there is.
+Each step prices the items, smooths the prices with the best so far, and asks the knapsack for the
+best pattern; where it does not improve, the smoothing is reduced down to none.  Demands are
+perturbed by up to ``PERTURBATION`` against cycling.  Patterns take no more of a type than there
+is.
 
 Cost: a step costs O(m^2) for m types and a knapsack; 1 m to 15 m steps were seen.
 
 Departure from the source: none but the smoothing.
+
+The best pattern for given prices is a bounded knapsack, solved by branch and bound: the
+depth-first search of Gilmore and Gomory (1963), with the bound of Dantzig (1957).  Types by
+descending price per weight: take as many as fit, then give back the last one taken, and so on; a
+branch ends where what is left of the bin, filled at the best remaining ratio, cannot beat the best
+value by more than ``tolerance``.  No pattern is worth more than the upper bound that it gives: the
+bound that prunes is computed in binary fractions, with a relative error below 1e-14, and
+``tolerance``, at least 1e-9 of what a bin is worth, swallows it.  Exponential at worst, hence
+``limit`` branches; mostly tens to thousands for bins of a few items, several times faster than the
+O(n C) table of values on the benchmark sets.
 """
 
 from __future__ import annotations
@@ -32,11 +43,10 @@ from numpy.typing import NDArray
 
 from voile.compiled import njit, register_jitable
 from voile.packing.instance import MAXIMUM_TOTAL
-from voile.packing.knapsack import best_pattern
 from voile.packing.patterns import Demand
 from voile.packing.stop import Deadline
 
-__all__ = ["MAXIMUM_TYPES", "Prices", "Relaxation", "relax"]
+__all__ = ["MAXIMUM_TYPES", "Prices", "Relaxation", "best_pattern", "relax"]
 
 MAXIMUM_TYPES = 3_000
 """Beyond this many types the basis is too large."""
@@ -237,3 +247,62 @@ def _pivot(master: _Master, pattern: NDArray[np.int64]) -> bool:
     amounts[leaving] = least
     master.work[0] += m * (m + WORK_OF_A_BRANCH)
     return True
+
+
+@njit(cache=True)
+def best_pattern(
+    weights: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    prices: NDArray[np.int64],
+    capacity: int,
+    tolerance: int,
+    limit: int,
+    pattern: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Put the best pattern into ``pattern`` (m,).
+
+    The answer is its value, what no pattern exceeds, and how many branches were seen.
+    ``weights``, ``counts`` and ``prices`` are (m,), positive, positive and nonnegative.
+    """
+    order = np.argsort(-(prices / weights))
+    m = int((prices > 0).sum())
+    order = order[:m]
+    weight, price, count = weights[order], prices[order], counts[order]
+    ratio = price / weight
+    lightest = np.empty(m + 1, np.int64)
+    lightest[m] = capacity + 1
+    for i in range(m - 1, -1, -1):
+        lightest[i] = min(lightest[i + 1], weight[i])
+
+    taken, best_taken = np.zeros(m, np.int64), np.zeros(m, np.int64)
+    depth, stack = 0, np.empty(m, np.int64)  # types that are taken, in their order
+    best, value, room, i = 0, 0, capacity, 0
+    branches = 0
+    while branches < limit:
+        branches += 1
+        while i < m and room >= lightest[i] and value + room * ratio[i] > best + tolerance:
+            if weight[i] <= room:
+                taken[i] = min(count[i], room // weight[i])
+                room -= taken[i] * weight[i]
+                value += taken[i] * price[i]
+                stack[depth] = i
+                depth += 1
+            i += 1
+        if value > best:
+            best = value
+            best_taken[:] = taken
+        if depth == 0:
+            break
+        i = stack[depth - 1]
+        taken[i] -= 1
+        room += weight[i]
+        value -= price[i]
+        depth -= taken[i] == 0
+        i += 1
+
+    pattern[:] = 0
+    pattern[order] = best_taken
+    upper = best + tolerance
+    if branches == limit and m:
+        upper = max(upper, int(capacity * ratio[0] * (1 + 1e-12)) + 1)
+    return best, upper, branches

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, register_jitable
 
 __all__ = ["RULES", "fill_bin"]
 
@@ -85,11 +85,13 @@ def _pieces(start, end, corner, far, least, starts, ends, count):  # type: ignor
     """Append what a box leaves of a cuboid, where it is not too small; the new count."""
     for k in range(3):
         if corner[k] - start[k] >= least[k]:
-            starts[count], ends[count] = start, end
+            _put(start, starts[count])
+            _put(end, ends[count])
             ends[count, k] = corner[k]
             count += 1
         if end[k] - far[k] >= least[k]:
-            starts[count], ends[count] = start, end
+            _put(start, starts[count])
+            _put(end, ends[count])
             starts[count, k] = far[k]
             count += 1
     return count
@@ -99,33 +101,56 @@ def _pieces(start, end, corner, far, least, starts, ends, count):  # type: ignor
 def _cut(starts, ends, corner, far, least):  # type: ignore[no-untyped-def]
     """The maximal empty cuboids after a box was placed from ``corner`` to ``far``."""
     cut = np.empty(len(starts), np.bool_)
+    cuts = 0
     for e in range(len(starts)):
         cut[e] = True
         for k in range(3):
             cut[e] &= starts[e, k] < far[k] and corner[k] < ends[e, k]
+        cuts += cut[e]
     pieces = 0
-    new_starts = np.empty((6 * cut.sum(), 3), np.int64)
-    new_ends = np.empty_like(new_starts)
-    for hit in np.flatnonzero(cut):
-        pieces = _pieces(starts[hit], ends[hit], corner, far, least, new_starts, new_ends, pieces)
+    new_starts, new_ends = np.empty((6 * cuts, 3), np.int64), np.empty((6 * cuts, 3), np.int64)
+    for e in range(len(starts)):
+        if cut[e]:
+            pieces = _pieces(starts[e], ends[e], corner, far, least, new_starts, new_ends, pieces)
     new_starts, new_ends = new_starts[:pieces], new_ends[:pieces]
     # The largest first: a piece can only lie inside of one that is at least as large.
     order = np.argsort(-_volumes(new_starts, new_ends))
-    kept = len(starts) - cut.sum()
-    all_starts = np.empty((kept + pieces, 3), np.int64)
-    all_ends = np.empty_like(all_starts)
-    all_starts[:kept], all_ends[:kept] = starts[~cut], ends[~cut]
+    most = len(starts) - cuts + pieces
+    all_starts, all_ends = np.empty((most, 3), np.int64), np.empty((most, 3), np.int64)
+    kept = 0
+    for e in range(len(starts)):
+        if not cut[e]:
+            _put(starts[e], all_starts[kept])
+            _put(ends[e], all_ends[kept])
+            kept += 1
     for piece in order:
         if not _inside(new_starts[piece], new_ends[piece], all_starts, all_ends, kept):
-            all_starts[kept], all_ends[kept] = new_starts[piece], new_ends[piece]
+            _put(new_starts[piece], all_starts[kept])
+            _put(new_ends[piece], all_ends[kept])
             kept += 1
     return all_starts[:kept], all_ends[:kept]
 
 
+@register_jitable
+def _put(given: NDArray[np.int64], into: NDArray[np.int64]) -> None:
+    """Copy three numbers; an assignment of arrays is long to compile."""
+    for k in range(3):
+        into[k] = given[k]
+
+
 @njit(cache=True)
 def _volumes(starts, ends):  # type: ignore[no-untyped-def]
-    extents = ends - starts
-    return extents[:, 0] * extents[:, 1] * extents[:, 2]
+    volumes = np.empty(len(starts), np.int64)
+    for e in range(len(starts)):
+        volumes[e] = 1
+        for k in range(3):
+            volumes[e] *= ends[e, k] - starts[e, k]
+    return volumes
+
+
+@register_jitable
+def _are_equal(one: NDArray[np.int64], other: NDArray[np.int64]) -> bool:
+    return bool(one[0] == other[0] and one[1] == other[1] and one[2] == other[2])
 
 
 @njit(cache=True)
@@ -149,14 +174,19 @@ def fill_bin(
     inside = np.empty(boxes, np.int64)
     corners = np.empty((boxes, 3), np.int64)
     placed = np.empty((boxes, 3), np.int64)
-    starts, ends = np.zeros((1, 3), np.int64), box.copy().reshape(1, 3)
+    starts, ends, far = (
+        np.zeros((1, 3), np.int64),
+        np.empty((1, 3), np.int64),
+        np.empty(3, np.int64),
+    )
+    _put(box, ends[0])
     count, failed, operations = 0, -1, boxes
     space = box[0] * box[1] * box[2]
     for item in range(boxes):
         volume = sizes[item, 0] * sizes[item, 1] * sizes[item, 2]
         if volume > space or weights[item] > capacity:
             continue
-        if failed >= 0 and (sizes[item] == sizes[failed]).all():
+        if failed >= 0 and _are_equal(sizes[item], sizes[failed]):
             continue
         operations += OPERATIONS * len(turns) * len(starts)
         index, turn = _best_place(sizes[item], turns, starts, ends, len(starts), box, rule)
@@ -164,10 +194,10 @@ def fill_bin(
             failed = item
             continue
         inside[count] = item
-        corners[count] = starts[index]
         for k in range(3):
+            corners[count, k] = starts[index, k]
             placed[count, k] = sizes[item, turns[turn, k]]
-        far = corners[count] + placed[count]
+            far[k] = corners[count, k] + placed[count, k]
         starts, ends = _cut(starts, ends, corners[count], far, least[item + 1])
         operations += OPERATIONS * len(starts)
         if len(starts) > _MOST_SPACES:

@@ -78,7 +78,7 @@ def decide(
     demand: Demand, prices: Prices, bins: int, effort: Effort, deadline: Deadline
 ) -> Verdict:
     """Whether ``demand`` fits into ``bins`` bins; ``prices`` are of its types."""
-    table, branches = _listed(demand, prices, bins, effort)
+    table, branches = tight_patterns(demand, prices, bins, effort)
     deadline.spend(branches * WORK_OF_A_BRANCH)
     if table is None or deadline.passed():
         return UNKNOWN
@@ -146,15 +146,11 @@ def _most_uses(demand: Demand, table: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def tight_patterns(
     demand: Demand, prices: Prices, bins: int, effort: Effort
-) -> NDArray[np.int64] | None:
-    """All patterns (p, m) that a packing into ``bins`` bins can use; None beyond the effort."""
-    return _listed(demand, prices, bins, effort)[0]
-
-
-def _listed(
-    demand: Demand, prices: Prices, bins: int, effort: Effort
 ) -> tuple[NDArray[np.int64] | None, int]:
-    """``tight_patterns``, and how many branches were seen."""
+    """All patterns (p, m) that a packing into ``bins`` bins can use; None beyond the effort.
+
+    And how many branches were seen.
+    """
     missing = bins * prices.pattern_at_most - prices.total(demand)
     if missing > effort.waste * prices.pattern_at_most:
         return None, 0

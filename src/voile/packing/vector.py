@@ -4,7 +4,7 @@ A bin holds a set of items if their sum stays within the capacity in every dimen
 
 Sources: the heuristics of Panigrahy, Talwar, Uyeda and Wieder, "Heuristics for Vector Bin
 Packing" (2011), see ``vector_heuristics``; column generation after Gilmore and Gomory, see
-``vector_columns``; constraint programming, see ``vector_exact``.
+``vector_columns``; constraint programming.
 
 What is claimed: the packing is checked by plain sums, and no packing has fewer bins than the
 lower bound; both hold whenever the limit strikes.
@@ -17,12 +17,17 @@ question whether one bin less is possible.  Each stage ends the work where it cl
 
 Cost for n items, b bins, d dimensions: n log n + n b d for the bounds and first heuristics,
 n**2 d for filling (left out beyond 20,000 items); the rest runs until the limit.
+
+Whether items fit into so many bins is also asked of constraint programming (OR-Tools): one whole
+number for each type of item and each bin says how many stand there.  Bins are alike, so their
+loads in the first dimension descend.  Exponential at worst.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,11 +43,10 @@ from voile.packing.instance import (
     ignore,
     require_valid,
 )
-from voile.packing.or_tools import constraint_solver, is_installed
+from voile.packing.or_tools import constraint_solver, is_installed, solved
 from voile.packing.solve import Solver, solve
 from voile.packing.stop import OPERATIONS, Deadline, Stop
 from voile.packing.vector_columns import ItemTypes, generate_columns, pack_with_columns
-from voile.packing.vector_exact import fit_into
 from voile.packing.vector_heuristics import best_fit, fill_by_direction, first_fit, repack
 from voile.randomness import Randomness
 
@@ -240,7 +244,7 @@ class _Search:
             fewer = self.outcome.bins - 1
             if limited and fewer * len(types.copies) > _ASSIGNED:
                 return
-            answer = fit_into(types, fewer, self.deadline)
+            answer = _fit_into(types, fewer, self.deadline)
             if isinstance(answer, str):
                 bound = fewer + 1 if answer == "impossible" else 0
                 self._better("constraint programming", None, bound)
@@ -305,3 +309,29 @@ def _exclusive(instance: VectorInstance) -> int:
         found += 1
         left = left[1:][(left[1:] > capacities - left[0]).any(axis=1)]
     return found
+
+
+def _fit_into(
+    types: ItemTypes, bins: int, deadline: Deadline
+) -> NDArray[np.int64] | Literal["impossible", "unknown"]:
+    """The bin of each item, (n,), in at most ``bins`` bins; or that there is no such packing."""
+    cp_model = constraint_solver()
+    model = cp_model.CpModel()
+    held = [[model.new_int_var(0, int(c), "") for c in types.copies] for _ in range(bins)]
+    for j, copies in enumerate(types.copies):
+        model.add(sum(content[j] for content in held) == int(copies))
+    loads = []
+    for k, capacity in enumerate(types.capacities):
+        sizes = types.sizes[:, k].tolist()
+        sums = [cp_model.LinearExpr.weighted_sum(content, sizes) for content in held]
+        for load in sums:
+            model.add(load <= int(capacity))
+        loads.append(sums)
+    for fuller, emptier in zip(loads[0], loads[0][1:], strict=False):
+        model.add(fuller >= emptier)
+    solver, status = solved(model, deadline)
+    if status == cp_model.INFEASIBLE:
+        return "impossible"
+    if status not in (cp_model.OPTIMAL, cp_model.FEASIBLE):
+        return "unknown"
+    return types.packing(np.array([[solver.value(x) for x in content] for content in held]))

@@ -22,9 +22,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from voile.proposal.names import Meaning, Role, meaning_of, named, words_of
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
 from voile.schema.kinds import Kind
+from voile.schema.names import Meaning, Role, meaning_of, named, words_of
+from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 
 __all__ = ["ColumnProposal", "propose_column", "with_families"]
@@ -33,13 +34,9 @@ _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
 _MEASURED = 30
 """Beyond that many different numbers nobody knows one exactly."""
-_TELLING = 0.1
-"""The share of rows from which on different values of an id tell things apart."""
-_PERSONS = 20
-"""Fewer different values than that tell no persons apart."""
 _SENTENCE = 4
+_WHICH_ORDER = "which text is the lowest? With order = [...], the lowest first, they are cut in it"
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
-_ALONE = 0.9
 _HINTS: Mapping[CodeListName, frozenset[str]] = {
     "icd-9-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
     "icd-10-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
@@ -80,18 +77,24 @@ class ColumnProposal:
         return self.details.profile.distinct < self.details.rows - self.details.profile.missing
 
 
-def propose_column(details: ColumnDetails) -> ColumnProposal:
-    """What a column might be, from its name and how its values are written."""
+def propose_column(details: ColumnDetails, called: str | None = None) -> ColumnProposal:
+    """What a column might be, from its name and how its values are written.
+
+    ``called`` is the name without what tells repeated measures apart (``names.stems_of``).
+    """
     profile = details.profile
-    meaning = meaning_of(profile.name)
+    called = called or profile.name
+    meaning = meaning_of(called)
     kind = _kind(details, meaning)
     if profile.type in _NEVER:
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
     if profile.distinct <= 1:
         return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
-    found = _telling_apart(details) or _date(details) or _meant(details, meaning, kind)
+    found = _telling_apart(details, called) or _date(details) or _meant(details, meaning, kind)
     found = found or _of_values(details) or _guessed(details, kind)
-    return replace(found, code_list=_code_list(details, found))
+    if found.kind == "ordinal" and profile.type == "text" and found.question is None:
+        found = replace(found, question=_WHICH_ORDER)
+    return replace(found, code_list=_code_list(found, called))
 
 
 def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -109,13 +112,13 @@ def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     return [mended(one) for one in columns]
 
 
-def _telling_apart(details: ColumnDetails) -> ColumnProposal | None:
+def _telling_apart(details: ColumnDetails, called: str) -> ColumnProposal | None:
     """A column whose name says that it tells persons, households or things apart."""
-    profile, who = details.profile, named(details.profile.name)
+    profile, who = details.profile, named(called)
     share = profile.distinct / max(1, details.rows - profile.missing)
     if who is None or profile.type == "decimal":
         return None
-    if who in {"person", "household"} and (profile.distinct >= _PERSONS or share > _ALONE):
+    if who in {"person", "household"} and (profile.distinct >= FEW_PERSONS or share > ALONE):
         told = "persons" if who == "person" else "households"
         return ColumnProposal(
             details,
@@ -123,7 +126,7 @@ def _telling_apart(details: ColumnDetails) -> ColumnProposal | None:
             "code",
             f"its name says that it tells {told} apart",
         )
-    if share > _TELLING or details.machine_made:
+    if share > TELLING or details.machine_made:
         return ColumnProposal(
             details, "identifier", "code", "its name and its many values say that it tells apart"
         )
@@ -150,7 +153,7 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     if meaning is None:
         return None
     profile = details.profile
-    if meaning.kind == "text" and (profile.type != "text" or profile.distinct <= _PERSONS):
+    if meaning.kind == "text" and (profile.type != "text" or profile.distinct <= FEW_PERSONS):
         return None
     return ColumnProposal(
         details, meaning.role, kind, meaning.reason, bounds=_bounds_of(details, meaning)
@@ -164,12 +167,12 @@ def _of_values(details: ColumnDetails) -> ColumnProposal | None:
     if details.machine_made:
         why = "a program made its values, to tell something apart"
         return ColumnProposal(details, "identifier", "code", why)
-    long = details.words >= _SENTENCE and profile.distinct > _PERSONS
+    long = details.words >= _SENTENCE and profile.distinct > FEW_PERSONS
     if profile.type == "text" and long:
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
-    if profile.type == "text" and profile.distinct > max(_ALONE * there, _PERSONS):
+    if profile.type == "text" and profile.distinct > max(ALONE * there, FEW_PERSONS):
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
-    if profile.type == "integer" and profile.distinct == there > _PERSONS and _in_a_row(details):
+    if profile.type == "integer" and profile.distinct == there > FEW_PERSONS and _in_a_row(details):
         why = "numbers in a row, each in one row: an id"
         return ColumnProposal(details, "identifier", "code", why)
     return None
@@ -219,7 +222,7 @@ def _kind_of_digits(details: ColumnDetails, meant: Kind | None) -> Kind:
 def _kind_of_texts(details: ColumnDetails, meant: Kind | None) -> Kind:
     if details.bands:
         return "ordinal"
-    if details.words >= _SENTENCE and details.profile.distinct > _PERSONS:
+    if details.words >= _SENTENCE and details.profile.distinct > FEW_PERSONS:
         return "text"
     return meant if meant in {"code", "geography"} else "nominal"
 
@@ -244,11 +247,12 @@ def _bounds_of(details: ColumnDetails, meaning: Meaning) -> tuple[Decimal, Decim
     return meaning.bounds if float(low) <= least and most <= float(high) else None
 
 
-def _code_list(details: ColumnDetails, found: ColumnProposal) -> CodeList | None:
+def _code_list(found: ColumnProposal, called: str) -> CodeList | None:
     """The public list that a column's values are from: the one that misses the fewest."""
+    details = found.details
     if found.role != "quasi" and found.kind != "code":
         return None
-    words = set(words_of(details.profile.name))
+    words = set(words_of(called))
     likely = {
         name: missed
         for name, missed in details.lists.items()

@@ -21,12 +21,19 @@ from voile.table.profile import Inspected
 __all__ = ["misfits"]
 
 
-def misfits(table: Inspected, plan: Plan, proposal: Proposal) -> Sequence[Finding]:
-    """Everything that fits badly, refusals first, then by column."""
+def misfits(
+    table: Inspected, plan: Plan, proposal: Proposal, *, bounds_rows: bool = False
+) -> Sequence[Finding]:
+    """Everything that fits badly, refusals first, then by column.
+
+    ``bounds_rows`` says that the plan's method takes ``rows_per_person``.
+    """
     order = {name: place for place, name in enumerate(table.columns)}
     found = [
         *table.findings(plan),
         *_telling_apart(table, plan),
+        *table.doubts_of_units(plan),
+        *_rows_per_person(table, plan, bounds_rows=bounds_rows),
         *(one for column in proposal.columns for one in _looks(column, plan)),
     ]
     return sorted(found, key=lambda one: (not one.refused, order.get(one.column, -1)))
@@ -36,9 +43,24 @@ def _telling_apart(table: Inspected, plan: Plan) -> Iterator[Finding]:
     if plan.roles.person is None and plan.roles.unit is None:
         for name, counts in table.identifiers_that_repeat(plan).items():
             yield Finding(name, "person", counts.told_of_identifier(name), refused=True)
+    yield from table.published_as_ids(plan)
     for name, counts in table.kept_that_single_out(plan).items():
         told = counts.told_of_kept(name)
         yield Finding(name, "keep", told, refused=name not in plan.roles.keep_unique)
+
+
+def _rows_per_person(table: Inspected, plan: Plan, *, bounds_rows: bool) -> Iterator[Finding]:
+    """That a differentially private method does not know how many rows of a person take part."""
+    assert plan.method is not None or not bounds_rows
+    if not bounds_rows or plan.method is None or "rows_per_person" in plan.method.parameters:
+        return
+    units = table.units(plan)
+    if units is not None and units.most_rows > 1:
+        told = (
+            f"it is missing, and {units.protected}s of column {units.column!r} have up to "
+            f"{units.most_rows:,} rows: say how many rows of each may take part"
+        )
+        yield Finding(units.column, "rows_per_person", told, refused=True)
 
 
 def _looks(column: ColumnProposal, plan: Plan) -> Iterator[Finding]:

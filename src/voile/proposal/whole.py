@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from voile.proposal.columns import ColumnProposal, propose_column, with_families
-from voile.proposal.names import Role
+from voile.schema.names import Role, stems_of
 from voile.table.summaries import ColumnDetails
 
 __all__ = ["Proposal", "propose"]
@@ -47,7 +47,8 @@ class Proposal:
 
 def propose(details: Sequence[ColumnDetails]) -> Proposal:
     """A proposal for a table of some columns; a pure function."""
-    columns = with_families([propose_column(each) for each in details])
+    stems = stems_of([each.profile.name for each in details])
+    columns = with_families([propose_column(each, stems[each.profile.name]) for each in details])
     columns = _one_of(_one_of(columns, "person"), "household")
     marks = _marks(details)
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]

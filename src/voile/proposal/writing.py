@@ -14,7 +14,10 @@ from voile.proposal.hierarchies import suggestion_of
 from voile.proposal.whole import Proposal
 from voile.values.toml import toml_text
 
-__all__ = ["plan_text"]
+__all__ = ["ASKS", "plan_text"]
+
+ASKS = "# ?"
+"""How lines begin that ask."""
 
 _HEAD = """\
 # A plan for {name}, proposed by `voile plan`: each line is a proposal, to be judged and changed.

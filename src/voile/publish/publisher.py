@@ -80,7 +80,7 @@ class Publisher(Protocol):
 
 
 class SingleRelease:
-    """What publishers share whose releases belong to no series.
+    """What publishers share whose releases belong to no series, or need not.
 
     Releases of one data set are tied by their budget, if it has one.
     """
@@ -88,14 +88,24 @@ class SingleRelease:
     of_trips: ClassVar[bool] = False
     why_no_criteria: ClassVar[str] = "it makes no groups of rows that share what they show"
     """Why criteria cannot be asked of it, where they cannot."""
+    why_no_series: ClassVar[str] = (
+        "what its releases tell together is bounded by the budget of their data set, with [budget]"
+    )
+    """Why its releases make no series, where they make none."""
+    why_no_rows_per_person: ClassVar[str] = (
+        "it is not differentially private: where it counts persons, all their rows take part"
+    )
+    """Why it bounds no rows of a person, where it does not."""
 
     @property
-    def series(self) -> None:
-        """No name ties releases together."""
+    def series(self) -> str | None:
+        """No name ties releases together, unless a method offers it."""
+        return None
 
     @property
-    def record_key(self) -> None:
-        """No column identifies a row."""
+    def record_key(self) -> str | None:
+        """No column identifies a row, unless a method offers it."""
+        return None
 
     @property
     def carries(self) -> bool:
@@ -136,7 +146,13 @@ class SingleRelease:
         raise NotImplementedError
 
     def publish(self, table: PrivateTable, randomness: Randomness | None = None) -> Release:
-        """Make a single release that no ledger knows of; see ``prepare``."""
+        """Make a single release that no ledger knows of; see ``prepare``.
+
+        Raises ``PlanError`` for a series, which needs a ledger: use ``voile.make_release``.
+        """
+        if self.series:
+            msg = "a series needs a ledger; use voile.make_release(..., ledger=...)"
+            raise PlanError(msg)
         return self.prepare(table, randomness or Randomness.secure()).release
 
 

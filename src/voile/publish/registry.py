@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -61,6 +62,8 @@ def publisher_of(method: Method | None) -> Publisher:
         raise PlanError(msg)
     try:
         _refuse_criteria(method)
+        _refuse_series(method)
+        _refuse_rows_per_person(method)
         return METHODS.make(method.name, method.parameters)
     except PlanError as error:
         msg = f"[method] {error}"
@@ -70,17 +73,36 @@ def publisher_of(method: Method | None) -> Publisher:
 def _refuse_criteria(method: Method) -> None:
     """Raise ``PlanError`` where criteria are asked of a method that takes none, with the reason."""
     asked = [name for name in ("criteria", "l", "t") if name in method.parameters]
+    if asked and "criteria" not in METHODS.fields_of(method.name):
+        takes = "takes no criteria, since {why}; methods that take them"
+        _refuse(method, asked[0], "criteria", takes)
+
+
+def _refuse_series(method: Method) -> None:
+    """Raise ``PlanError`` where a series is asked of a method that keeps none, with the reason."""
+    _refuse(method, "series", "series", "keeps none, since {why}; methods that keep series")
+
+
+def _refuse_rows_per_person(method: Method) -> None:
+    """Raise ``PlanError`` where a method protects others than persons with rows, or all of them."""
+    if method.name in METHODS.own:
+        key = "rows_per_person"
+        _refuse(method, key, key, "takes none, since {why}; methods that take it")
+
+
+def _refuse(method: Method, asked: str, key: str, words: str) -> None:
+    """Raise ``PlanError`` where a method has no parameter that a plan asks of it.
+
+    Why is what its class says in ``why_no_`` and the ``key``; methods that have that are named.
+    """
     takes = METHODS.fields_of(method.name)
-    if asked and "criteria" not in takes and asked[0] not in takes:
-        reason = getattr(
-            METHODS.class_of(method.name), "why_no_criteria", SingleRelease.why_no_criteria
-        )
-        able = [name for name in METHODS.own if "criteria" in METHODS.fields_of(name)]
-        msg = (
-            f"{asked[0]}: {method.name} takes no criteria, since {reason}; methods that take them: "
-            f"{', '.join(able)}"
-        )
-        raise PlanError(msg)
+    if asked not in method.parameters or asked in takes:
+        return
+    why = f"why_no_{key}"
+    reason = getattr(METHODS.class_of(method.name), why, getattr(SingleRelease, why))
+    able = [name for name in METHODS.own if key in METHODS.fields_of(name)]
+    msg = f"{asked}: {method.name} {words.format(why=reason)}: {', '.join(able)}"
+    raise PlanError(msg)
 
 
 def publisher_for(plan: Plan) -> Publisher:
@@ -96,7 +118,8 @@ def parameter_types(method: str) -> Mapping[str, Any]:
     return _types(_class_of(method), marks=False)
 
 
-def _types(made: Any, *, marks: bool) -> dict[str, Any]:
+@cache
+def _types(made: Any, *, marks: bool) -> Mapping[str, Any]:
     """The types of the parameters of a class, or of all its variants, perhaps with their marks."""
     return {
         field.name: types[field.name]

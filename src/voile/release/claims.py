@@ -77,6 +77,8 @@ class KEAnonymity(Claim):
     e: Annotated[Exact, Field(ge=0)]
     adversary: Literal["union", "pairwise"] | None = None
     """Of a series: who compares its releases."""
+    unit: Literal["person", "household"] | None = None
+    """Whose values are different, where they may have several rows; None: those of rows."""
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Groups that fall short."""
@@ -120,6 +122,8 @@ class PrivacyClaim(Claim):
     epsilon: Budget
     delta: Chance | None = None
     neighbours: Neighbours
+    rows_per_person: Least | None = None
+    """Of a person, or of a household, that take part at most; None: each person is one row."""
     budget: Mapping[str, Mapping[str, Exact]] | None = None
     """What each mechanism spends on each column."""
 
@@ -167,7 +171,7 @@ class PrivateFlows(PrivacyClaim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Cells that are missing or twice there, and intervals that are not those of the noise."""
-        from voile.release.flows import flow_breaches  # noqa: PLC0415 - publishers need none
+        from voile.release.claim_checks import flow_breaches  # noqa: PLC0415 - publishers need none
 
         return flow_breaches(published, self.cells)
 
@@ -178,6 +182,8 @@ class IndistinguishabilityWithinClusters(Claim):
     kind: Literal["indistinguishability-within-clusters"] = "indistinguishability-within-clusters"
     epsilon: Budget
     within: Literal["clusters"]
+    rows_per_person: Least | None = None
+    """As above."""
 
     def breaches(self, published: Published) -> Iterator[str]:
         """No output shows any."""
@@ -195,10 +201,12 @@ class PermutationWithinClusters(Claim):
     """Natural logarithm of the number of arrangements."""
     sizes: tuple[Least, ...] | None = None
     """Rows of each cluster, in the order of their numbers; None: not stated."""
+    unit: Literal["person", "household"] | None = None
+    """Of whom each cluster has rows of two or more; None: each row is another person."""
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Clusters or arrangements that are others than it says."""
-        from voile.release.permutation import permutation_breaches  # noqa: PLC0415 - as above
+        from voile.release.claim_checks import permutation_breaches  # noqa: PLC0415 - as above
 
         return permutation_breaches(published, self)
 
@@ -251,7 +259,7 @@ class PlanarClaim(Claim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
-        from voile.release.moved import moved_breaches  # noqa: PLC0415 - as above
+        from voile.release.claim_checks import moved_breaches  # noqa: PLC0415 - as above
 
         return moved_breaches(
             published,

@@ -4,8 +4,8 @@ The rows are one file, such as ``data.csv``, or several parts in ``data``; ``man
 files there are.  ``release.json`` is written last: a folder without it is no release.
 
 A folder appears whole, by a rename, or not at all.  It is written under a hidden name beside its
-place, flushed to the disk, and renamed; whatever goes wrong before the rename leaves nothing at
-the place itself.
+place (``UnseenFolder``), flushed to the disk, and renamed; whatever goes wrong before the rename
+leaves nothing at the place itself.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -26,9 +26,11 @@ from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 
 __all__ = [
+    "UnseenFolder",
     "appearing_folder",
     "check_new_folder",
     "format_for",
+    "write_document",
     "write_release",
 ]
 
@@ -92,42 +94,75 @@ def write_release(release: Writable, path: str | Path, file_format: Format = "pa
     place = check_new_folder(path)
     with appearing_folder(place) as folder:
         files = release.table.write(folder, file_format)
-        described = release.document() | {"data": manifest_of(folder, files)}
-        document = json.dumps(described, indent=2, ensure_ascii=False)
-        write_text(folder / DOCUMENT, document + "\n")
+        write_document(release, folder, manifest_of(folder, files))
     return place
+
+
+def write_document(release: Writable, folder: Path, data: Sequence[Mapping[str, Any]]) -> None:
+    """Write ``release.json``, last of all, beside the files that ``data`` lists."""
+    described = release.document() | {"data": data}
+    document = json.dumps(described, indent=2, ensure_ascii=False)
+    write_text(folder / DOCUMENT, document + "\n")
+
+
+class UnseenFolder:
+    """A hidden folder that is renamed to its place, or removed.
+
+    ``what`` it holds is for messages.  Raises ``InputError`` where it cannot be made.
+    """
+
+    def __init__(self, place: Path, what: str = "the release", mode: int = 0o755) -> None:
+        self._place, self._what, self._mode = place, what, mode
+        parent = place.absolute().parent
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=HIDDEN, suffix=".partial", dir=parent))
+        except OSError as error:
+            msg = f"{place}: the folder cannot be made ({error.strerror}); choose another path"
+            raise InputError(msg) from None
+
+    @contextmanager
+    def writing(self) -> Iterator[Path]:
+        """Around what fills the folder: ``InputError`` names the place where the disk fails."""
+        try:
+            yield self.path
+        except OSError as error:
+            reason = error.strerror or "input or output error"
+            msg = f"{self._place}: {self._what} cannot be written ({reason}); "
+            msg += "mend the disk and run this again"
+            raise InputError(msg) from None
+
+    def appear(self) -> None:
+        """Rename the folder to its place, durably or not at all; raises ``InputError``."""
+        with self.writing() as hidden:
+            hidden.chmod(self._mode & ~_umask())
+            sync(hidden)
+            check_new_folder(self._place)
+            hidden.rename(self._place)
+            try:
+                sync(self._place.absolute().parent)
+            except BaseException:
+                # A release that may be gone after a crash has not appeared.
+                self._place.rename(hidden)
+                raise
+
+    def remove(self) -> None:
+        """Remove the folder, unless it has appeared."""
+        shutil.rmtree(self.path, ignore_errors=True)
 
 
 @contextmanager
 def appearing_folder(place: Path, what: str = "the release", mode: int = 0o755) -> Iterator[Path]:
-    """A hidden folder that is renamed to its place at the end, or removed.
+    """An ``UnseenFolder`` to be filled, that appears at the end, or is removed.
 
-    ``what`` it holds is for messages.  Raises ``InputError`` where the disk fails; nothing is left
-    then.
+    Raises ``InputError`` where the disk fails; nothing is left then.
     """
-    parent = place.absolute().parent
+    unseen = UnseenFolder(place, what, mode)
     try:
-        hidden = Path(tempfile.mkdtemp(prefix=HIDDEN, suffix=".partial", dir=parent))
-    except OSError as error:
-        msg = f"{place}: the folder cannot be made ({error.strerror}); choose another path"
-        raise InputError(msg) from None
-    try:
-        yield hidden
-        hidden.chmod(mode & ~_umask())
-        sync(hidden)
-        check_new_folder(place)
-        hidden.rename(place)
-        try:
-            sync(parent)
-        except BaseException:
-            place.rename(hidden)  # a release that may be gone after a crash has not appeared
-            raise
-    except OSError as error:
-        reason = error.strerror or "input or output error"
-        msg = f"{place}: {what} cannot be written ({reason}); mend the disk and run this again"
-        raise InputError(msg) from None
+        with unseen.writing() as folder:
+            yield folder
+        unseen.appear()
     finally:
-        shutil.rmtree(hidden, ignore_errors=True)
+        unseen.remove()
 
 
 def _umask() -> int:

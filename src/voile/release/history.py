@@ -16,6 +16,7 @@ Cost: 10 bytes a row, 18 with a record key, on the disk.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 from voile.errors import RefusedError
 from voile.schema.numbers import ExactNumbers
 from voile.table.keeping import KeptRows
+from voile.table.summaries import KnownRows
 
-__all__ = ["Blocks", "History", "SeriesTerms", "Version"]
+__all__ = ["Blocks", "History", "SeriesTerms", "Version", "now"]
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ class SeriesTerms:
     """Roles of the published columns, by name of role."""
     record_key: str | None = None
     """The column that identifies a row across versions; None: rows are only appended."""
+
+    @property
+    def people_leave(self) -> bool:
+        """Whether rows may leave, so that blocks are classes of rows and not ranges of values."""
+        return not self.method.keys().isdisjoint({"group_size", "boxes"})
 
     def refuse_difference(self, other: SeriesTerms) -> None:
         """Raise ``RefusedError`` naming what ``other`` would change."""
@@ -81,6 +88,9 @@ class Blocks:
     A block holds the rows whose sensitive value lies in [low, high] and, where batches are
     sealed, that were first published in version ``batch``.  Without sealed batches all blocks
     have batch 0 and hold every published row in their range.
+
+    In a series whose people come and go they are classes of rows (``table.membership``), and both
+    borders are the number of the class.
     """
 
     low: ExactNumbers
@@ -107,7 +117,7 @@ class Version:
     published: KeptRows = field(default_factory=KeptRows)
     """Marks of the rows first published in this version; see ``table.matching``."""
     held: KeptRows = field(default_factory=KeptRows)
-    """Marks of rows seen and held back; kept for the newest version only."""
+    """Marks of rows seen and held back, or retired; kept for the newest version only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +139,26 @@ class History:
         """The newest release, if there is one."""
         return self.versions[-1] if self.versions else None
 
+    @property
+    def known(self) -> KnownRows:
+        """What the next release matches its rows with."""
+        latest = self.latest
+        return KnownRows(
+            tuple(version.published for version in self.versions),
+            latest.held if latest else KeptRows(),
+        )
+
+    def refuse_earlier_clock(self, clock: str) -> None:
+        """Raise ``RefusedError`` where the newest release was made later than this; ISO 8601."""
+        latest, when = self.latest, datetime.datetime.fromisoformat
+        if latest and when(clock) < when(latest.created):
+            msg = (
+                f"series {self.terms.name!r}: release {latest.number} was made at "
+                f"{latest.created}, and this computer's clock says {clock}. Releases follow each "
+                "other in time; set the clock right"
+            )
+            raise RefusedError(msg)
+
     def appended(self, version: Version) -> History:
         """The history with one more version; only the newest keeps its held rows."""
         if version.number != self.next_number:
@@ -136,3 +166,8 @@ class History:
             raise ValueError(msg)
         earlier = tuple(replace(old, held=KeptRows()) for old in self.versions)
         return replace(self, versions=(*earlier, version))
+
+
+def now() -> str:
+    """When a version is made: ISO 8601, UTC, to the second."""
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -106,6 +106,8 @@ class Release:
     publishable: bool
     """False where the randomness came from a seed that others may know."""
     series: SeriesPlace | None = None
+    data_set: str | None = None
+    """Whose budget it spent, where a ledger counts it."""
     voile: str = VERSION
     """Version of Voile that made the release."""
 
@@ -172,6 +174,8 @@ class Release:
             "roles": {role: list(names) for role, names in self.roles.items()},
             "types": dict(self.table.kinds()),
         }
+        if self.data_set:
+            document["data_set"] = self.data_set
         if self.series:
             document["series"] = {"name": self.series.name, "version": self.series.version}
         return document

@@ -44,6 +44,12 @@ def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
 
 def _release(document: Mapping[str, Any], folder: Path, engine: Engine | str) -> Release:
     """A release from its document, of this format or of the first."""
+    if document["rows"] == 0:
+        msg = (
+            f"{folder}: this release shows no row, which is what its method found; there is "
+            "nothing in it to be read, asked or attacked"
+        )
+        raise TableError(msg)
     series = document.get("series")
     texts = [name for name, kind in document["types"].items() if kind == "text"]
     table = open_published(folder, texts, listed_files(document, folder), engine)
@@ -58,6 +64,7 @@ def _release(document: Mapping[str, Any], folder: Path, engine: Engine | str) ->
         release_id=document["release_id"],
         publishable=document["publishable"],
         series=SeriesPlace(series["name"], series["version"]) if series else None,
+        data_set=document.get("data_set"),
         voile=document["voile"],
     )
 

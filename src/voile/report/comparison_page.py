@@ -120,7 +120,7 @@ def _frontier_chart(
         return None
     axes = Axes(risk_title(comparison), loss, comparison.loss_better == "higher")
     title = "Risk against loss: no other release beats those on the dashed line in both"
-    return draw_frontier("frontier", title, axes, tuple(placed.values()))
+    return draw_frontier("frontier", title, axes, tuple(dict.fromkeys(placed.values())))
 
 
 def _curve_charts(

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from voile.report.figures.curves import Line, Panel, Parameter
 from voile.report.figures.frontier import Placed
 from voile.report.reading import attacks_of, measures_of
-from voile.report.words import Share, as_number, clipped, number, printable, spoken, value_text
+from voile.report.words import (
+    Share,
+    as_number,
+    clipped,
+    listed,
+    number,
+    printable,
+    spoken,
+    value_text,
+)
+from voile.study.frontier import Risk, risk_of_point
+from voile.study.rates import Rates
 from voile.study.record import Comparison, Point, StudyRecord
 
 __all__ = [
@@ -45,15 +56,26 @@ class Finding:
     """By the place of the point in the comparison."""
     baselines: Mapping[int, float]
     """Of an attack: the success of guessing at each of these points."""
+    intervals: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """Of an attack: the interval of confidence of each value."""
 
     def shown(self, value: float) -> float:
         """The value as tables show it: rates in percent."""
         return Share(value) if self.attack else value
 
     def best(self) -> tuple[float, tuple[int, ...]]:
-        """The best value and the points that have it; there is at least one value."""
+        """The best value and the points that have it, or are tied with it; there is a value."""
         value = (min if self.lower_is_better else max)(self.values.values())
-        return value, tuple(place for place, held in self.values.items() if held == value)
+        best = self._risk(next(place for place, held in self.values.items() if held == value))
+        return value, tuple(
+            place
+            for place, held in self.values.items()
+            if held == value or self._risk(place).is_tied_with(best)
+        )
+
+    def _risk(self, place: int) -> Risk:
+        value = self.values[place]
+        return Risk(value, *self.intervals.get(place, (value, value)))
 
 
 @dataclass(frozen=True)
@@ -71,14 +93,13 @@ class Sweep:
 
 def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
     """Everything that at least one study measured: attacks first, in the order they appear."""
-    attacks: dict[str, dict[int, tuple[float, float]]] = {}
+    attacks: dict[str, dict[int, Rates]] = {}
     measures: dict[str, dict[int, float]] = {}
     said: dict[str, tuple[str, bool]] = {}
     for place, record in _records(comparison):
         for attack in attacks_of(record):
             if attack.rates is not None:
-                found = attack.rates.success, attack.rates.baseline
-                attacks.setdefault(attack.name, {})[place] = found
+                attacks.setdefault(attack.name, {})[place] = attack.rates
         for measure in measures_of(record):
             name, value = measure.document["measure"], measure.document["value"]
             if value is not None:
@@ -91,8 +112,9 @@ def findings_of(comparison: Comparison) -> tuple[Finding, ...]:
                 spoken(name),
                 attack=True,
                 lower_is_better=True,
-                values={place: success for place, (success, _) in held.items()},
-                baselines={place: baseline for place, (_, baseline) in held.items()},
+                values={place: rates.success for place, rates in held.items()},
+                baselines={place: rates.baseline for place, rates in held.items()},
+                intervals={place: (rates.low, rates.high) for place, rates in held.items()},
             )
             for name, held in attacks.items()
         ),
@@ -115,16 +137,49 @@ def loss_title(comparison: Comparison, findings: Sequence[Finding]) -> str:
 
 
 def placed_points(comparison: Comparison) -> dict[int, Placed]:
-    """Points that have both a risk and a loss, by their place in the comparison."""
+    """Points that have both a risk and a loss, by their place in the comparison.
+
+    Points whose releases are the same are one, which has the names of all of them.
+    """
     best = set(comparison.frontier)
     labels = _told_apart([_parts(point) for point in comparison.points])
-    placed = {}
+    risks = {point.name: risk_of_point(point) for point in comparison.points}
+    alike: dict[str, list[int]] = {}
     for place, point in enumerate(comparison.points):
-        risk, loss = as_number(point.risk), as_number(point.loss)
-        if risk is not None and loss is not None:
-            name = printable(point.name)
-            placed[place] = Placed(name, labels[place] or name, risk, loss, point.name in best)
-    return placed
+        if risks[point.name] is not None and point.loss is not None:
+            alike.setdefault(point.same_as or point.name, []).append(place)
+    placed: dict[int, Placed] = {}
+    for first, places in alike.items():
+        names = [printable(comparison.points[place].name) for place in places]
+        short = [labels[place] or printable(comparison.points[place].name) for place in places]
+        risk, loss = risks[first], comparison.points[places[0]].loss
+        assert risk is not None
+        assert loss is not None
+        one = Placed(
+            name=listed(names, 3, "; "),
+            label=listed(short, 3, "; "),
+            risk=risk.value,
+            loss=loss,
+            best=any(comparison.points[place].name in best for place in places),
+            low=risk.low,
+            high=risk.high,
+        )
+        placed |= dict.fromkeys(places, one)
+    ties = _ties(one for one in placed.values() if one.best)
+    return {place: replace(one, tied_with=ties.get(one.name, ())) for place, one in placed.items()}
+
+
+def _ties(placed: Iterable[Placed]) -> dict[str, tuple[str, ...]]:
+    """Of each release those further on whose risk cannot be told from its own."""
+    ascending = sorted({one.name: one for one in placed}.values(), key=lambda one: one.risk)
+    return {
+        one.name: tuple(
+            other.name
+            for other in ascending[place + 1 :]
+            if one.as_risk.is_tied_with(other.as_risk)
+        )
+        for place, one in enumerate(ascending)
+    }
 
 
 def _parts(point: Point) -> dict[str, str]:

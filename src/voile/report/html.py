@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from voile.errors import InputError
 from voile.report.comparison_page import comparison_page
+from voile.report.dossier_page import Dossier, dossier_page
 from voile.report.figures.canvas import Chart, require_plotting
 from voile.report.fleet_page import FleetTrip, fleet_page
 from voile.report.study_page import study_page
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["render_comparison", "render_fleet", "render_study", "require_report"]
+__all__ = ["render_comparison", "render_dossier", "render_fleet", "render_study", "require_report"]
 
 
 def require_report() -> None:
@@ -52,6 +53,16 @@ def render_comparison(comparison: Comparison) -> str:
     """
     require_report()
     return _render("comparison.html.j2", comparison_page(comparison))
+
+
+def render_dossier(dossier: Dossier, *, public: bool) -> str:
+    """The dossier of a release that was judged: its public part, or the private one.
+
+    Raises ``InputError`` as ``render_study`` does, and for the public part of a verdict that has
+    not passed.
+    """
+    require_report()
+    return _render("dossier.html.j2", dossier_page(dossier, public=public))
 
 
 def render_fleet(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> str:

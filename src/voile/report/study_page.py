@@ -1,12 +1,15 @@
-"""What stands in the report of one study: values for its template, and its charts."""
+"""What stands in the report of one study: values for its template, and its charts.
+
+Documents of any shape become facts to be listed: plain values, and tables of what holds several.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
-from voile.report.facts import facts_of
 from voile.report.figures.canvas import Chart
 from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
@@ -20,11 +23,11 @@ from voile.report.reading import (
     pairs_of,
 )
 from voile.report.summary import study_summary
-from voile.report.words import spoken
+from voile.report.words import NOTHING, printable, spoken, value_text
 from voile.study.record import Distribution, StudyRecord
 from voile.values.toml import toml_text
 
-__all__ = ["promise_of", "repeat_of", "study_page"]
+__all__ = ["facts_of", "promise_of", "repeat_of", "study_page"]
 
 _FEWEST_FOR_A_MAP = 3
 _WIDEST_MAP = 40
@@ -38,6 +41,9 @@ _ROLES = {
     "quasi_identifiers": "quasi-identifiers",
     "keep": "kept as they are",
 }
+_MOST = 60
+"""Rows of a table, or entries of a list, that are shown."""
+_WITHIN = ": "
 
 
 @dataclass(frozen=True)
@@ -103,7 +109,7 @@ def attack_chart(attacks: Sequence[Attack]) -> Chart | None:
     """All measured attacks in one chart, the most successful first; None without any."""
     found = [(spoken(a.name), a.rates) for a in attacks if a.rates is not None]
     rates = [
-        Rate(name, one.targets, one.success, one.low, one.high, one.baseline, one.counted)
+        Rate(name, one.told_targets, one.success, one.low, one.high, one.baseline, one.counted)
         for name, one in sorted(found, key=lambda pair: -pair[1].success)
     ]
     title = "Success of each attack, with its 95 % interval, beside guessing"
@@ -129,6 +135,11 @@ def _published(record: StudyRecord) -> Iterator[tuple[str, Any]]:
     release, publication = record.release, record.publication
     yield "rows published", release["rows"]
     yield "rows of the original", publication["rows_in"]
+    if "units_in" in publication and "protected" in publication:
+        who = f"{publication['protected']}s"
+        if publication.get("units_out") is not None:
+            yield f"{who} published", publication["units_out"]
+        yield f"{who} of the original", publication["units_in"]
     for name, rows in (
         ("rows left out for good", publication["suppressed"]),
         ("rows held back for a later release", publication["held"]),
@@ -194,3 +205,91 @@ def _shares(distribution: Distribution) -> Shares:
         after=distribution.after,
         numeric=distribution.kind not in {"date", "datetime", "time"},
     )
+
+
+@dataclass(frozen=True)
+class _Fact:
+    """One fact: a value, or a table of values."""
+
+    name: str
+    value: Any = None
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[Any, ...], ...] = ()
+    left: int = 0
+    """Entries that are not shown, because there are too many."""
+
+
+def facts_of(document: Mapping[str, Any]) -> tuple[_Fact, ...]:
+    """What a document says; tables deep within it are named by the keys that lead to them."""
+    return tuple(_facts(document, ""))
+
+
+def _facts(document: Mapping[str, Any], within: str) -> Iterator[_Fact]:
+    for key, value in document.items():
+        name = f"{within}{printable(key)}"
+        if isinstance(value, Mapping) and _holds_table(value):
+            yield from _facts(value, f"{name}{_WITHIN}")
+        else:
+            yield _fact(name, value)
+
+
+def _holds_table(value: Any) -> bool:
+    """Whether there is a list of documents anywhere in a document."""
+    if isinstance(value, Mapping):
+        return any(map(_holds_table, value.values()))
+    return _is_table(value)
+
+
+def _is_table(value: Any) -> bool:
+    return (
+        isinstance(value, list | tuple)
+        and bool(value)
+        and all(isinstance(held, Mapping) for held in value)
+    )
+
+
+def _fact(name: str, value: Any) -> _Fact:
+    if isinstance(value, Mapping) and value:
+        return _table(name, [{"": key, **_row(held)} for key, held in value.items()])
+    if _is_table(value):
+        return _table(name, [_flat(held) for held in value])
+    if isinstance(value, list | tuple):
+        shown = ", ".join(map(value_text, value[:_MOST]))
+        return _Fact(name, shown or NOTHING, left=max(0, len(value) - _MOST))
+    return _Fact(name, _plain(value))
+
+
+def _row(value: Any) -> Mapping[str, Any]:
+    return _flat(value) if isinstance(value, Mapping) else {"value": value}
+
+
+def _flat(document: Mapping[str, Any], within: str = "") -> dict[str, Any]:
+    """A document whose documents are named by the keys that lead to their values."""
+    flat: dict[str, Any] = {}
+    for key, value in document.items():
+        if isinstance(value, Mapping) and value:
+            flat |= _flat(value, f"{within}{key}{_WITHIN}")
+        else:
+            flat[f"{within}{key}"] = value
+    return flat
+
+
+def _table(name: str, records: Sequence[Mapping[str, Any]]) -> _Fact:
+    columns = tuple(dict.fromkeys(key for held in records for key in held))
+    return _Fact(
+        name,
+        columns=tuple(map(printable, columns)),
+        rows=tuple(
+            tuple(_plain(held.get(column)) for column in columns) for held in records[:_MOST]
+        ),
+        left=max(0, len(records) - _MOST),
+    )
+
+
+def _plain(value: Any) -> Any:
+    """A number where the value is one, else its text."""
+    if isinstance(value, Decimal):
+        return float(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    return value_text(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from voile.report.figures.frontier import Placed
@@ -20,6 +20,7 @@ from voile.report.words import (
     times,
     value_text,
 )
+from voile.schema.persons import units_told
 from voile.study.rates import Rates
 from voile.study.record import Comparison, StudyRecord
 
@@ -66,7 +67,21 @@ def _published(record: StudyRecord) -> str:
     release = record.release
     rows, rows_in = number(release["rows"]), number(record.publication["rows_in"])
     warning = "" if release["publishable"] else _SEEDED
-    return f"{rows} of {rows_in} rows were published by {method_text(release['method'])}.{warning}"
+    return (
+        f"{rows} of {rows_in} rows{persons_text(record)} were published by "
+        f"{method_text(release['method'])}.{warning}"
+    )
+
+
+def persons_text(record: StudyRecord) -> str:
+    """Whose the rows are, as part of a sentence on them; empty where each row is another person."""
+    said = record.publication
+    if "units_in" not in said or "protected" not in said:
+        return ""
+    there = units_told(said["protected"], said["units_in"])
+    if (out := said.get("units_out")) is None:
+        return f", of {there},"
+    return f", of {number(out)} of {there},"
 
 
 def _attacked(attacks: tuple[Attack, ...]) -> Iterator[str]:
@@ -87,8 +102,8 @@ def _best_attacks(attacks: Mapping[str, Rates]) -> Iterator[str]:
     beating = {name: rates for name, rates in attacks.items() if rates.beats_guessing}
     if not beating:
         does = "The attack does no" if len(attacks) == 1 else f"None of {len(attacks)} attacks does"
-        most = max(rates.targets for rates in attacks.values())
-        yield f"{does} better than guessing, as far as {counted(most, 'target')} can tell."
+        most = max(attacks.values(), key=lambda rates: rates.targets)
+        yield f"{does} better than guessing, as far as {most.told_targets} can tell."
         return
     best = max(beating, key=lambda name: beating[name].success)
     yield f"The attack that finds most, {_of(best, beating[best])}."
@@ -108,7 +123,7 @@ def _of(name: str, rates: Rates) -> str:
     told = "" if ratio == NOTHING else f", so it is {ratio} as good"
     return (
         f"{_spoken(name)}, {verb} for {percent(rates.success)} of "
-        f"{counted(rates.targets, 'person', 'people')}{f' ({often})' if often else ''}; guessing "
+        f"{rates.told_targets}{f' ({often})' if often else ''}; guessing "
         f"does for {percent(rates.baseline)}{told}"
     )
 
@@ -183,19 +198,46 @@ def _compared(comparison: Comparison, loss: str, placed: Mapping[int, Placed]) -
         f"Risk: {risk_title(comparison)}. Loss: {loss} "
         f"({'higher' if comparison.loss_better == 'higher' else 'lower'} is better)."
     )
-    best = sorted((p for p in placed.values() if p.best), key=lambda p: p.risk)
+    releases = tuple(dict.fromkeys(placed.values()))
+    if len(releases) < len(placed):
+        yield (
+            f"The {len(placed):,} studies made {counted(len(releases), 'different release')}: "
+            "those that show the very same rows are one point."
+        )
+    best = sorted((p for p in releases if p.best), key=lambda p: p.risk)
     if not best:
         return
     safest, useful = best[0], best[-1]
     if len(best) == 1:
         yield (
-            f"{_named(safest.name)} beats every other in both, with a risk of "
+            f"{_named(safest.name)} {_alone(safest, releases)}, with a risk of "
             f"{percent(safest.risk)} and a loss of {number(safest.loss)}."
         )
         return
     yield (
-        f"{len(best):,} of {len(placed):,} releases are on the frontier: no other is both safer "
-        f"and more useful. The safest of them, {_named(safest.name)}, has a risk of "
-        f"{percent(safest.risk)} and {loss} {number(safest.loss)}; the most useful, "
+        f"{len(best):,} of {len(releases):,} releases are on the frontier: no other is both safer "
+        f"and more useful. {_safest(safest, loss)}; the most useful, "
         f"{_named(useful.name)}, {percent(useful.risk)} and {number(useful.loss)}."
+    )
+
+
+def _alone(found: Placed, releases: Sequence[Placed]) -> str:
+    """What one release that is alone on the frontier has over all others, as far as is known."""
+    others = [one for one in releases if one is not found]
+    if not others:
+        return "is the only release"
+    if any(one.as_risk.is_tied_with(found.as_risk) for one in others):
+        return "has the best loss, and no other is clearly safer"
+    return "beats every other in both"
+
+
+def _safest(found: Placed, loss: str) -> str:
+    """The release of the least risk, unless sampling may have put it before others."""
+    figures = f"{percent(found.risk)} and {loss} {number(found.loss)}"
+    if not found.tied_with:
+        return f"The safest of them, {_named(found.name)}, has a risk of {figures}"
+    others = listed([_named(name) for name in found.tied_with], 3, "; ")
+    return (
+        f"Which is the safest cannot be told: {_named(found.name)}, with a risk of {figures}, is "
+        f"tied with {others}, as the risks differ by less than their intervals of confidence"
     )

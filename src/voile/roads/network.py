@@ -10,7 +10,6 @@ scale from there: 25 km away lengths across are off by 3 parts in a million.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -150,13 +149,6 @@ class RoadNetwork:
             self.classes,
             None if self.class_of is None else self.class_of[edges],
         )
-
-    def of_classes(self, names: Sequence[str]) -> RoadNetwork:
-        """Only roads of some classes; everything where the map names no classes."""
-        if self.class_of is None:
-            return self
-        wanted = np.array([name in names for name in self.classes])
-        return self.only(wanted[self.class_of])
 
     def largest_connected(self) -> RoadNetwork:
         """The largest part in which every node can be driven to from every other."""

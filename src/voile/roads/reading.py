@@ -23,13 +23,12 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from voile.errors import InputError, TableError
 from voile.roads.building import Chain, NetworkBuilder
 from voile.roads.driving import DRIVABLE, Ways, is_drivable, said_ways
 from voile.roads.geojson import GEOJSON, geojson_chains
 from voile.roads.network import RoadNetwork
+from voile.table.arrays import Frame
 from voile.table.reading import read_frame
 
 __all__ = ["read_roads"]
@@ -161,7 +160,7 @@ def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
         yield _directed(source, target, line, (at.get(source), at.get(target)), kind, edge)
 
 
-def _in_lower_case(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _in_lower_case(frame: Frame, path: Path) -> Frame:
     """The table with the names of its columns in lower case; raises ``TableError`` for a clash."""
     lower = [name.lower() for name in frame.columns]
     if len(set(lower)) < len(lower):

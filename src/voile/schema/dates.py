@@ -99,9 +99,9 @@ def pattern_of(date_format: str) -> str:
     pieces = [piece[1] or piece[0] for piece in _PIECE.finditer(date_format)]
     coded = [piece[0].startswith("%") for piece in _PIECE.finditer(date_format)]
     found = []
-    for place, (piece, code) in enumerate(zip(pieces, coded, strict=True)):
+    for index, (piece, code) in enumerate(zip(pieces, coded, strict=True)):
         pattern = _CODES[piece] if code else re.escape(piece)
-        if code and any(coded[near] for near in (place - 1, place + 1) if 0 <= near < len(coded)):
+        if code and any(coded[near] for near in (index - 1, index + 1) if 0 <= near < len(coded)):
             pattern = pattern.replace("{1,2}", "{2}").replace("{1,3}", "{3}")  # where one ends
         found.append(pattern)
     return f"^{''.join(found)}$"

@@ -2,7 +2,7 @@
 
     kind        values are                                   bound as          an interval of them
     nominal     names without an order: 1 = male, "red"      texts             never
-    ordinal     ranks: numbers, or texts with an ``order``   as in the file    of numbers only
+    ordinal     ranks: numbers, or texts with an ``order``   as in the file    of neighbours
     number      amounts and counts                           numbers           yes
     date        days or times, in a declared ``format``      dates, times      yes
     code        codes of a system: ICD, NACE, an article     texts             never
@@ -23,13 +23,18 @@ from typing import Literal
 
 from voile.schema.hierarchy.generalized import DistinctValues
 
-__all__ = ["UNORDERED", "ColumnType", "Kind", "is_ordered", "type_of"]
+__all__ = ["UNORDERED", "ColumnType", "Kind", "ShownAs", "is_ordered", "type_of"]
 
 Kind = Literal["nominal", "ordinal", "number", "date", "code", "geography", "text"]
 """What the values of a column mean."""
 
 ColumnType = Literal["text", "number"]
 """How values are read, whatever the file says."""
+
+ShownAs = Literal[
+    "exact", "permuted", "synthetic", "interval", "set", "averaged", "noisy", "withheld"
+]
+"""How a released file of another make shows a column; see ``audit.recognition``."""
 
 UNORDERED: frozenset[Kind] = frozenset({"nominal", "code", "geography", "text"})
 """Kinds whose values lie on no axis: what is between two of them means nothing."""

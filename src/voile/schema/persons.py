@@ -4,7 +4,8 @@
 those who are protected together; where both are given, each person is of one household, and the
 household is what counts.  ``person = "row"`` says that each row is another person.  What is
 protected as one is called a **unit**: everything that counts, counts units.  The column of units is
-read as texts are, misses no value, and is in no release, message or log.
+read as texts are, misses no value, and is in no release, message or log.  Ids that differ only in
+form would make two units of one: ``table.unit_names`` says which are refused, and which are told.
 
 **Counts.**  A group has as many units as there are different ones among its rows.  That is no sum:
 the units of a union are at least those of each part and at most those of all parts together.  It
@@ -36,18 +37,23 @@ against the second, who finds a group for each row that he knows and intersects 
 the same for the person; the guarantee says so.
 
 **Methods** say whether they count units (``counts_persons``), and all others refuse a plan that
-names units: no promise about rows passes for one about persons.  What counts are to mean there,
-once they count, is decided all the same:
+names units: no promise about rows passes for one about persons.  What counts mean in a method, or
+are to mean once it counts:
 
+- Rankings: the best are units by their best rows; rows of a unit that agree in all ranking
+  attributes count once in precision and recall.
+- M-Shuffle: each unit weighs one in what is chosen by, and a cluster has rows of two units or more.
 - (k, e): k values that come from k different units, and two different units whose values are at
   least e apart.  A unit that holds both ends of the range alone stretches nothing: whoever is not
   that unit stands among the values of the others.
-- A series: rows that come later, of a unit that is published already, count as rows of that unit.
+- A series of (k, e): refused where a unit has several rows, because no rule is proved for what
+  later rows of a unit tell about the earlier ones.
 - Differential privacy: at most ``rows_per_person`` rows of a unit take part, drawn by the keyed
-  function, and neighbouring tables differ in a unit; that holds against both adversaries.
+  function, and neighbouring tables differ in a unit with all its rows; that holds against both
+  adversaries (``publish.contribution``, ``table.private``).
 
 **Silence.**  Promises that count rows are about persons where each person is one row, and where no
-row can be pointed at from outside.  A plan that says nothing of it is therefore held against two
+row can be pointed at from outside.  A plan that says nothing of it is therefore held against three
 counts, which every door to a table takes, whatever the method (``voile.table.opening``):
 
 - A column under ``identifiers`` **repeats** where a value of it, other than a missing one, stands
@@ -63,6 +69,13 @@ counts, which every door to a table takes, whatever the method (``voile.table.op
 More than half of the distinct values, and not of the rows: a few common values beside a long tail
 of values that stand once are no less a list of people.
 
+- A column under ``sensitive`` **looks like an id** where it has more than 20 different values and
+  nearly every row has its own (nine of ten), if they are no amounts; or where there are so many as
+  one to ten rows, and a program made them (long hexadecimal numbers), or the column's name says
+  that it tells persons or things apart (``names``).  A release would publish it as it is.  A
+  diagnosis or a salary has many values too, and is no id: amounts are told by their name alone.
+  The ways out are those of identifiers.
+
 A record key is left out of the first count, because a series requires of every version that it
 is unique.  Trips and their reports have columns of their own (``schema.trajectory``), which are
 not identifiers and repeat; they are protected by trip and by vehicle.
@@ -75,20 +88,37 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from voile.errors import PlanError, TableError
+from voile.schema.names import named
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW, Protected, Roles
 
 __all__ = [
+    "ALONE",
+    "FEW_PERSONS",
+    "TELLING",
     "Occurrences",
     "columns_to_keep",
     "identifying_columns",
+    "looks_like_an_id",
+    "others_told",
     "refuse_divided_persons",
+    "refuse_forms",
     "refuse_missing_unit",
+    "refuse_published_id",
     "refuse_repeating",
     "refuse_singling_out",
+    "targets_told",
+    "told_of_published_id",
     "uncounted",
     "units_told",
 ]
+
+FEW_PERSONS = 20
+"""So few different values tell no persons apart."""
+TELLING = 0.1
+"""The share of rows from which on different values of an id tell things apart."""
+ALONE = 0.9
+"""The share of rows from which on nearly every row has its own value."""
 
 _TAKEN_FOR = {
     False: (
@@ -179,6 +209,37 @@ def refuse_singling_out(plan: Plan, found: Mapping[str, Occurrences]) -> None:
     raise plan.error(msg)
 
 
+def looks_like_an_id(column: str, found: Occurrences, *, texts: bool, machine_made: bool) -> bool:
+    """Whether a column that is published tells persons or things apart, as the module says.
+
+    ``found`` counts its values without missing ones; ``texts`` says that they are no amounts.
+    """
+    if found.values <= FEW_PERSONS:
+        return False
+    telling = found.values > TELLING * found.rows
+    alone = texts and found.values > ALONE * found.rows
+    return alone or (telling and (machine_made or named(column) is not None))
+
+
+def refuse_published_id(plan: Plan, column: str, found: Occurrences) -> None:
+    """Raise ``PlanError`` for a sensitive column that looks like an id."""
+    msg = (
+        f"[roles] sensitive: {told_of_published_id(column, found)}. If it tells persons apart, say "
+        f"person = {json.dumps(column, ensure_ascii=False)} in [roles] and take it out of "
+        "sensitive, since it is never published; if it may be published, and each row is another "
+        f'person, say person = "{EACH_ROW}" in [roles]'
+    )
+    raise plan.error(msg)
+
+
+def told_of_published_id(column: str, found: Occurrences) -> str:
+    """That a column which is published looks like an id, as a clause."""
+    return (
+        f"column {column!r} looks like an id, which would be published as it is ({found.rows:,} "
+        f"rows, {found.values:,} different values)"
+    )
+
+
 def refuse_missing_unit(
     plan: Plan, key: str, column: str, missing: int, rows: int, first: int | None
 ) -> None:
@@ -194,18 +255,26 @@ def refuse_missing_unit(
     raise TableError(f"{plan.source}: {msg}" if plan.source else msg)
 
 
-def refuse_divided_persons(plan: Plan, persons: int, pairs: int) -> None:
-    """Raise ``TableError`` where a person stands in several households.
-
-    ``pairs`` counts the different pairs of person and household.
-    """
-    if pairs == persons:
-        return
+def refuse_forms(plan: Plan, key: str, told: str) -> None:
+    """Raise ``TableError`` for ids that differ only in form, which ``told`` says as a clause."""
     msg = (
-        f"[roles] household: {pairs - persons:,} more pairs of person and household than persons "
-        f"({persons:,}) stand in columns {plan.roles.person!r} and {plan.roles.household!r}; a "
-        "household holds all rows of its persons. Give each person one household, or leave "
-        "household out"
+        f"[roles] {key}: {told}, so that fewer {key}s stand in a group than are counted. Write "
+        "each id in one form in the table"
+    )
+    raise TableError(f"{plan.source}: {msg}" if plan.source else msg)
+
+
+def refuse_divided_persons(plan: Plan, persons: int, divided: int, first: int | None) -> None:
+    """Raise ``TableError`` where persons stand in several households.
+
+    ``divided`` of the ``persons`` do; ``first`` is the first row of one of them.
+    """
+    where = f", first in row {first}" if first is not None else ""
+    stand = "person stands" if divided == 1 else "persons stand"
+    msg = (
+        f"[roles] household: {divided:,} {stand} in several households{where}, of {persons:,} "
+        f"persons, by columns {plan.roles.person!r} and {plan.roles.household!r}; a household "
+        "holds all rows of its persons. Give each person one household, or leave household out"
     )
     raise TableError(f"{plan.source}: {msg}" if plan.source else msg)
 
@@ -221,7 +290,27 @@ def uncounted(plan: Plan, why: str) -> PlanError:
     return plan.error(msg)
 
 
+def targets_told(targets: int, drawn_from: int | None, protected: Protected | None) -> str:
+    """At whom an attack was aimed: "all 48,842 rows", "1,000 drawn of 71,518 persons".
+
+    "1,000 targets" where it is not known of how many, or of what, they were drawn.
+    """
+    if protected is None or drawn_from is None:
+        return f"{targets:,} target" if targets == 1 else f"{targets:,} targets"
+    if targets < drawn_from:
+        return f"{targets:,} drawn of {units_told(protected, drawn_from)}"
+    told = units_told(protected, drawn_from)
+    return told if drawn_from == 1 else f"all {told}"
+
+
 def units_told(protected: Protected, number: int | None = None) -> str:
     """Persons, or so many of them, in words: "5 persons", "1 household", "rows"."""
     word = protected if number == 1 else f"{protected}s"
     return word if number is None else f"{number:,} {word}"
+
+
+def others_told(protected: Protected, number: int) -> str:
+    """So many others, in words: "4 others" of rows, "1 other person"."""
+    if protected == "row":
+        return f"{number:,} other{'' if number == 1 else 's'}"
+    return f"{number:,} other {protected}{'' if number == 1 else 's'}"

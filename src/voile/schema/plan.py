@@ -49,7 +49,8 @@ from voile.schema.hierarchy.declared import (
     read_hierarchy,
 )
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.kinds import UNORDERED, ColumnType, Kind, type_of
+from voile.schema.hierarchy.ranks import Ranks
+from voile.schema.kinds import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 from voile.values.value import Exact, Says, Several, Value, checked, read
@@ -115,7 +116,11 @@ class ColumnFacts:
         Annotated[Several[str], Field(min_length=2), AfterValidator(_different)] | None,
         Says('a list of different texts, the lowest first: ["C", "B", "A"]'),
     ] = None
-    """Of texts that rank rows: all of them, the lowest first; None: the column holds numbers."""
+    """Of texts that have ranks: all of them, the lowest first.  They rank rows by it, and without
+    another hierarchy are generalized to ranges of neighbours (``schema.hierarchy.ranks``)."""
+    shown: ShownAs | None = None
+    """How a released file of another make shows the column, for ``voile audit``; None: that is
+    found out."""
 
     def __post_init__(self) -> None:
         if self.bounds is not None and self.bounds[0] >= self.bounds[1]:
@@ -161,6 +166,8 @@ class ColumnPlan(ColumnFacts):
 
         Raises ``PlanError`` or ``TableError`` where values and hierarchy disagree.
         """
+        if self.hierarchy is None and self.order is not None:
+            return Ranks(self.order).bind(column, values)
         if self.hierarchy is None:
             return plain(column, values, self.bounds)
         return self.hierarchy.bind(column, values, self.bounds)

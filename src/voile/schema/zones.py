@@ -83,8 +83,8 @@ class GridZones:
         row = np.floor((latitude - self.south) / (self.north - self.south) * self.rows)
         column = np.floor((longitude - self.west) / (self.east - self.west) * self.columns)
         inside = (row >= 0) & (row < self.rows) & (column >= 0) & (column < self.columns)
-        place = np.where(inside, row * self.columns + column, self.rows * self.columns)
-        return place.astype(np.int64)
+        index = np.where(inside, row * self.columns + column, self.rows * self.columns)
+        return index.astype(np.int64)
 
     def document(self) -> dict[str, Any]:
         """As in a plan."""
@@ -108,15 +108,15 @@ class Areas:
     def locate(self, latitude: Floats, longitude: Floats) -> Codes:
         """The zone of each position: that of the first area with an odd number of crossings."""
         found = np.full(len(latitude), len(self.named), dtype=np.int64)
-        for place in reversed(range(len(self.named))):
+        for index in reversed(range(len(self.named))):
             crossings = np.zeros(len(latitude), dtype=np.int64)
-            for ring in self.rings[place]:
+            for ring in self.rings[index]:
                 for (x, y), (to_x, to_y) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
                     spans = (y > latitude) != (to_y > latitude)
                     if y != to_y:
                         at = x + (latitude - y) / (to_y - y) * (to_x - x)
                         crossings += spans & (longitude < at)
-            found[crossings % 2 == 1] = place
+            found[crossings % 2 == 1] = index
         return found
 
     def document(self) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def _areas(path: Path) -> Areas:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
         features = document["features"]
-        found = [_area(feature, place) for place, feature in enumerate(features, start=1)]
+        found = [_area(feature, index) for index, feature in enumerate(features, start=1)]
     except FileNotFoundError:
         msg = f"zones: there is no file {path}"
         raise PlanError(msg) from None
@@ -159,16 +159,16 @@ def _areas(path: Path) -> Areas:
     return Areas(str(path), names, tuple(rings for _, rings in found))
 
 
-def _area(feature: Mapping[str, Any], place: int) -> tuple[str, tuple[Floats, ...]]:
+def _area(feature: Mapping[str, Any], index: int) -> tuple[str, tuple[Floats, ...]]:
     geometry = feature["geometry"]
     polygons: Sequence[Any] = geometry["coordinates"]
     if geometry["type"] == "Polygon":
         polygons = [polygons]
     elif geometry["type"] != "MultiPolygon":
-        msg = f"feature {place} is no area"
+        msg = f"feature {index} is no area"
         raise ValueError(msg)
     rings = [np.array([point[:2] for point in ring], float) for it in polygons for ring in it]
     if any(ring.ndim != 2 or len(ring) < 4 or not np.isfinite(ring).all() for ring in rings):
-        msg = f"feature {place} is no area"
+        msg = f"feature {index} is no area"
         raise ValueError(msg)
     return str(feature["properties"]["name"]), tuple(rings)

@@ -31,6 +31,8 @@ __all__ = [
     "record_document",
     "record_of_document",
     "record_schema",
+    "schema_of",
+    "without_heading",
 ]
 
 RECORD_FORMAT = "voile-study-record-2"
@@ -51,7 +53,7 @@ def record_of_document(document: Document) -> StudyRecord:
     if document.get("format") not in _READ:
         msg = f"this is not the record of a study in the format {RECORD_FORMAT}"
         raise InputError(msg)
-    return StudyRecord(**_without_heading(document))
+    return StudyRecord(**without_heading(document))
 
 
 def point_document(point: Point, record: str | None) -> dict[str, Any]:
@@ -100,7 +102,7 @@ def read_comparison(folder: str | Path) -> Comparison:
         files = [one.get("record") if isinstance(one, dict) else None for one in points]
         records = [read_record(folder / str(file)) if file else None for file in files]
         read = map(point_of_document, points, records)
-        return Comparison(**{**_without_heading(document), "points": tuple(read)})
+        return Comparison(**{**without_heading(document), "points": tuple(read)})
     except (InputError, TypeError) as error:
         raise _unreadable(path, error) from None
 
@@ -112,18 +114,19 @@ def json_text(document: Document) -> str:
 
 def record_schema() -> dict[str, Any]:
     """The schema of ``record.json``, for programs that read it."""
-    return _schema("Voile: the record of a study (private)", RECORD_FORMAT, StudyRecord)
+    return schema_of("Voile: the record of a study (private)", RECORD_FORMAT, StudyRecord)
 
 
 def comparison_schema() -> dict[str, Any]:
     """The schema of ``comparison.json``, which names the files of its records."""
-    schema = _schema("Voile: a comparison of studies (private)", COMPARISON_FORMAT, Comparison)
+    schema = schema_of("Voile: a comparison of studies (private)", COMPARISON_FORMAT, Comparison)
     point = schema["$defs"]["Point"]
     point["properties"]["record"] = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     return {**schema, "$defs": {"Point": point}}
 
 
-def _schema(title: str, form: str, kind: Any) -> dict[str, Any]:
+def schema_of(title: str, form: str, kind: Any) -> dict[str, Any]:
+    """The schema of a private document of a class, with its heading."""
     stated = json_schema(kind)
     heading = {"private": {"const": PRIVATE}, "format": {"const": form}}
     return {
@@ -135,7 +138,8 @@ def _schema(title: str, form: str, kind: Any) -> dict[str, Any]:
     }
 
 
-def _without_heading(document: Document) -> dict[str, Any]:
+def without_heading(document: Document) -> dict[str, Any]:
+    """What a private document holds below the keys that say what it is."""
     return {key: held for key, held in document.items() if key not in {"private", "format"}}
 
 

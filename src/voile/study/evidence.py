@@ -3,8 +3,10 @@
 Every attack and every measure looks at the release under study where that can be judged.  What
 needs people who are not in the release, or rows whose numbers can be told, looks at a rehearsal
 (``rehearsal``), which is made when the first asks for it; whose name stands under ``rehearsed`` was
-judged by that.  An attack whose success on the release could only be believed is counted on the
-rehearsal where its rows carry their numbers.
+judged by that.  An attack whose success on the release could only be believed is counted where rows
+carry their numbers: on the release itself, made once more with all rows and their numbers, if that
+shows the same, as a method without chance does; else on the rehearsal.  So risks in closed form are
+those of the release, of all rows.
 
 An attack or a measure that makes no sense for the release, or that fails with an error that a
 caller can act upon, is left out with its reason, and spoils nothing else.  Any other error is a
@@ -14,7 +16,7 @@ fault of Voile and ends the study.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
@@ -26,13 +28,22 @@ from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
 from voile.study.instruments import Instruments
 from voile.study.record import Skipped
-from voile.study.rehearsal import Rows, Staged, can_link, hold_rows_out, rehearse
+from voile.study.rehearsal import (
+    Persons,
+    Rows,
+    Staged,
+    can_link,
+    fingerprint,
+    hold_rows_out,
+    rehearse,
+)
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison, Measure
 
 __all__ = ["Evidence", "Terms", "gather"]
 
 _NO_REHEARSAL = "no rehearsal could be made"
+_NO_ROWS = "the release shows no row"
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,8 @@ class Evidence:
     distributions: Sequence[Any]
     held_out: int
     """Rows that the rehearsal left out; 0 where there was none."""
+    persons: Persons | None
+    """Who is protected; None where that is each row."""
     rehearsed: tuple[str, ...]
     """Names of the attacks and measures that looked at the rehearsal."""
     seconds: Mapping[str, float]
@@ -78,13 +91,16 @@ def gather(
     terms: Terms,
     randomness: Randomness,
     progress: Callable[[str], None] = lambda stage: None,
+    known: Knowledge | None = None,
 ) -> Evidence:
     """Let all adversaries and measures look at a release.
 
     The same ``randomness`` gives the same evidence, and every attack and measure draws by itself:
-    leaving one out changes nothing in another.
+    leaving one out changes nothing in another.  ``known`` is what adversaries have besides the
+    release under study; nobody has it for a rehearsal.
     """
-    test = _Test(staged, terms, randomness, progress)
+    told = replace(known or Knowledge(), targets=terms.targets)
+    test = _Test(staged, terms, randomness, progress, told)
     attacks = [test.attack(attack) for attack in instruments.attacks]
     measured = [test.measure(measure) for measure in instruments.measures]
     distributions, missing = test.distributions(instruments.distributions)
@@ -97,6 +113,7 @@ def gather(
         utility_skipped=(*(found for found in measured if isinstance(found, Skipped)), *missing),
         distributions=distributions,
         held_out=test.held_out,
+        persons=staged.persons,
         rehearsed=tuple(test.rehearsed),
         seconds=test.seconds,
     )
@@ -110,14 +127,19 @@ class _Test:
     terms: Terms
     randomness: Randomness
     progress: Callable[[str], None]
+    known: Knowledge
     rehearsed: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     _rows: Rows | None = None
     _rehearsal: Staged | VoileError | None = None
+    _numbered: Staged | None = None
+    _numbering_tried: bool = False
 
     def attack(self, attack: Attack) -> AttackOutcome | Skipped:
         """What an adversary makes of the release, or why he was not asked."""
-        attack = attack.told(Knowledge(targets=self.terms.targets))
+        if not self.staged.release.rows:
+            return Skipped(attack.name, _NO_ROWS)
+        attack = attack.told(self.known)
         self.progress(f"attack: {attack.name}")
         try:
             with self._timed("attacks"):
@@ -141,20 +163,22 @@ class _Test:
     def _counted(self, attack: Attack) -> AttackOutcome:
         """An attack whose success is counted on the rehearsal, unless it is on the release."""
         # With noise in its rows a release never tells whose they are: do not ask it in vain.
-        shown = self.staged.release.disclosure.columns.values()
-        if not any(isinstance(one, Noisy) for one in shown):
+        disclosure = self.staged.release.disclosure
+        if not any(isinstance(one, Noisy) for one in disclosure.columns.values()):
             outcome = self._run(attack, self.staged)
             if outcome.checked:
                 return outcome
+            if not disclosure.permuted and disclosure.sampled is None and self.numbered:
+                return self._run(attack, self.numbered)
         try:
             return self._run(attack, self.rehearsal)
         except VoileError:  # believed, at least
             return self._run(attack, self.staged)
 
     def _run(self, attack: Attack, staged: Staged) -> AttackOutcome:
-        on_rehearsal = staged is not self.staged
-        if on_rehearsal:
-            attack = attack.told(Knowledge(link=staged.link))
+        on_rehearsal = staged is not self.staged and staged is not self._numbered
+        if staged is not self.staged:
+            attack = attack.told(Knowledge(link=staged.link, earlier=()))
         draws = self.randomness.within("attack", attack.name)
         outcome = attack.run(staged.release, staged.original, staged.plan, draws)
         if on_rehearsal:
@@ -163,6 +187,8 @@ class _Test:
 
     def measure(self, measure: Measure) -> Sequence[Measurement] | Skipped:
         """What the release is good for, or why that was not measured."""
+        if not self.staged.release.rows:
+            return Skipped(measure.name, _NO_ROWS)
         self.progress(f"utility: {measure.name}")
         try:
             with self._timed("utility"):
@@ -193,6 +219,8 @@ class _Test:
         self, compare: Callable[[Comparison], Sequence[Any]]
     ) -> tuple[Sequence[Any], tuple[Skipped, ...]]:
         """How the values of each published column are distributed, before and after."""
+        if not self.staged.release.rows:
+            return (), (Skipped("distributions", _NO_ROWS),)
         self.progress("comparing distributions")
         try:
             with self._timed("utility"):
@@ -205,7 +233,8 @@ class _Test:
         """The rows that go into the rehearsal, and those that do not."""
         if self._rows is None:
             draws = self.randomness.within("held out")
-            self._rows = hold_rows_out(self.staged.original, self.terms.held_out, draws)
+            unit = self.staged.plan.roles.unit
+            self._rows = hold_rows_out(self.staged.original, self.terms.held_out, draws, unit)
         return self._rows
 
     @property
@@ -223,12 +252,28 @@ class _Test:
                 try:
                     draws, staged = self.randomness.within("rehearsal"), self.staged
                     self._rehearsal = rehearse(self.rows, staged.plan, draws, staged.engine)
+                    if not self._rehearsal.release.rows:
+                        self._rehearsal = InputError(_NO_ROWS)
                 except VoileError as error:
                     self._rehearsal = error
         if isinstance(self._rehearsal, VoileError):
             msg = f"{_NO_REHEARSAL}: {_clause(self._rehearsal)}"
             raise InputError(msg)
         return self._rehearsal
+
+    @property
+    def numbered(self) -> Staged | None:
+        """The release made once more with numbers of rows; None where that shows other rows."""
+        if not self._numbering_tried:
+            self._numbering_tried = True
+            self.progress("numbering rows")
+            with self._timed("rehearsal"), suppress(VoileError):
+                draws, staged = self.randomness.within("numbered"), self.staged
+                made = rehearse(Rows(staged.original, None), staged.plan, draws, staged.engine)
+                assert made.link is not None
+                if fingerprint(made.release.without(made.link)) == fingerprint(staged.release):
+                    self._numbered = made
+        return self._numbered
 
     @contextmanager
     def _timed(self, stage: str) -> Iterator[None]:

@@ -1,21 +1,40 @@
 """The privacy-utility frontier: the studies that no other beats in both risk and loss.
 
-A study is beaten where another has no more risk and no more loss, and less of one of them.  Studies
-that are alike in both stand on the frontier together, or none does.
+Risks are estimates, unless they were counted in closed form, and two that differ by less than their
+intervals allow are **tied**: neither is called the safer one.  They are where the interval of their
+difference holds 0; that is the square-and-add interval of two independent shares, which follows
+from their own intervals of 95 % (Newcombe, "Interval estimation for the difference between
+independent proportions", Statistics in Medicine 17, 1998, method 10).
 
-Cost: a sort of the n studies.
+A study is beaten where another has less loss and no more risk, or no more loss and clearly less
+risk.  So studies that are alike in loss and tied in risk stand on the frontier together, or none
+does.
+
+Cost: O(n log n) for the n studies, and O(n t) where t of them have one loss.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import inf
+from dataclasses import dataclass
+from itertools import groupby
+from math import hypot, inf
 
 from voile.errors import InputError, nearest
 from voile.study.rates import Rates, rates_of
-from voile.study.record import Better, StudyRecord
+from voile.study.record import Better, Point, StudyRecord
 
-__all__ = ["GAIN", "WORST", "frontier", "known_risks", "loss_of", "most_common_loss", "risk_of"]
+__all__ = [
+    "GAIN",
+    "WORST",
+    "Risk",
+    "frontier",
+    "known_risks",
+    "loss_of",
+    "most_common_loss",
+    "risk_of",
+    "risk_of_point",
+]
 
 WORST = "worst"
 """The largest success rate of all attacks."""
@@ -27,23 +46,47 @@ _USUAL = ("trip-arrival", "trip-displacement", "pair-total-variation")
 trips, and of other tables the one that every method changes."""
 
 
-def frontier(places: Mapping[str, tuple[float, float]]) -> tuple[str, ...]:
+@dataclass(frozen=True)
+class Risk:
+    """A risk between 0 and 1, and an interval of confidence around it."""
+
+    value: float
+    low: float
+    high: float
+
+    def is_tied_with(self, other: Risk) -> bool:
+        """Whether the difference of both is within its interval of confidence."""
+        less, more = sorted((self, other), key=lambda risk: risk.value)
+        return more.value - less.value <= hypot(more.value - more.low, less.high - less.value)
+
+    @classmethod
+    def exactly(cls, value: float) -> Risk:
+        """A risk that was counted."""
+        return cls(value, value, value)
+
+
+def frontier(places: Mapping[str, tuple[Risk, float]]) -> tuple[str, ...]:
     """Names of the points that no other beats, by ascending risk; ``places`` are (risk, loss).
 
     Lower is better in both.
     """
     chosen: list[str] = []
     least = inf
-    best: tuple[float, float] | None = None
-    for name, place in sorted(places.items(), key=lambda item: item[1]):
-        if place == best or place[1] < least:
-            chosen.append(name)
-            best, least = place, place[1]
-    return tuple(chosen)
+    by_loss = sorted(places.items(), key=lambda item: (item[1][1], item[1][0].value))
+    for _, held in groupby(by_loss, key=lambda item: item[1][1]):
+        alike = [(name, risk) for name, (risk, _) in held]
+        chosen += [
+            name
+            for name, risk in alike
+            if risk.value < least
+            and all(risk.value <= r.value or risk.is_tied_with(r) for _, r in alike)
+        ]
+        least = min(least, *(risk.value for _, risk in alike))
+    return tuple(sorted(chosen, key=lambda name: (places[name][0].value, places[name][1])))
 
 
-def risk_of(record: StudyRecord, risk: str) -> float | None:
-    """A measure of risk of a study, from 0 to 1; None where it was not attacked so.
+def risk_of(record: StudyRecord, risk: str) -> Risk | None:
+    """A measure of risk of a study with its interval; None where it was not attacked so.
 
     None, too, where the record lacks a figure of an attack that counts: the largest of the others
     would call the study safer than anybody knows it to be.
@@ -60,8 +103,22 @@ def risk_of(record: StudyRecord, risk: str) -> float | None:
     if len(rates) < len(found):
         return None
     if risk == GAIN:
-        return max((_gain(one) for one in rates if one.baseline < 1), default=None)
-    return max((one.success for one in rates), default=None)
+        found_risks = [_gain(one) for one in rates if one.baseline < 1]
+    else:
+        found_risks = [Risk(one.success, one.low, one.high) for one in rates]
+    if not found_risks:
+        return None
+    ends = (max(getattr(one, end) for one in found_risks) for end in ("value", "low", "high"))
+    return Risk(*ends)
+
+
+def risk_of_point(point: Point) -> Risk | None:
+    """The risk at which a point of a comparison stands; None where it has none."""
+    if point.risk is None:
+        return None
+    low = point.risk if point.risk_low is None else point.risk_low
+    high = point.risk if point.risk_high is None else point.risk_high
+    return Risk(point.risk, low, high)
 
 
 def loss_of(record: StudyRecord, loss: str) -> float | None:
@@ -101,5 +158,6 @@ def known_risks(attacks: Iterable[str]) -> tuple[str, ...]:
     return (GAIN, WORST, *attacks)
 
 
-def _gain(rates: Rates) -> float:
-    return max(0.0, (rates.success - rates.baseline) / (1 - rates.baseline))
+def _gain(rates: Rates) -> Risk:
+    ends = (rates.success, rates.low, rates.high)
+    return Risk(*(max(0.0, (end - rates.baseline) / (1 - rates.baseline)) for end in ends))

@@ -43,6 +43,7 @@ from voile.study.frontier import (
     loss_of,
     most_common_loss,
     risk_of,
+    risk_of_point,
 )
 from voile.study.original import Original, fingerprint, names_of_columns, read_original
 from voile.study.plans import state_plan
@@ -259,17 +260,12 @@ def _comparison(grid: Grid, points: Sequence[Point], axes: Axes) -> Comparison:
     """The points with their risks and losses, and the frontier of those that have both."""
     records = [point.record for point in points if point.record]
     loss, better = most_common_loss(records, axes.loss)
-    placed = tuple(
-        replace(point, risk=risk_of(point.record, axes.risk), loss=loss_of(point.record, loss))
-        if point.record
-        else point
-        for point in points
-    )
+    placed = tuple(_placed(points, axes.risk, loss))
     sign = 1 if better == "lower" else -1
     places = {
-        point.name: (point.risk, sign * point.loss)
+        point.name: (found, sign * point.loss)
         for point in placed
-        if point.risk is not None and point.loss is not None
+        if (found := risk_of_point(point)) is not None and point.loss is not None
     }
     return Comparison(
         name=", ".join(plan.name for plan in grid.plans),
@@ -283,6 +279,39 @@ def _comparison(grid: Grid, points: Sequence[Point], axes: Axes) -> Comparison:
         versions=versions(),
         notices=_notices(placed),
     )
+
+
+def _placed(points: Sequence[Point], risk: str, loss: str) -> Iterator[Point]:
+    """The points with risks and losses; of equal releases those of the first stand for all.
+
+    What differs between studies of one release are the draws of the attacks, and nothing else.
+    """
+    first: dict[str, Point] = {}
+    for point in points:
+        if point.record is None:
+            yield point
+            continue
+        shown = point.record.fingerprint
+        if shown and shown in first:
+            alike = first[shown]
+            yield replace(
+                point,
+                risk=alike.risk,
+                risk_low=alike.risk_low,
+                risk_high=alike.risk_high,
+                loss=alike.loss,
+                same_as=alike.name,
+            )
+            continue
+        found = risk_of(point.record, risk)
+        first[shown] = replace(
+            point,
+            risk=None if found is None else found.value,
+            risk_low=None if found is None else found.low,
+            risk_high=None if found is None else found.high,
+            loss=loss_of(point.record, loss),
+        )
+        yield first[shown]
 
 
 def _notices(points: Sequence[Point]) -> tuple[str, ...]:

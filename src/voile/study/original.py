@@ -15,6 +15,7 @@ from typing import Any
 
 from voile.errors import TableError
 from voile.schema.plan import Plan
+from voile.study.naming import file_of
 from voile.table.engines import AUTO
 from voile.table.frames import from_native
 from voile.table.opening import rows_in_memory
@@ -35,6 +36,8 @@ class Original:
     """A data frame of the engine."""
     notes: tuple[str, ...] = ()
     """What had to be assumed to read it, a sentence each."""
+    file: str = ""
+    """Where they were read, as messages name it."""
 
 
 def read_original(source: Any, plan: Plan, engine: Engine | str = AUTO) -> Original:
@@ -46,7 +49,7 @@ def read_original(source: Any, plan: Plan, engine: Engine | str = AUTO) -> Origi
         frame, _ = from_native(source)
         return Original(frame)
     told = {"missing": plan.missing, "columns": _named(plan), "texts": plan.texts}
-    return Original(*rows_in_memory(place_of(source), **told, engine=engine))
+    return Original(*rows_in_memory(place_of(source), **told, engine=engine), file_of(source))
 
 
 def names_of_columns(source: Any) -> list[str]:

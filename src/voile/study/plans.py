@@ -30,7 +30,7 @@ from voile.schema.plan import ColumnPlan, Method, Plan
 
 __all__ = ["StatedPlan", "json_value", "needs_ledger", "single_release", "state_plan"]
 
-_SERIES_PARAMETERS = ("series", "record_key", "fleet", "budget")
+_SERIES_PARAMETERS = ("series", "record_key", "batch", "group_size", "fleet", "budget")
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,9 @@ def _record(original: Original, point: GridPoint, shared: PointTerms) -> StudyRe
     randomness = Randomness.secure() if shared.seed is None else Randomness.seeded(shared.seed)
     started = perf_counter()
     engine = shared.engine
-    pending = prepare_release(original.frame, plan, randomness=randomness, engine=engine)
+    pending = prepare_release(
+        original.frame, plan, randomness=randomness, engine=engine, named=original.file
+    )
     publication = pending.publication
     seconds = {"publish": perf_counter() - started}
     staged = Staged(publication.release, plan, original.frame, engine=engine)

@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
+from voile.schema.persons import targets_told
 from voile.study.record import AttackDocument
 
 __all__ = ["Rates", "as_number", "rates_of"]
@@ -29,6 +30,12 @@ class Rates:
     """The ends of the interval."""
     baseline: float
     """The success of guessing."""
+    exact: bool = False
+    """Whether it was counted in closed form on all there are, so that there is no interval."""
+    told_targets: str = ""
+    """At whom it was aimed, in words: "all 48,842 rows", "1,000 drawn of 71,518 persons"."""
+    worst: float | None = None
+    """The largest probability of a target; of all there are where the figure is exact."""
 
     @property
     def times(self) -> float | None:
@@ -47,7 +54,18 @@ def rates_of(attack: AttackDocument) -> Rates | None:
     value, low, high = success["value"], success["low"], success["high"]
     if value is None or low is None or high is None or baseline is None or not attack["targets"]:
         return None
-    return Rates(attack["targets"], attack["checked"], value, low, high, baseline)
+    targets, worst = attack["targets"], attack["worst"]
+    return Rates(
+        targets,
+        attack["checked"],
+        value,
+        low,
+        high,
+        baseline,
+        exact=attack.get("exact", False),
+        told_targets=targets_told(targets, attack.get("drawn_from"), attack.get("aimed_at")),
+        worst=None if worst is None else worst["probability"],
+    )
 
 
 def as_number(value: object) -> float | None:

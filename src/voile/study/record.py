@@ -18,6 +18,7 @@ from pydantic import BeforeValidator, Field, with_config
 from typing_extensions import TypedDict
 
 from voile.errors import InputError
+from voile.schema.roles import Protected
 from voile.values.value import Several, checked, closed
 
 __all__ = [
@@ -99,6 +100,14 @@ class AttackDocument(TypedDict):
     notes: list[str]
     untried: NotRequired[list[str]]
     """Adversaries who were left out though they may learn more."""
+    aimed_at: NotRequired[Protected]
+    """What a target is."""
+    drawn_from: NotRequired[Count | None]
+    """Of how many the targets were drawn; none were left where it is as many."""
+    known_rows: NotRequired[Literal["one", "all"]]
+    """How many rows of a target the adversary knows."""
+    exact: NotRequired[bool]
+    """Whether the success was counted in closed form on all there are, and is no estimate."""
 
 
 @closed
@@ -156,6 +165,12 @@ class PublicationDocument(TypedDict):
     objective: Figure
     summary: str
     notices: list[str]
+    protected: NotRequired[Protected]
+    """Who is counted below."""
+    units_in: NotRequired[Count]
+    """Persons or households of the original."""
+    units_out: NotRequired[Count | None]
+    """Of these, those who have a published row; None where nobody can tell."""
 
 
 @closed
@@ -227,6 +242,8 @@ class StudyRecord:
     """Of Voile, Python and the libraries whose numbers matter."""
     seconds: Mapping[str, float]
     """Of each stage."""
+    fingerprint: str = ""
+    """Of what the published rows show: two releases with the same are the same."""
 
     @property
     def roles(self) -> Mapping[str, list[str]]:
@@ -249,6 +266,11 @@ class Point:
     """The risk of the comparison, lower is safer; None where the study does not have it."""
     loss: Figure = None
     """The loss of the comparison, as measured; None where the study does not have it."""
+    risk_low: Share = None
+    risk_high: Share = None
+    """The interval of confidence of the risk; both are the risk where it was counted."""
+    same_as: str = ""
+    """The first point whose release shows the very same rows; risk and loss are taken from it."""
 
 
 @checked(InputError)

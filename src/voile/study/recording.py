@@ -15,6 +15,7 @@ from voile.schema.numbers import json_number
 from voile.study.evidence import Evidence, Terms
 from voile.study.plans import StatedPlan, json_value
 from voile.study.record import Distribution, PublicationDocument, ReleaseDocument, StudyRecord
+from voile.study.rehearsal import Persons, fingerprint
 from voile.version import VERSION
 
 __all__ = ["Subject", "put_on_record", "versions"]
@@ -58,7 +59,7 @@ def put_on_record(
         plan=subject.stated.document,
         seed=subject.seed,
         release=_release(publication),
-        publication=_private(publication, notices),
+        publication=_private(publication, notices, evidence.persons),
         attacks=tuple(json_value(found.document()) for found in evidence.attacks),
         attacks_skipped=evidence.attacks_skipped,
         utility=tuple(json_value(found.document()) for found in evidence.utility),
@@ -71,6 +72,7 @@ def put_on_record(
         },
         versions=versions(),
         seconds={stage: round(taken, 3) for stage, taken in stages.items()},
+        fingerprint=fingerprint(publication.release),
     )
 
 
@@ -91,9 +93,11 @@ def _release(publication: Publication) -> ReleaseDocument:
     return stated  # type: ignore[no-any-return]
 
 
-def _private(publication: Publication, more: Sequence[str]) -> PublicationDocument:
+def _private(
+    publication: Publication, more: Sequence[str], persons: Persons | None
+) -> PublicationDocument:
     private = publication.private
-    return {
+    document: PublicationDocument = {
         "rows_in": private.rows_in,
         "rows_out": private.rows_out,
         "suppressed": private.suppressed,
@@ -103,6 +107,11 @@ def _private(publication: Publication, more: Sequence[str]) -> PublicationDocume
         "summary": private.summary,
         "notices": [*private.notices, *more],
     }
+    if persons is not None:
+        document["protected"] = persons.protected
+        document["units_in"] = persons.all_of_them
+        document["units_out"] = persons.published
+    return document
 
 
 def _distribution(found: Any) -> Distribution:

@@ -14,15 +14,23 @@ Cost: publishing once more.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
+import numpy as np
+
+from voile.attack.fitted import Fitted
+from voile.attack.standing import Standing
+from voile.errors import InputError
 from voile.publish.registry import publisher_of
 from voile.randomness import Randomness
-from voile.release.reading.sightings import People, PublishedRows
+from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.schema.roles import Protected
 from voile.study.plans import single_release
 from voile.study.run import prepare_release
 from voile.table.engines import AUTO
@@ -30,7 +38,7 @@ from voile.table.holdout import hold_out
 from voile.table.protocol import Engine
 from voile.utility.protocol import Comparison
 
-__all__ = ["Rows", "Staged", "can_link", "hold_rows_out", "rehearse"]
+__all__ = ["Persons", "Rows", "Staged", "can_link", "fingerprint", "hold_rows_out", "rehearse"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +48,16 @@ class Rows:
     kept: Any
     held_out: Any | None
     """A data frame of the same columns; None where no row was held out."""
+
+
+@dataclass(frozen=True)
+class Persons:
+    """Persons or households of a study."""
+
+    protected: Protected
+    all_of_them: int
+    published: int | None
+    """Those who have a published row; None where nobody can tell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +80,25 @@ class Staged:
         held_out = None if self.held_out is None else People(self.held_out, people.plan)
         return Comparison(published, people, randomness, held_out)
 
+    @property
+    def persons(self) -> Persons | None:
+        """How many persons or households there are, in and out; None where each row is one."""
+        published, people = self._read
+        if people.protected == "row":
+            return None
+        standing = None
+        with suppress(InputError):  # nobody is known by any column
+            columns = known_columns(published, people, None, None)
+            fitted = Fitted.of(published, people, columns)
+            if fitted is not None:
+                key = Randomness.secure().key("standing")
+                standing = Standing.of(fitted, published, people, columns, key)
+        out = None
+        if standing is not None and standing.known != "drawn":
+            whose, _ = people.units
+            out = len(set(whose[standing.place >= 0].tolist()))
+        return Persons(people.protected, people.units[1], out)
+
     @cached_property
     def _read(self) -> tuple[PublishedRows, People]:
         """The same for all measures, which keep what they work out for it."""
@@ -73,12 +110,26 @@ class Staged:
         return published, People(original, plan)
 
 
-def hold_rows_out(frame: Any, share: float, randomness: Randomness) -> Rows:
-    """Hold a share of the rows out, from 0 to below 1; all are kept where too few would remain."""
-    held = round(share * len(frame))
-    if not 0 < held < len(frame):
+def hold_rows_out(
+    frame: Any, share: float, randomness: Randomness, unit: str | None = None
+) -> Rows:
+    """Hold a share of the rows out, from 0 to below 1; all are kept where too few would remain.
+
+    Whole persons or households, where ``unit`` is the column that tells them apart.
+    """
+    there = len(frame) if unit is None else frame[unit].n_unique()
+    held = round(share * there)
+    if not 0 < held < there:
         return Rows(frame, None)
-    return Rows(*hold_out(frame, share, randomness))
+    return Rows(*hold_out(frame, share, randomness, unit))
+
+
+def fingerprint(release: Release) -> str:
+    """Alike for releases that show the same rows, in whatever order; private, as a record is."""
+    frame = PublishedRows.of(release).frame
+    columns = sorted(frame.columns)
+    rows = np.sort(frame.select(columns).hash_rows().to_numpy())
+    return sha256(repr(columns).encode() + rows.tobytes()).hexdigest()
 
 
 def can_link(plan: Plan) -> bool:

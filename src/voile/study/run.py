@@ -1,36 +1,36 @@
 """The corridor: from a private table to a checked release on disk.
 
-Read, bind roles, load history and budget, pay, publish, check the guarantee, commit the ledger,
-write.
+Read, bind roles, load history and budget, pay, publish, stage the rows, check the guarantee on the
+staged files, commit the ledger, write ``release.json``, appear.
 
 What a release spends is charged before anything is drawn for it, and stays charged whatever comes
-of the draw.  The ledger is committed before the release is written: a crash between the two leaves
-a ledger that knows of a release nobody has seen.  In a series, publishing again gives the same
+of the draw.  The ledger is committed before the release appears: a crash between the two leaves a
+ledger that knows of a release nobody has seen.  In a series, publishing again gives the same
 blocks, or the series is told that it was lost; rows that it took up from a pool wait until somebody
 says whether its folder appeared (``voile ledger settle``).  A crash at any other instant leaves
-nothing but what was charged.
+nothing but what was charged, and perhaps a hidden folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from voile.errors import InputError, PlanError
+from voile.errors import InputError
 from voile.publish.publisher import Publisher
 from voile.publish.registry import publisher_for, read_plan
 from voile.randomness import Randomness
-from voile.release.check import check_release
-from voile.release.folder import check_new_folder, format_for, write_release
 from voile.release.release import Publication
 from voile.schema.persons import uncounted
 from voile.schema.plan import Plan
+from voile.study.naming import file_of, naming_files
+from voile.study.staging import Stage
 from voile.study.transaction import ReleaseTransaction
-from voile.table.engines import AUTO, engine_of
+from voile.table.engines import AUTO, engine_for
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table, scan_frame, scan_table
 from voile.table.places import Address
@@ -53,6 +53,7 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     file_format: Format | None = None,
     intervals: Intervals = "columns",
     engine: Engine | str = AUTO,
+    known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Publication:
     """Make one release of a table as a plan says, check it, and write it to a new folder.
@@ -61,31 +62,28 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     nothing.  A plan with a series or a budget needs a ``ledger``, one SQLite file that is made if
     it is not there.  ``seed`` makes draws repeatable and the release unfit for publication; it is
     entered in the ledger like any other.  ``intervals`` says how intervals are shown, ``engine``
-    what holds the rows: a name (``table.engines``), or an engine.
+    what holds the rows: a name (``table.engines``), or an engine.  ``known`` names further folders
+    with releases, each of which the ledger must know if it is of the series or data set.
     ``progress`` is told each stage by name.
 
     Raises a ``VoileError``, and then nothing stands at ``out``, and the ledger is as it was but
     for what a method that draws was charged before its draw: the message says so.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
-    pending = prepare_release(
-        source,
-        plan,
-        out,
-        ledger=ledger,
-        randomness=Randomness.secure() if seed is None else Randomness.seeded(seed),
-        intervals=intervals,
-        engine=engine,
-        progress=progress,
-    )
-    written_as = format_for(pending.publication.release, file_format, pending.source_format)
-
-    def write(publication: Publication) -> None:
-        if out is not None:
-            progress("writing")
-            write_release(publication.release, out, written_as)
-
-    return pending.appear(out, write)
+    publisher_for(plan)  # a wrong plan is told before a taken place
+    with Stage(out, file_format=file_format) as stage:
+        pending = prepare_release(
+            source,
+            plan,
+            stage,
+            ledger=ledger,
+            randomness=Randomness.secure() if seed is None else Randomness.seeded(seed),
+            intervals=intervals,
+            engine=engine,
+            known=known,
+            progress=progress,
+        )
+        return pending.appear(stage)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,76 +91,68 @@ class PendingRelease:
     """A checked release that nobody has seen yet, and that is paid; private."""
 
     publication: Publication
-    source_format: Format
     transaction: ReleaseTransaction
 
     def appear(
-        self,
-        out: str | Path | None,
-        write: Callable[[Publication], None],
+        self, stage: Stage, fill: Callable[[Path], None] = lambda folder: None
     ) -> Publication:
-        """Commit the ledger, let ``write`` make what then stands at ``out``, settle the ledger.
+        """Commit the ledger, let the release appear on its stage, settle the ledger.
 
-        Gives the publication with notices about its account.  Where ``write`` fails, rows that the
-        release took up wait again, and its series forgets it.
+        ``fill`` writes what appears with it.  Gives the publication with notices about its account.
+        Where it cannot appear, rows that it took up wait again, and its series forgets it.
         """
         with self.transaction.attempt():
             publication = self.transaction.told(self.publication)
             self.transaction.commit(publication)
-        with self.transaction.writing(publication, out):
-            write(publication)
+        with self.transaction.writing(publication, stage.out):
+            stage.appear(publication.release, fill)
         return self.transaction.settle(publication)
 
 
 def prepare_release(  # noqa: PLR0913 - as ``make_release``
     source: Any,
     plan: Plan,
-    out: str | Path | None = None,
+    stage: Stage | None = None,
     *,
     ledger: str | Path | None = None,
     randomness: Randomness,
     intervals: Intervals = "columns",
     engine: Engine | str = AUTO,
+    known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
+    named: str | None = None,
 ) -> PendingRelease:
-    """All that comes before the commit: read, bind roles, open the transaction, publish, check.
+    """All before the commit: read, bind roles, open the transaction, publish, stage, check.
 
-    Nothing is written, and the ledger learns only what the release spends.  Raises as
-    ``make_release`` does.
+    Nothing appears, and the ledger learns only what the release spends.  Without a ``stage`` the
+    rows are written nowhere and checked as they stand.  ``named`` is the file of a data frame, for
+    messages.  Raises as ``make_release`` does.
     """
+    stage = stage or Stage()
     publisher = publisher_for(plan)
     if intervals not in get_args(Intervals):
         msg = f"intervals must be one of {', '.join(map(repr, get_args(Intervals)))}"
         raise InputError(msg)
-    if out is not None:
-        check_new_folder(out)
     transaction = ReleaseTransaction(plan, publisher, ledger, progress)
-    transaction.refuse_place(out)
-    history = transaction.history(out if randomness.publishable else None)
+    transaction.refuse_place(stage.out)
+    history = transaction.history(stage.out if randomness.publishable else None, known)
     if plan.roles.unit is not None and not getattr(publisher, "counts_persons", False):
         assert plan.method is not None
         raise uncounted(plan, f"the method {plan.method.name} counts rows")
+    naming = partial(naming_files, plan, file_of(source) if named is None else named)
     progress("reading")
-    table = _read(source, plan, publisher, transaction.waiting_rows(), engine_of(engine))
+    beside = None if stage.out is None else stage.out.absolute().parent
+    held_by = engine_for(engine, source, beside)
+    with naming():
+        table = _read(source, plan, publisher, transaction.waiting_rows(), held_by)
     progress("publishing")
-    with transaction.attempt(), _naming_the_file(plan):
+    with transaction.attempt(), naming():
         publication = publisher.prepare(table, randomness, history, transaction.pay)
-        source_format = table.source_format
+        usual = table.source_format
         del table
-        progress("checking")
-        check_release(publication.release)
-    return PendingRelease(_shown(publication, intervals), source_format, transaction)
-
-
-@contextmanager
-def _naming_the_file(plan: Plan) -> Iterator[None]:
-    """What a method says of its parameters, only now that it has seen the table, names the plan."""
-    try:
-        yield
-    except PlanError as error:
-        if str(error).startswith("[method]"):
-            raise plan.error(str(error)) from None
-        raise
+        publication = _shown(publication, intervals)
+        stage.check(publication.release, usual, held_by, progress)
+    return PendingRelease(publication, transaction)
 
 
 def _read(
@@ -186,7 +176,7 @@ def _read(
 
 
 def _shown(publication: Publication, intervals: Intervals) -> Publication:
-    """A checked publication as its readers want it."""
+    """A publication as its readers want it."""
     if intervals == "columns":
         return publication
     return replace(publication, release=publication.release.with_intervals_as_text())

@@ -1,7 +1,7 @@
 """One study: publish a table as its plan says, and put the release to the test before it appears.
 
-Read, bind roles, open the transaction, pay, publish, check, attack, measure, record, commit the
-ledger, write.
+Read, bind roles, open the transaction, pay, publish, stage, check, attack, measure, record, commit
+the ledger, appear.
 
 The evidence comes before the commit.  Attacks and measures may take long and may fail; whatever
 goes wrong with them, no series has grown, and nothing stands at its place.  What the release spends
@@ -24,7 +24,6 @@ from typing import Any
 from voile.durable import write_text
 from voile.errors import InputError
 from voile.randomness import Randomness
-from voile.release.folder import appearing_folder, format_for, write_release
 from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.study.documents import json_text, record_document
@@ -36,6 +35,8 @@ from voile.study.record import StudyRecord
 from voile.study.recording import Subject, put_on_record
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
+from voile.study.series import known_in_series
+from voile.study.staging import Stage
 from voile.table.engines import AUTO
 from voile.table.protocol import Engine
 
@@ -66,19 +67,22 @@ def run_study(  # noqa: PLR0913 - what a custodian may say of one study
     attacks: Sequence[str] | None = None,
     targets: int = 1000,
     held_out: float = 0.2,
+    known: Sequence[str | Path] = (),
 ) -> StudyRecord:
     """Publish a table as a plan says, put the release to the test, and record it all; private.
 
     ``source``, ``plan``, ``ledger`` and ``seed`` are those of ``make_release``.  ``out`` is a new
     folder for the release and the record, or None to write nothing; a series or a budget is charged
     all the same.  ``attacks`` names the attacks to run, all by default, each aimed at ``targets``
-    people; ``held_out`` is the share of the rows that the rehearsal leaves out.
+    people; ``held_out`` is the share of the rows that the rehearsal leaves out.  ``known`` names
+    folders with further releases; of a series, adversaries have those and what stands beside
+    ``out``.
 
     Raises a ``VoileError`` as ``make_release`` does, and ``InputError`` for an unknown attack; then
     nothing stands at ``out``.
     """
     terms = Terms(None if attacks is None else tuple(attacks), targets, held_out)
-    return make_study(source, plan, out, ledger=ledger, seed=seed, terms=terms).record
+    return make_study(source, plan, out, ledger=ledger, seed=seed, terms=terms, known=known).record
 
 
 def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw and show it
@@ -92,6 +96,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     instruments: Instruments | None = None,
     render: Callable[[StudyRecord], str] | None = None,
     engine: Engine | str = AUTO,
+    known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Study:
     """A study with its report; ``render`` makes it of the record, and may raise ``InputError``.
@@ -104,40 +109,37 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     stated = state_plan(plan)
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     started = perf_counter()
-    pending = prepare_release(
-        source,
-        stated.plan,
-        out,
-        ledger=ledger,
-        randomness=randomness,
-        engine=engine,
-        progress=progress,
-    )
-    seconds = {"publish": perf_counter() - started}
-    with pending.transaction.attempt():
-        publication = pending.transaction.told(pending.publication)
-        original = read_original(source, stated.plan, engine)
-        staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
-        evidence = gather(staged, instruments, terms, randomness.within("study"), progress)
-        record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
-        text = json_text(record_document(record))
-        report, no_report = _drawn(record, render, progress)
+    with Stage(out, "the study", within="release") as stage:
+        pending = prepare_release(
+            source,
+            stated.plan,
+            stage,
+            ledger=ledger,
+            randomness=randomness,
+            engine=engine,
+            known=known,
+            progress=progress,
+        )
+        seconds = {"publish": perf_counter() - started}
+        with pending.transaction.attempt():
+            publication = pending.transaction.told(pending.publication)
+            original = read_original(source, stated.plan, engine)
+            staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
+            series = known_in_series(pending, stated.plan, original.frame, engine)
+            draws = randomness.within("study")
+            evidence = gather(staged, instruments, terms, draws, progress, series)
+            record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
+            text = json_text(record_document(record))
+            report, no_report = _drawn(record, render, progress)
 
-    written_as = format_for(pending.publication.release, None, pending.source_format)
-
-    def write(publication: Publication) -> None:
-        if out is None:
-            return
-        progress("writing")
-        with appearing_folder(Path(out), "the study") as folder:
-            write_release(publication.release, folder / "release", written_as)
+        def fill(folder: Path) -> None:
             private = folder / "private"
             private.mkdir(mode=PRIVATE_FOLDER)
             write_text(private / "record.json", text)
             if report is not None:
                 write_text(private / "report.html", report)
 
-    publication = pending.appear(out, write)
+        publication = pending.appear(stage, fill)
     return Study(publication, record, report, no_report)
 
 

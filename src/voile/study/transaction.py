@@ -16,7 +16,7 @@ have ledgers of their own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -69,6 +69,7 @@ class ReleaseTransaction:
         self._unused = path is not None and self._ledger is None
         self._progress = progress
         self._history: History | None = None
+        self._beside: list[ReleaseBeside] = []
         self._state: BudgetState | None = None
         self._price: Price | None = None
         self._charge: Charge | None = None
@@ -97,22 +98,52 @@ class ReleaseTransaction:
         waiting = self._state.waiting
         return waiting.kept if waiting and waiting.rows else None
 
-    def history(self, out: str | Path | None = None) -> History | None:
+    def history(
+        self, out: str | Path | None = None, known: Sequence[str | Path] = ()
+    ) -> History | None:
         """The history of the series before this release.
 
-        Raises ``RefusedError`` where a release of the series stands beside ``out`` that the ledger
-        does not know: it has forgotten what others may compare the next one with.
+        Raises ``RefusedError`` where a release of the series, or one that spent the budget of the
+        data set, stands beside ``out`` or in a folder of ``known``, and the ledger does not know
+        it: it has forgotten what others may compare the next one with, or what was spent.
         """
-        if not self._ledger or not self._series:
+        if not self._ledger:
             return None
         # In this order: a release is in the ledger before its folder appears.
-        beside = [] if out is None else list(releases_beside(Path(out), self._series))
+        place = None if out is None else Path(out)
+        beside = list(releases_beside(place, [Path(one) for one in known]))
+        if self._limit:
+            self._refuse_forgotten(beside, self._ledger, self._limit.data_set)
+        if not self._series:
+            return None
         self._history = self._ledger.load(self._series)
-        known = {version.release_id for version in self._history.versions} if self._history else ()
-        for found in beside:
-            if found.release_id not in known:
+        ids = {version.release_id for version in self._history.versions} if self._history else ()
+        self._beside = [found for found in beside if found.series == self._series]
+        for found in self._beside:
+            if found.release_id not in ids:
                 raise LedgerError(_unknown(found, self._series, self._ledger))
         return self._history
+
+    @property
+    def before(self) -> History | None:
+        """The history of the series as it was loaded."""
+        return self._history
+
+    def earlier(self) -> list[Path]:
+        """The folders of earlier releases of the series that were found, the newest first."""
+        number = {v.release_id: v.number for v in self._history.versions} if self._history else {}
+        found = {number[each.release_id]: each.folder for each in self._beside}
+        return [folder for _, folder in sorted(found.items(), reverse=True)]
+
+    @staticmethod
+    def _refuse_forgotten(beside: Sequence[ReleaseBeside], ledger: Ledger, data_set: str) -> None:
+        """Raise ``LedgerError`` for a release that spent the budget and is not in the account."""
+        mine = [found for found in beside if found.data_set == data_set]
+        state = ledger.budget(data_set) if mine else None
+        ids = {entry.release_id for entry in state.entries} if state else ()
+        for found in mine:
+            if found.release_id not in ids:
+                raise LedgerError(_uncharged(found, data_set, ledger))
 
     def pay(self, price: Price) -> NDArray[np.int64] | None:
         """Enter what a release spends, before anything is drawn for it.
@@ -159,6 +190,10 @@ class ReleaseTransaction:
         if self._trips and publication.trip_costs:
             costs, _ = sums_of(publication.trip_costs, None, self._trips.key)
             self._trips = replace(self._trips, costs=costs)
+        if self._charge:
+            name = self._charge.limit.data_set
+            release = replace(publication.release, data_set=name)
+            publication = replace(publication, release=release)
         return _with_notices(publication, *self._account(publication))
 
     def commit(self, publication: Publication) -> None:
@@ -388,6 +423,16 @@ def _unknown(found: ReleaseBeside, series: str, ledger: Ledger) -> str:
         "name the one that knows all releases of the series (`voile ledger verify` says whether "
         "it does). If this is a series of other people, give it another name; if nobody has seen "
         "the folder, remove it"
+    )
+
+
+def _uncharged(found: ReleaseBeside, data_set: str, ledger: Ledger) -> str:
+    """What is wrong with a release that spent of a budget whose ledger does not know it."""
+    return (
+        f"{found.folder}: this release spent of the budget of data set {data_set!r}, and the "
+        f"ledger {ledger.path} does not know it. The ledger may be an old copy, or another one: "
+        "name the one that counts all releases of the data set (`voile ledger verify` says whether "
+        "it does). If these are other people, give the data set another name"
     )
 
 

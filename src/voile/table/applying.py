@@ -112,11 +112,11 @@ def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
     """Raise ``ValueError`` where a treatment asks for what a release cannot show."""
     told = {RecodedColumn: "recoded", PermutedColumn: "permuted", Perturbation: "perturbed"}
     names = [treated.column for treated in treatment.columns]
-    for place, treated in enumerate(treatment.columns):
+    for index, treated in enumerate(treatment.columns):
         name, what = treated.column, told[type(treated)]
         if name not in published:  # its values would show in the numbers of the groups
             msg = f"column {name!r} is {what} and not published"
-        elif name in names[:place]:
+        elif name in names[:index]:
             msg = f"column {name!r} is {what} twice, or treated in two ways"
         elif treatment.groups is None and not isinstance(treated, Perturbation):
             msg = f"column {name!r} is {what}, and there are no groups"
@@ -137,22 +137,22 @@ class Shown:
     @classmethod
     def of(cls, rows: Rows, groups: Grouping, recoded: Sequence[RecodedColumn]) -> Shown:
         """What groups of a table's rows show; those that show the same are one."""
-        found, place = np.unique(groups.group, return_inverse=True)
+        found, index = np.unique(groups.group, return_inverse=True)
         there = found >= 0
         if not recoded:
             number = np.where(there, found + 1, 0).astype(np.int32)
-            return cls(number[place], {})
+            return cls(number[index], {})
         columns = {it.column: _columns(rows, it, found[there]) for it in recoded}
         every = [column for made in columns.values() for column in made]
         distinct = combine([(column.codes, len(column.values)) for column in every])
         codes = dict(zip((column.name for column in every), distinct.codes, strict=True))
         number = np.zeros(len(found), dtype=np.int32)
-        number[there] = distinct.place.astype(np.int32) + 1
+        number[there] = distinct.index.astype(np.int32) + 1
         numbered = {
             name: [DictionaryColumn(column.values, codes[column.name]) for column in made]
             for name, made in columns.items()
         }
-        return cls(number[place], numbered)
+        return cls(number[index], numbered)
 
     @property
     def names(self) -> dict[str, str]:

@@ -9,15 +9,29 @@ release; these go by way of Polars, or of the memory itself.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["PerValue", "array_of", "kind_of_arrow", "numbers_of", "polars_type", "series_of"]
+__all__ = [
+    "Frame",
+    "PerValue",
+    "Values",
+    "array_of",
+    "frame_of",
+    "kind_of_arrow",
+    "kind_of_values",
+    "logical_type",
+    "numbers_of",
+    "of_type",
+    "polars_type",
+    "series_of",
+    "text_values",
+]
 
 _TYPES = {
     f"{kind}{width // 8}": getattr(pa, f"{name}{width}")()
@@ -26,6 +40,12 @@ _TYPES = {
     if (kind, width) != ("f", 8)
 }
 """Arrow's types by NumPy's names."""
+
+Frame: TypeAlias = pl.DataFrame
+"""Rows in memory, as adversaries and measures get them; whoever only passes them on names this."""
+
+Values: TypeAlias = pl.Series
+"""A column of such rows."""
 
 Made = TypeVar("Made", bound=NDArray[Any])
 
@@ -55,6 +75,16 @@ def series_of(array: pa.Array, name: str = "") -> pl.Series:
     return pl.Series(name, array)
 
 
+def frame_of(columns: pa.Table | Mapping[str, Any] | Iterable[Values]) -> Frame:
+    """Columns that are equally long, by their names."""
+    return pl.DataFrame(columns if isinstance(columns, pa.Table | Mapping) else list(columns))
+
+
+def text_values(texts: Iterable[str | None]) -> Values:
+    """A column of texts, also where all of them are missing."""
+    return pl.Series(list(texts), dtype=pl.String)
+
+
 def numbers_of(array: pa.Array) -> NDArray[Any]:
     """The numbers of an array without missing values."""
     if isinstance(array, pa.DictionaryArray):
@@ -81,6 +111,28 @@ def kind_of_arrow(dtype: pa.DataType) -> str:
     from voile.table.value_types import kind_of_type  # noqa: PLC0415
 
     return kind_of_type(polars_type(dtype))
+
+
+def logical_type(dtype: pa.DataType) -> pa.DataType:
+    """The type that the kernel has for values of an Arrow type: as Polars names it, texts plain."""
+    kind = polars_type(dtype)
+    if kind in (pl.Categorical, pl.Enum, pl.String):
+        return pa.large_string()
+    return pl.Series(dtype=kind).to_arrow().type
+
+
+def kind_of_values(series: pl.Series) -> pa.DataType:
+    """The type that the kernel has for the values of a series."""
+    if series.dtype in (pl.Categorical, pl.Enum, pl.String):
+        return pa.large_string()
+    return series.head(0).to_arrow().type
+
+
+def of_type(array: pa.Array, dtype: pa.DataType) -> pa.Array:
+    """The values of an array, those of a dictionary array in full, as exactly this type."""
+    if isinstance(array, pa.DictionaryArray):
+        array = series_of(array).to_arrow()
+    return array if array.type == dtype else array.cast(dtype)
 
 
 def _indices(array: pa.DictionaryArray) -> NDArray[Any]:

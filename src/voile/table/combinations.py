@@ -51,11 +51,11 @@ class Combinations:
     _find: Callable[[], Codes]
 
     @cached_property
-    def place(self) -> Codes:
+    def index(self) -> Codes:
         """Shape (n,), in the narrowest type: which combination each row has."""
-        place = self._find()
+        index = self._find()
         del self._find  # and with it the numbers of the rows
-        return place
+        return index
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +66,7 @@ class _Ranked:
     """The numbers that occur, ascending."""
     rows: NDArray[np.int64]
     """How often each occurs."""
-    places: Callable[[], Codes]
+    indices: Callable[[], Codes]
     """Gives the rank of the number of each row."""
 
 
@@ -80,7 +80,7 @@ def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
     stages: list[tuple[_Ranked, list[int]]] = []
     remaining = list(columns)
     while remaining:
-        folded = [(stages[-1][0].places(), len(stages[-1][0].present))] if stages else []
+        folded = [(stages[-1][0].indices(), len(stages[-1][0].present))] if stages else []
         batch = [*folded, remaining.pop(0)]
         size = math.prod(distinct for _, distinct in batch)
         scattered = bool(folded) and folded[0][1] * _SCATTERED > rows
@@ -92,7 +92,7 @@ def combine(columns: Sequence[tuple[Codes, int]]) -> Combinations:
         ranked = _by_table(batch, size) if size <= limit else _by_sorting(batch, size)
         stages.append((ranked, [distinct for _, distinct in batch[len(folded) :]]))
     last, _ = stages[-1]
-    return Combinations(_unfolded(stages), last.rows, last.places)
+    return Combinations(_unfolded(stages), last.rows, last.indices)
 
 
 def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDArray[np.int64]]:
@@ -145,16 +145,16 @@ def _by_table(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
     counts = count_codes(numbers, size)
     present = np.flatnonzero(counts)
 
-    def places() -> Codes:
+    def indices() -> Codes:
         rank = np.zeros(size, dtype=code_type(len(present)))
         rank[present] = np.arange(len(present), dtype=rank.dtype)
         return look_up(rank, numbers)
 
-    return _Ranked(present, counts[present], places)
+    return _Ranked(present, counts[present], indices)
 
 
 def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
-    """Rank numbers by sorting them, together with the places of their rows."""
+    """Rank numbers by sorting them, together with the indices of their rows."""
     numbers = _numbers(batch, np.uint64)
     bits, low = _bits(size), _bits(len(numbers))
     order: NDArray[Any]
@@ -170,9 +170,9 @@ def _by_sorting(batch: Sequence[tuple[Codes, int]], size: int) -> _Ranked:
         numbers, order = rows[:, 0], rows[:, 1]
     starts = _starts(numbers)
     counts = np.diff(starts, append=len(numbers))
-    place = np.empty(len(numbers), dtype=code_type(len(starts)))
-    place[order] = np.repeat(np.arange(len(starts), dtype=place.dtype), counts)
-    return _Ranked(numbers[starts], counts, lambda: place)
+    index = np.empty(len(numbers), dtype=code_type(len(starts)))
+    index[order] = np.repeat(np.arange(len(starts), dtype=index.dtype), counts)
+    return _Ranked(numbers[starts], counts, lambda: index)
 
 
 def _starts(ascending: NDArray[Any]) -> NDArray[np.int64]:

@@ -65,7 +65,7 @@ class RecodedColumn:
     values: GeneralizedValues | None
     """None: the column's own values, named by their codes."""
     codes: NDArray[np.int32]
-    """Shape (p,): for each group, a place in ``values``."""
+    """Shape (p,): for each group, an index into ``values``."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ __all__ = [
     "gathered",
     "look_up",
     "sort_rows",
-    "sorted_places",
+    "sorted_order",
     "without_minus_zero",
 ]
 
@@ -86,9 +86,9 @@ class DictionaryColumn:
         return _ascending(values, self.codes)
 
 
-def gathered(values: pl.Series, places: NDArray[Any]) -> pl.Series:
-    """The values at these places; Polars takes some names, such as "^a$", for patterns."""
-    return values.alias("").gather(pl.Series(places)).alias(values.name)
+def gathered(values: pl.Series, indices: NDArray[Any]) -> pl.Series:
+    """The values at these indices; Polars takes some names, such as "^a$", for patterns."""
+    return values.alias("").gather(pl.Series(indices)).alias(values.name)
 
 
 def without_minus_zero(values: pl.Series) -> pl.Series:
@@ -132,27 +132,27 @@ def sort_rows(columns: Sequence[tuple[Codes, int]]) -> list[Codes]:
     if len(words) == 1:
         return _unpacked(sort_words(_packed(columns), sum(widths[0])), widths[0])
     rows = np.empty((len(columns[0][0]), len(words)), dtype=np.uint64)
-    for place, word in enumerate(words):
-        rows[:, place] = _packed(word)
+    for index, word in enumerate(words):
+        rows[:, index] = _packed(word)
     rows = sort_word_rows(rows, [sum(of_word) for of_word in widths])
-    split = (_unpacked(rows[:, place].copy(), it) for place, it in enumerate(widths))
+    split = (_unpacked(rows[:, index].copy(), it) for index, it in enumerate(widths))
     return [codes for of_word in split for codes in of_word]
 
 
-def sorted_places(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
+def sorted_order(columns: Sequence[tuple[Codes, int]]) -> NDArray[Any]:
     """Where the rows stand, shape (n,), in the order of ``sort_rows``; equal ones as they stood."""
     words, rows = _words(columns), len(columns[0][0])
     bits = [sum(_width(distinct) for _, distinct in word) for word in words]
-    places = np.arange(rows, dtype=np.uint64)
+    order = np.arange(rows, dtype=np.uint64)
     low = _width(rows)
     if len(words) == 1 and bits[0] + low <= _WORD_BITS:
         packed = _packed(words[0]).astype(np.uint64)
         packed <<= np.uint64(low)
-        packed |= places
+        packed |= order
         packed = sort_words(packed, bits[0] + low, ordered=low)
         packed &= np.uint64(2**low - 1)
         return packed
-    together = np.column_stack([*(_packed(word).astype(np.uint64) for word in words), places])
+    together = np.column_stack([*(_packed(word).astype(np.uint64) for word in words), order])
     return sort_word_rows(together, [*bits, 0])[:, -1]
 
 
@@ -224,7 +224,7 @@ def code_type(distinct: int) -> np.dtype[np.unsignedinteger[Any]]:
 def _of_arrow(encoded: Any, name: str) -> tuple[pl.Series, Codes]:
     values = pl.Series(name, encoded.dictionary)
     indices = encoded.indices
-    if indices.null_count:  # a missing value gets a place of its own behind the others
+    if indices.null_count:  # a missing value gets an index of its own behind the others
         indices = indices.fill_null(len(values))
         values = values.extend(pl.Series(name, [None], dtype=values.dtype))
     return values, pl.Series(indices).to_numpy()  # Arrow itself would import pandas for this
@@ -244,7 +244,7 @@ def _encode_dense(column: pl.Series, low: int, high: int) -> DictionaryColumn:
 
 
 def _pieces(column: pl.Series) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """Integers a few at a time, with their places: a whole copy would cost more than the work."""
+    """Integers a few at a time, with their indices: a whole copy would cost more than the work."""
     start = 0
     for chunk in column.get_chunks():
         numbers = chunk.to_numpy()
@@ -258,10 +258,10 @@ def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
     # Categories of this column alone: the global ones would keep private texts alive.
     categories = column.cast(pl.Categorical(pl.Categories.random()))
     distinct = categories.unique()
-    places = distinct.drop_nulls().to_physical().to_numpy().astype(np.int64)
-    size = int(places.max(initial=-1)) + 1
-    rank = np.full(size + 1, len(places), dtype=np.int32)
-    rank[places] = np.arange(len(places), dtype=np.int32)
+    codes = distinct.drop_nulls().to_physical().to_numpy().astype(np.int64)
+    size = int(codes.max(initial=-1)) + 1
+    rank = np.full(size + 1, len(codes), dtype=np.int32)
+    rank[codes] = np.arange(len(codes), dtype=np.int32)
     values = distinct.drop_nulls().cast(pl.String)
     if distinct.null_count():
         values = values.extend(pl.Series(column.name, [None], dtype=pl.String))

@@ -20,6 +20,7 @@ from typing import Any
 import polars as pl
 
 from voile.errors import InputError, TableError
+from voile.table.source_files import corrupt
 
 __all__ = ["GPX_COLUMNS", "read_gpx"]
 
@@ -60,8 +61,7 @@ def _parsed(path: Path) -> Any:
     try:
         return gpxpy.parse(content)
     except (gpxpy.gpx.GPXException, UnicodeError, ValueError):
-        msg = f"{path}: the file is not whole or not valid GPX; write it again from its source"
-        raise TableError(msg) from None
+        raise corrupt(path, "GPX") from None
 
 
 def _library() -> ModuleType:

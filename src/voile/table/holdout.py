@@ -20,30 +20,39 @@ import polars as pl
 
 from voile.errors import InputError
 from voile.randomness import Randomness
+from voile.table.dictionary import encode
 from voile.table.frames import from_native
 
 __all__ = ["hold_out"]
 
 
-def hold_out(frame: Any, share: float | Fraction, randomness: Randomness) -> tuple[Any, Any]:
+def hold_out(
+    frame: Any, share: float | Fraction, randomness: Randomness, unit: str | None = None
+) -> tuple[Any, Any]:
     """The rows of a data frame that are kept, and those held out, of the frame's own kind.
 
     Of n rows, ``round(share * n)`` are held out; all such subsets are equally likely.  Rows stay
-    in their order in both parts.  Raises ``InputError`` where ``share`` is not between 0 and 1,
-    both excluded, or one part would have no row; ``TableError`` where the object is no data frame.
+    in their order in both parts.  With ``unit``, a column that tells persons or households apart,
+    n counts these, and all rows of one are in the same part.  Raises ``InputError`` where ``share``
+    is not between 0 and 1, both excluded, or one part would have no row; ``TableError`` where the
+    object is no data frame.
     """
     rows, to_native = from_native(frame)
     if not 0 < share < 1:
         msg = f"the share of rows to hold out must lie between 0 and 1, both excluded, not {share}"
         raise InputError(msg)
-    held = round(share * rows.height)
-    if not 0 < held < rows.height:
+    whose = np.arange(rows.height) if unit is None else encode(rows[unit]).codes
+    there = rows.height if unit is None else rows[unit].n_unique()
+    held = round(share * there)
+    if not 0 < held < there:
+        what = "rows" if unit is None else "persons"
         msg = (
-            f"a share of {share} of {rows.height} rows leaves one part empty; give more rows, or a "
+            f"a share of {share} of {there} {what} leaves one part empty; give more {what}, or a "
             "share nearer to one half"
         )
         raise InputError(msg)
-    words = randomness.key("hold out").stream(rows.height)
-    chosen = np.zeros(rows.height, dtype=np.bool_)
-    chosen[np.argsort(words, kind="stable")[:held]] = True
+    words = randomness.key("hold out").stream(there)
+    held_out = np.zeros(there, dtype=np.bool_)
+    held_out[np.argsort(words, kind="stable")[:held]] = True
+    chosen = held_out[whose]
     return to_native(rows.filter(pl.Series(~chosen))), to_native(rows.filter(pl.Series(chosen)))

@@ -4,13 +4,18 @@ Marks are a data set of the engine with one row for each row: 64 bits of its ide
 record key identifies it 64 bits of its contents, and the class of the release that first published
 it, from 0.  They stand in the order of the identities, which tells nothing.
 
+Rows that are held back have the class that the release would have given them, if ``models.waiting``
+has not begun to decide about them; ``ASIDE`` where they are never to be published; and where they
+were refused, ``refused_class`` of it.  These keep it when they are published late, so that it is
+known should that release turn out to be lost.
+
 Cost in n rows and m marks: the identities of the rows, and one join of n with m, in the engine.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import polars as pl
@@ -24,24 +29,43 @@ from voile.table.decisions import Grouping
 from voile.table.identity import WORDS, with_row_words, with_words, words_of
 from voile.table.keeping import KeptRows, together
 from voile.table.protocol import Engine, Rows
-from voile.table.summaries import KnownRows, RowMatch
-from voile.values.expressions import Call, Column, Expression, Literal, both, is_missing, negated
+from voile.table.summaries import KnownRows, RowMatch, Waiting
+from voile.values.expressions import Call, Column, Expression, both, is_missing, negated
+from voile.values.expressions import Literal as Constant
 
 __all__ = [
+    "ASIDE",
     "CLASS",
     "CONTENTS",
     "IDENTITY",
+    "Held",
     "lacks_contents",
     "mark_rows",
     "marks_in_common",
     "marks_of_arrays",
     "match_rows",
+    "refused_class",
     "repeated_marks",
+    "require_record_key",
 ]
 
 IDENTITY, CONTENTS, CLASS = "\1identity", "\1contents", "\1class"
 """The columns of marks; no file has columns whose names begin so."""
 _KNOWN, _GROUP, _TIMES = "\1known contents", "\1group", "\1times"
+_REFUSED = "\1refused"
+
+ASIDE = -1
+"""The class of rows that are set aside."""
+
+Held = Literal["waiting", "refused", "aside"]
+"""What becomes of the fresh rows that have no group."""
+
+_CLASS_ALONE = pa.schema([pa.field(CLASS, pa.int16())])
+
+
+def refused_class(row_class: pl.Series) -> pl.Series:
+    """The classes of rows of these classes that were refused, and the other way round."""
+    return (ASIDE - 1 - row_class).cast(pl.Int16)
 
 
 def match_rows(
@@ -57,33 +81,94 @@ def match_rows(
     ``identifying`` are the columns by which a row is recognised where no record key does.
     """
     marked = _with_marks(rows, identifying, key, record_key)
-    seen = changed = 0
-    marks = together(known.published, engine)
+    waiting = _waiting(known.held, marked, engine)
+    seen = changed = aside = 0
+    marks = together((*known.published, waiting.aside), engine)
     if marks is not None:
         marked = marked.join_rows(_known(marks, record_key), [IDENTITY], "left")
-        seen = marked.tally(negated(is_missing(CLASS))).rows
+        aside = marked.tally(_is_aside()).rows
+        seen = marked.tally(negated(is_missing(CLASS))).rows - aside
         if record_key:
-            changed = marked.tally(Call("<>", (Column(CONTENTS), Column(_KNOWN)))).rows
-    withdrawn = known.held.height
-    if withdrawn:
-        held = known.held.open(engine).select([IDENTITY])
-        withdrawn -= marked.select([IDENTITY]).join_rows(held, [IDENTITY], "inner").height
+            differs = Call("<>", (Column(CONTENTS), Column(_KNOWN)))
+            changed = marked.tally(both(differs, negated(_is_aside()))).rows
+    matched = _with_classes(marked, known.versions)
     return RowMatch(
-        rows=_with_classes(marked, known.versions),
+        rows=matched.filter(negated(_is_aside())) if aside else matched,
         classes=known.versions + 1,
         missing=sum(published.height for published in known.published) - seen,
         changed=changed,
-        fresh=rows.height - seen,
-        withdrawn=withdrawn,
+        fresh=rows.height - seen - aside,
+        withdrawn=_gone(known.held, marked, engine),
+        waiting=waiting,
     )
 
 
-def mark_rows(groups: Grouping, match: RowMatch) -> tuple[KeptRows, KeptRows]:
-    """Marks of the fresh rows that have a group, and of those that have none."""
+def _waiting(held: KeptRows, marked: Rows, engine: Engine) -> Waiting:
+    """Of the rows held back those that were refused, and those set aside."""
+    if not held.height:
+        return Waiting()
+    rows = held.open(engine)
+    refused = KeptRows.of(rows.filter(Call("<", (Column(CLASS), Constant(ASIDE)))))
+    aside = KeptRows.of(rows.filter(_is_aside()))
+    return Waiting(refused, _gone(refused, marked, engine), aside)
+
+
+def _gone(kept: KeptRows, marked: Rows, engine: Engine) -> int:
+    """How many of the rows with these marks the table no longer holds."""
+    if not kept.height:
+        return 0
+    there = marked.select([IDENTITY]).join_rows(
+        kept.open(engine).select([IDENTITY]), [IDENTITY], "inner"
+    )
+    return kept.height - there.height
+
+
+def _is_aside() -> Expression:
+    return Call("=", (Column(CLASS), Constant(ASIDE)))
+
+
+def mark_rows(
+    groups: Grouping, match: RowMatch, engine: Engine, held: Held = "waiting"
+) -> tuple[KeptRows, KeptRows]:
+    """Marks of the fresh rows that have a group, and of those that have none or were set aside."""
     rows = groups.of.rows.join(groups.of.counted, {_GROUP: array_of(groups.group)})
-    fresh = Call("=", (Column(CLASS), Literal(match.classes - 1)))
-    published = Call(">=", (Column(_GROUP), Literal(0)))
-    return _marks(rows, both(fresh, published)), _marks(rows, both(fresh, negated(published)))
+    fresh = Call("=", (Column(CLASS), Constant(match.classes - 1)))
+    published = Call(">=", (Column(_GROUP), Constant(0)))
+    shown = _marks(rows, both(fresh, published))
+    kept = _marks(rows, both(fresh, negated(published)))
+    waiting = match.waiting
+    if waiting.refused.height:
+        shown, kept = (_remembering(marks, waiting.refused, engine) for marks in (shown, kept))
+    if held == "refused":
+        kept = kept.map(_refused, [CLASS], _CLASS_ALONE)
+    if held == "aside":
+        kept = kept.map(_aside, [CLASS], _CLASS_ALONE)
+    if waiting.aside.height:
+        kept = kept.union(waiting.aside.open(engine).select(kept.schema.names))
+    return KeptRows.of(shown.ordered([IDENTITY])), KeptRows.of(kept.ordered([IDENTITY]))
+
+
+def _remembering(marks: Rows, refused: KeptRows, engine: Engine) -> Rows:
+    """Marks of fresh rows, with the class of refused rows where they were refused."""
+    gives = pa.schema([pa.field(_REFUSED, pa.int16())])
+    known = refused.open(engine).map(lambda batch: [batch[0]], [CLASS], gives)
+    joined = marks.join_rows(known.select([IDENTITY, _REFUSED]), [IDENTITY], "left")
+
+    def remembered(batch: pa.RecordBatch) -> list[pa.Array]:
+        old, was = series_of(batch[0]), series_of(batch[1])
+        new = refused_class(old)
+        return [new.zip_with(was.is_not_null(), old.cast(pl.Int16)).to_arrow()]
+
+    return joined.map(remembered, [CLASS, _REFUSED], _CLASS_ALONE).select(marks.schema.names)
+
+
+def _refused(batch: pa.RecordBatch) -> list[pa.Array]:
+    row_class = series_of(batch[0]).cast(pl.Int16)
+    return [refused_class(row_class).to_arrow()]
+
+
+def _aside(batch: pa.RecordBatch) -> list[pa.Array]:
+    return [array_of(np.full(batch.num_rows, ASIDE, dtype=np.int16))]
 
 
 def marks_of_arrays(
@@ -123,10 +208,9 @@ def lacks_contents(kept: KeptRows, engine: Engine, *, keyed: bool) -> bool:
     return not keyed or marks.tally(is_missing(CONTENTS)).rows > 0
 
 
-def _marks(rows: Rows, chosen: Expression) -> KeptRows:
+def _marks(rows: Rows, chosen: Expression) -> Rows:
     columns = [name for name in (IDENTITY, CONTENTS, CLASS) if name in rows.schema.names]
-    marks = rows.select([*columns, _GROUP]).filter(chosen).select(columns)
-    return KeptRows.of(marks.ordered([IDENTITY]))
+    return rows.select([*columns, _GROUP]).filter(chosen).select(columns)
 
 
 def _known(marks: Rows, record_key: str | None) -> Rows:
@@ -143,11 +227,11 @@ def _with_marks(rows: Rows, identifying: Sequence[str], key: Key, record_key: st
         numbered = with_row_words(rows, identifying, key)
         gives = pa.schema([pa.field(IDENTITY, pa.uint64())])
         return numbered.map(lambda batch: [array_of(words_of(batch, key))], WORDS, gives)
-    _require_record_key(rows, record_key)
+    require_record_key(rows, record_key)
     return with_words(with_words(rows, [record_key], key, IDENTITY), identifying, key, CONTENTS)
 
 
-def _require_record_key(rows: Rows, record_key: str) -> None:
+def require_record_key(rows: Rows, record_key: str) -> None:
     """Raise ``TableError`` where a row has no record key, or shares it."""
     missing = rows.tally(is_missing(record_key))
     if missing.rows:
@@ -174,6 +258,8 @@ def _with_classes(rows: Rows, versions: int) -> Rows:
         return rows.map(fresh, [IDENTITY], gives)
 
     def filled(batch: pa.RecordBatch) -> list[pa.Array]:
-        return [series_of(batch[0]).fill_null(versions).cast(pl.Int16).to_arrow()]
+        known = series_of(batch[0]).fill_null(versions).cast(pl.Int16)
+        late = known < ASIDE
+        return [refused_class(known).zip_with(late, known).to_arrow()]
 
     return rows.map(filled, [CLASS], gives)

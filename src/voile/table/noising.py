@@ -1,6 +1,6 @@
 """Noise in the values of numeric columns, row by row, on a grid.
 
-A value is moved to a place on the grid and gets a whole number of grid steps as noise; both are
+A value is moved to a point of the grid and gets a whole number of grid steps as noise; both are
 drawn for the row's identity, so a row that is drawn again, elsewhere or in another order, shows
 the same.  What follows is arithmetic on whole numbers that cannot overflow: noise beyond 2**62
 steps counts as 2**62, and a published value lies within the clamp and within what its type holds
@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, uncompiled
 from voile.randomness import Key, Randomness
 from voile.table.arrays import array_of, numbers_of
 from voile.table.decisions import Perturbation
@@ -40,6 +40,8 @@ _LARGEST_INTEGER = 2**61
 _LARGEST_NOISE = 2**62
 _LARGEST_FLOAT = 2**53
 _LOWEST_EXPONENT = -1022
+_WORTH_LOADING = 10_000
+"""Rows from which loading compiled code takes less time than doing without it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,12 +90,12 @@ class Noise:
 
     @property
     def width(self) -> str:
-        """The column with the places of the half-widths."""
+        """The column with the indices of the half-widths."""
         return f"\1width of {self.column}"
 
     @property
     def _place(self) -> str:
-        """The column with the places of the private values among the distinct ones."""
+        """The column with the indices of the private values among the distinct ones."""
         return f"\1place of {self.column}"
 
     @staticmethod
@@ -121,8 +123,8 @@ class Noise:
             words = words_of(batch, identity)
             made: list[pa.Array] = []
             for each, key in zip(noise, keys, strict=True):
-                places = numbers_of(batch[each._place])
-                made += [array_of(array) for array in each._draw(places, words, *key)]
+                indices = numbers_of(batch[each._place])
+                made += [array_of(array) for array in each._draw(indices, words, *key)]
             return made
 
         types = (pa.int64(), pa.int16())
@@ -134,17 +136,18 @@ class Noise:
         return rows.map(draw, [*WORDS, *(each._place for each in noise)], pa.schema(fields))
 
     def _draw(
-        self, places: NDArray[Any], words: Words, membership: Key, noise: Key
+        self, indices: NDArray[Any], words: Words, membership: Key, noise: Key
     ) -> tuple[NDArray[np.int64], NDArray[np.int16]]:
-        """Steps and places of half-widths for rows with these private values."""
+        """Steps and indices of half-widths for rows with these private values."""
         decision = self.decision
         narrow = np.minimum(decision.half_width, _LARGEST_NOISE)
         width_of = np.searchsorted(self.widths, narrow).astype(np.int16)
-        cluster = decision.membership.draw(places, words, key=membership)
-        steps = decision.start[places, cluster]
+        cluster = decision.membership.draw(indices, words, key=membership)
+        steps = decision.start[indices, cluster]
         width = width_of[cluster]
         added = decision.noise.draw(cluster, words, key=noise)
-        _add(steps, added, width, self.widths, (self.low, self.high))
+        add = uncompiled(_add) if len(steps) < _WORTH_LOADING else _add
+        add(steps, added, width, self.widths, (self.low, self.high))
         return steps, width
 
     def with_intervals(self, rows: Rows) -> Rows:

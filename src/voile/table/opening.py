@@ -11,17 +11,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from voile.errors import TableError
 from voile.schema.persons import identifying_columns
 from voile.schema.plan import Plan
 from voile.table.carrying import with_carried
-from voile.table.engines import AUTO, engine_of
+from voile.table.counting import TableSource
+from voile.table.engines import AUTO, engine_for, engine_of
 from voile.table.formats.registry import WRITTEN
-from voile.table.frames import from_native
 from voile.table.keeping import KeptRows
 from voile.table.persons import require_rows_of_persons
 from voile.table.places import Place, place_of
-from voile.table.private import PrivateTable, TableSource
+from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Source
 from voile.table.published import PublishedTable
 from voile.table.reading import read_frame
@@ -57,7 +59,7 @@ def open_table(
     plan, ``PlanError`` where the plan names columns that the table does not have, or takes a person
     for a row.
     """
-    engine = engine_of(engine)
+    engine = engine_for(engine, path)
     source = _scanned(engine, path, plan, record_key)
     return _opened(engine, source, plan, record_key, carried).read()
 
@@ -68,7 +70,7 @@ def scan_table(path: str | Place, plan: Plan, *, engine: Engine | str = AUTO) ->
     Where possible only those are held in memory, and what is wrong with rows is said when they are
     asked for.  CSV is read as a whole.  Otherwise as ``open_table``.
     """
-    engine = engine_of(engine)
+    engine = engine_for(engine, path)
     return _held_against_persons(_opened(engine, _scanned(engine, path, plan), plan))
 
 
@@ -84,13 +86,13 @@ def open_frame(
 
     ``carried`` are rows that an earlier release left out; they follow those of the frame.
     """
-    engine = engine_of(engine)
+    engine = engine_for(engine, frame)
     return _opened(engine, engine.of_native(frame), plan, record_key, carried).read()
 
 
 def scan_frame(frame: Any, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:
     """A private table from a data frame, for methods that ask for its best rows and no others."""
-    engine = engine_of(engine)
+    engine = engine_for(engine, frame)
     return _held_against_persons(_opened(engine, engine.of_native(frame), plan))
 
 
@@ -113,13 +115,14 @@ def open_published(
         msg = f"{folder}: the release has no data: neither data.parquet nor data.csv, nor any other"
         raise TableError(msg)
     place = folder / files[0]
-    source = engine_of(engine).scan(place if len(files) == 1 else place.parent, texts=tuple(texts))
+    whole = place if len(files) == 1 else place.parent
+    source = engine_for(engine, whole).scan(whole, texts=tuple(texts))
     return PublishedTable(source.rows, source.convert)
 
 
 def published_rows(frame: Any, engine: Engine | str = AUTO) -> PublishedTable:
     """Rows of a data frame that are, or are taken for, those of a release."""
-    source = engine_of(engine).of_native(frame)
+    source = engine_for(engine, frame).of_native(frame)
     return PublishedTable(source.rows, source.convert)
 
 
@@ -143,7 +146,7 @@ def rows_in_memory(
     rows = source.rows
     if columns is not None:
         rows = rows.select([name for name in rows.schema.names if name in set(columns)])
-    frame, _ = from_native(rows.to_native())
+    frame = pl.DataFrame(rows.to_arrow())
     return frame.with_columns(with_missing(each, missing) for each in frame), source.notes
 
 

@@ -77,7 +77,7 @@ class Column:
 
     @property
     def codes(self) -> Codes | None:
-        """Shape (n,): places among the values."""
+        """Shape (n,): indices among the values."""
         self._read()
         return self._codes
 
@@ -154,11 +154,11 @@ class Column:
         there = DictionaryColumn(self.values, self.codes).only(rows)
         return Column(there.values, there.codes)
 
-    def gathered(self, places: NDArray[Any]) -> Column:
-        """The column of the rows at these places, in this order."""
+    def gathered(self, indices: NDArray[Any]) -> Column:
+        """The column of the rows with these indices, in this order."""
         if self.codes is None:
-            return Column(gathered(self.values, places))
-        codes = look_up(self.codes, places)
+            return Column(gathered(self.values, indices))
+        codes = look_up(self.codes, indices)
         if self._dictionary is not None and self._dictionary.codes is self.codes:
             return Column.of(DictionaryColumn(self._dictionary.values, codes))
         return Column(self.values, codes)

@@ -6,8 +6,7 @@ read as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,21 +25,13 @@ from voile.table.identity import WORDS, Words, with_row_words, words_of
 from voile.table.places import Place
 from voile.table.polars_column import Column
 from voile.table.polars_rows import PolarsRows
-from voile.table.protocol import Format, Rows
+from voile.table.protocol import EngineSource, Format, Rows
 from voile.table.reading import is_whole, list_columns, read_batches, read_column, read_frame
 
 __all__ = ["PolarsEngine", "PolarsSource", "unique_words"]
 
 
-@dataclass(frozen=True, eq=False)
-class PolarsSource:
-    """A table in a file, or a frame; see ``Source``."""
-
-    rows: PolarsRows
-    names: Sequence[str]
-    format: Format = "parquet"
-    notes: tuple[str, ...] = ()
-    convert: Callable[[Rows], Any] | None = None
+PolarsSource = EngineSource[PolarsRows]
 
 
 class PolarsEngine:

@@ -14,12 +14,18 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.errors import QueryError, refuse_out_of_memory
+from voile.table.arrays import array_of, series_of
+from voile.table.protocol import Function
 from voile.values.expressions import Call, Column, Expression, Literal
 
-__all__ = ["matches"]
+__all__ = ["CHOSEN", "marking", "matches"]
+
+CHOSEN = "\1chosen"
+"""A column that says for which rows an expression holds; no file has columns so named."""
 
 
 def matches(expression: Expression, frame: pl.DataFrame) -> NDArray[np.bool_]:
@@ -37,6 +43,17 @@ def matches(expression: Expression, frame: pl.DataFrame) -> NDArray[np.bool_]:
         )
         raise QueryError(msg) from None
     return found.to_series().to_numpy()
+
+
+def marking(expression: Expression, names: Sequence[str]) -> Function:
+    """What says of rows whether an expression holds; of record batches of these columns."""
+
+    def mark(batch: pa.RecordBatch) -> list[pa.Array]:
+        columns = zip(names, batch, strict=True)
+        frame = pl.DataFrame([series_of(array, name) for name, array in columns])
+        return [array_of(np.broadcast_to(matches(expression, frame), batch.num_rows).copy())]
+
+    return mark
 
 
 def _polars(expression: Expression) -> pl.Expr:

@@ -6,7 +6,7 @@ lock.  Numbers are put into one array at once; all else is kept as it comes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -20,9 +20,40 @@ from voile.table.dictionary import Codes, look_up
 from voile.table.polars_column import Column
 from voile.table.protocol import Function
 
-__all__ = ["computed", "computed_parts", "of_values"]
+__all__ = [
+    "BATCH_ROWS",
+    "computed",
+    "computed_parts",
+    "of_values",
+    "slices",
+    "starts_of_runs",
+    "whole_groups",
+]
 
+BATCH_ROWS = 1 << 17
+"""Rows of a batch: their arrays stay near the processor."""
 _WORKERS = 2
+
+
+def slices(rows: int) -> Iterator[slice]:
+    """Batches of rows; none where there are none."""
+    return (slice(start, min(start + BATCH_ROWS, rows)) for start in range(0, rows, BATCH_ROWS))
+
+
+def starts_of_runs(codes: Codes) -> NDArray[np.int64]:
+    """Where each run of equal codes begins."""
+    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    return np.concatenate((np.zeros(min(len(codes), 1), dtype=np.int64), changes))
+
+
+def whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
+    """Batches of rows that stand by group, none of which is cut in two."""
+    ends = np.append(starts[1:], rows)
+    first = 0
+    while first < rows:
+        last = int(ends[min(int(np.searchsorted(ends, first + BATCH_ROWS)), len(ends) - 1)])
+        yield slice(first, last)
+        first = last
 
 
 def computed(

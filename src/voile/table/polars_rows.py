@@ -14,9 +14,8 @@ to four bytes a row and column, and about 30 bytes a row while rows are sorted.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,24 +24,30 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, uncompiled
 from voile.randomness import Key
 from voile.schema.persons import Occurrences
-from voile.table.combinations import Combinations, combine, count_pairs
+from voile.table.combinations import count_pairs
 from voile.table.dictionary import (
     Codes,
     DictionaryColumn,
     code_type,
     count_codes,
-    look_up,
     sort_rows,
-    sorted_places,
+    sorted_order,
     without_minus_zero,
 )
 from voile.table.occurrences import count_occurrences, count_repeats, occurrences_of
 from voile.table.polars_column import Column
-from voile.table.polars_expressions import matches
-from voile.table.polars_mapping import computed, computed_parts, of_values
+from voile.table.polars_encoded import WORKERS, EncodedRows, Kept, Order, combined
+from voile.table.polars_mapping import (
+    computed,
+    computed_parts,
+    of_values,
+    slices,
+    starts_of_runs,
+    whole_groups,
+)
 from voile.table.polars_writing import write_batches
 from voile.table.protocol import (
     Counted,
@@ -55,61 +60,16 @@ from voile.table.protocol import (
     Tally,
 )
 from voile.table.shuffling import permute_within_runs
-from voile.values.expressions import Expression, columns_of
+from voile.values.expressions import Expression
 
-__all__ = ["BATCH_ROWS", "PolarsRows", "Scan"]
+__all__ = ["PolarsRows"]
 
-BATCH_ROWS = 1 << 17
-"""Rows of a batch: their arrays stay near the processor."""
-_WORKERS = 2
-
-Scan = Callable[[Sequence[str]], Iterator[pl.DataFrame]]
-"""Some columns of all rows of a source, in their order."""
+_WORTH_LOADING = 10_000
+"""Rows from which loading compiled code takes less time than doing without it."""
 
 
-class _Order:
-    """Which rows a data set has, and where each stands: those that share one agree in both."""
-
-    def __init__(self, numbers: Callable[[], NDArray[np.int64]] | None = None) -> None:
-        self.numbers = numbers
-        """Where the rows stand in their source, from 0; None: as they stand here."""
-        self.combined: dict[tuple[str, ...], Combinations] = {}
-        """Combinations of values that were counted in order to rank rows."""
-        self.number: Column | None = None
-        """The numbers of the rows as a column, where they ascend."""
-        self.by: tuple[Column, ...] = ()
-        """What the rows are ordered by."""
-        self.stably_by: tuple[Column, ...] = ()
-        """The same, and their numbers where rows that agree stand by these."""
-
-
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """Which combination each row has."""
-
-    order: _Order
-    found: Combinations
-    columns: Sequence[DictionaryColumn]
-
-
-class PolarsRows:
+class PolarsRows(EncodedRows):
     """Rows in memory, or to be read; see ``Rows``."""
-
-    def __init__(
-        self,
-        columns: Mapping[str, Column],
-        height: int | None = None,
-        *,
-        scan: Scan | None = None,
-        order: _Order | None = None,
-    ) -> None:
-        self._columns = dict(columns)
-        self._height = height
-        self._scan = scan
-        self._order = order or _Order()
-
-    def __repr__(self) -> str:
-        return f"PolarsRows({', '.join(self._columns)})"
 
     @classmethod
     def of_frame(
@@ -119,21 +79,8 @@ class PolarsRows:
     ) -> PolarsRows:
         """The rows of a frame; ``numbers`` says where they stand in their source, from 0."""
         columns = {series.name: Column(without_minus_zero(series)) for series in frame}
-        order = None if numbers is None else _Order(lambda: numbers)
+        order = None if numbers is None else Order(lambda: numbers)
         return cls(columns, frame.height, order=order)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """Names and types of the columns."""
-        empty = [pl.Series(name, dtype=column.dtype) for name, column in self._columns.items()]
-        return pl.DataFrame(empty).to_arrow().schema
-
-    @property
-    def height(self) -> int:
-        """How many rows there are."""
-        if self._height is None:
-            self._height = len(next(iter(self._columns.values())))
-        return self._height
 
     # -- small answers ----------------------------------------------------------------------------
 
@@ -144,12 +91,12 @@ class PolarsRows:
         if len(columns) == 2 and not keep:
             one, other, rows = count_pairs(*((c.codes, len(c.values)) for c in columns))
             return Counted(tuple(by), values, np.column_stack((one, other)).astype(np.int32), rows)
-        found = _combined(columns)
+        found = combined(columns)
         codes = np.empty((len(found.rows), len(by)), dtype=np.int32)
-        for place, of_column in enumerate(found.codes):
-            codes[:, place] = of_column
-        places = _Places(self._order, found, columns) if keep else None
-        return Counted(tuple(by), values, codes, found.rows, places)
+        for index, of_column in enumerate(found.codes):
+            codes[:, index] = of_column
+        kept = Kept(self._order, found, columns) if keep else None
+        return Counted(tuple(by), values, codes, found.rows, kept)
 
     def tally(self, holds: Expression) -> Tally:
         """How many rows an expression holds for; one over one column asks its values alone."""
@@ -191,7 +138,7 @@ class PolarsRows:
     def read(self) -> PolarsRows:
         """The same rows, in memory and encoded."""
         columns = self._columns.values()
-        with ThreadPoolExecutor(_WORKERS) as pool:  # reading and encoding release Python's lock
+        with ThreadPoolExecutor(WORKERS) as pool:  # reading and encoding release Python's lock
             list(pool.map(lambda column: column.dictionary, columns))
         return self
 
@@ -211,11 +158,10 @@ class PolarsRows:
                 name: Column(column.dictionary.values, codes)
                 for (name, column), codes in zip(columns.items(), found.codes, strict=True)
             }
-            slices = _slices(len(found.rows))
-            values = computed(function, distinct, slices, gives)
-            made = [Column(each, found.place) for each in values]
+            values = computed(function, distinct, slices(len(found.rows)), gives)
+            made = [Column(each, found.index) for each in values]
         else:
-            values = computed(function, columns, _slices(self.height), gives)
+            values = computed(function, columns, slices(self.height), gives)
             made = [Column(each) for each in values]
         return self._like(self._columns | dict(zip(gives.names, made, strict=True)))
 
@@ -230,19 +176,19 @@ class PolarsRows:
         """More columns, a function of whole groups of rows."""
         rows = self._stably_ordered([within, *by])
         group = rows._columns[within]
-        starts = _starts_of_runs(group.sortable()[0])
+        starts = starts_of_runs(group.sortable()[0])
         groups: dict[int, list[pa.Array]] = {}
 
         def of_rows(batch: pa.RecordBatch, first: int) -> Sequence[pa.Array]:
             made, groups[first] = map(list, function(batch))
             return made
 
-        slices = list(_whole_groups(starts, rows.height))
-        values = computed_parts(of_rows, rows._columns, slices, gives)
+        batches = list(whole_groups(starts, rows.height))
+        values = computed_parts(of_rows, rows._columns, batches, gives)
         made = {name: Column(each) for name, each in zip(gives.names, values, strict=True)}
         columns = {within: group.gathered(starts)}
-        for place, field in enumerate(of_groups):
-            chunks = [groups[first][place] for first in sorted(groups)]
+        for index, field in enumerate(of_groups):
+            chunks = [groups[first][index] for first in sorted(groups)]
             columns[field.name] = Column(pl.Series("", pa.chunked_array(chunks, field.type)))
         return rows._like(rows._columns | made), PolarsRows(columns, len(starts))
 
@@ -257,25 +203,25 @@ class PolarsRows:
 
         Nothing is done row by row where it was kept which combination each row has.
         """
-        place, complete = self._places(counted)
+        index, complete = self._indices(counted)
         made = {}
         for name, array in columns.items():
             values = pl.Series("", array)
             if not complete:
                 values = values.extend(pl.Series("", [None], dtype=values.dtype))
-            made[name] = Column(values, place, counted if complete else None)
+            made[name] = Column(values, index, counted if complete else None)
         return self._like(self._columns | made)
 
     def join_rows(self, other: Rows, on: Sequence[str], how: How) -> PolarsRows:
         """The rows with the columns of the row of another data set that agrees in some columns."""
         assert isinstance(other, PolarsRows)
-        place = _partners(self._frame(on), other._frame(on))
+        index = _partners(self._frame(on), other._frame(on))
         if how == "anti":
-            return self._only(place.is_null().to_numpy())
+            return self._only(index.is_null().to_numpy())
         rest = {name: column for name, column in other._columns.items() if name not in on}
-        values = {name: column.series("").gather(place) for name, column in rest.items()}
+        values = {name: column.series("").gather(index) for name, column in rest.items()}
         joined = self._like(self._columns | {name: Column(each) for name, each in values.items()})
-        return joined if how == "left" else joined._only(place.is_not_null().to_numpy())
+        return joined if how == "left" else joined._only(index.is_not_null().to_numpy())
 
     def union(self, other: Rows) -> PolarsRows:
         """The rows of both."""
@@ -286,7 +232,7 @@ class PolarsRows:
     def distinct(self, by: Sequence[str], rows: str) -> PolarsRows:
         """A row for each combination of values of some columns, and how many rows had it."""
         columns = self._dictionaries(by)
-        found = _combined(columns)
+        found = combined(columns)
         made = {
             name: Column.of(DictionaryColumn(column.values, codes))
             for name, column, codes in zip(by, columns, found.codes, strict=True)
@@ -295,16 +241,18 @@ class PolarsRows:
 
     def rank(self, name: str, within: Sequence[str], by: Sequence[str]) -> PolarsRows:
         """One more column, the rank of each row among those that agree in some columns."""
-        found = _combined(self._dictionaries(within)) if within else None
+        found = combined(self._dictionaries(within)) if within else None
         if not by and found is not None:
             self._order.combined[tuple(within)] = found
-            ranks = _occurrences(found.place, np.zeros(len(found.rows), dtype=np.uint32))
+            count = uncompiled(_occurrences) if self.height < _WORTH_LOADING else _occurrences
+            ranks = count(found.index, np.zeros(len(found.rows), dtype=np.uint32))
             ranks = ranks.astype(code_type(int(found.rows.max(initial=1))))
         else:
-            group = np.zeros(self.height, dtype=np.uint8) if found is None else found.place
+            group = np.zeros(self.height, dtype=np.uint8) if found is None else found.index
             groups = 1 if found is None else len(found.rows)
             coded = [(group, groups), *(self._columns[other].sortable() for other in by)]
-            ranks = _ranks(sorted_places(coded), group)
+            number = uncompiled(_ranks) if self.height < _WORTH_LOADING else _ranks
+            ranks = number(sorted_order(coded), group)
         return self._like(self._columns | {name: Column(pl.Series(ranks))})
 
     def permuted(self, within: str, keys: Mapping[str, Key]) -> PolarsRows:
@@ -323,7 +271,7 @@ class PolarsRows:
             permute_within_runs(codes, sizes, keys[name])
             return Column.of(DictionaryColumn(column.values, codes))
 
-        with ThreadPoolExecutor(_WORKERS) as pool:  # what is long here releases Python's lock
+        with ThreadPoolExecutor(WORKERS) as pool:  # what is long here releases Python's lock
             ordering = pool.submit(self.select([within, *kept]).ordered, [within, *kept])
             drawing = {name: pool.submit(drawn, name) for name in keys}
             ordered = ordering.result()
@@ -342,12 +290,12 @@ class PolarsRows:
             for (name, (_, size)), numbers in zip(
                 coded.items(), sort_rows(list(coded.values())), strict=True
             ):
-                turned, _ = _turned(numbers, size, turn=name in descending)
-                columns[name] = self._columns[name].of_numbers(turned, size)
+                codes, _ = _turned(numbers, size, turn=name in descending)
+                columns[name] = self._columns[name].of_numbers(codes, size)
             columns = {name: columns[name] for name in self._columns}
         else:
-            places = sorted_places(list(coded.values()))
-            columns = {name: column.gathered(places) for name, column in self._columns.items()}
+            order = sorted_order(list(coded.values()))
+            columns = {name: column.gathered(order) for name, column in self._columns.items()}
         return PolarsRows(columns, self.height)
 
     def _stably_ordered(self, by: Sequence[str]) -> PolarsRows:
@@ -355,8 +303,8 @@ class PolarsRows:
         if self._order.stably_by == tuple(self._columns[name] for name in by):
             return self
         stand = by[:-1] if by and self._columns[by[-1]] is self._order.number else by
-        places = sorted_places([self._columns[name].sortable() for name in stand])
-        columns = {name: column.gathered(places) for name, column in self._columns.items()}
+        order = sorted_order([self._columns[name].sortable() for name in stand])
+        columns = {name: column.gathered(order) for name, column in self._columns.items()}
         ordered = PolarsRows(columns, self.height)
         ordered._order.by = tuple(columns[name] for name in stand)
         ordered._order.stably_by = tuple(columns[name] for name in by)
@@ -397,125 +345,6 @@ class PolarsRows:
         texts = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Enum)]
         return frame.with_columns(pl.col(name).cast(pl.String) for name in texts)
 
-    # -- the engine's own -------------------------------------------------------------------------
-
-    def _like(self, columns: Mapping[str, Column]) -> PolarsRows:
-        """The same rows with other columns."""
-        return PolarsRows(columns, self._height, scan=self._scan, order=self._order)
-
-    def _only(self, rows: NDArray[np.bool_]) -> PolarsRows:
-        """The chosen rows."""
-        if rows.all():
-            return self
-        before_all, before = self._order, self._order.numbers
-
-        def numbers() -> NDArray[np.int64]:
-            places = np.flatnonzero(rows)
-            return before()[places] if before else places
-
-        columns = {name: column.chosen(rows) for name, column in self._columns.items()}
-        order = _Order(numbers)
-        chosen = {id(self._columns[name]): column for name, column in columns.items()}
-        if all(id(column) in chosen for column in before_all.stably_by):
-            order.by = tuple(chosen[id(column)] for column in before_all.by)
-            order.stably_by = tuple(chosen[id(column)] for column in before_all.stably_by)
-        return PolarsRows(columns, int(rows.sum()), order=order)
-
-    def _dictionaries(self, names: Sequence[str]) -> list[DictionaryColumn]:
-        return [self._columns[name].dictionary for name in names]
-
-    def _frame(self, names: Sequence[str]) -> pl.DataFrame:
-        """Some columns as a frame, with few distinct texts in dictionaries (Enum)."""
-        if self.height <= BATCH_ROWS:
-            return pl.DataFrame([self._columns[name].series(name) for name in names])
-        with ThreadPoolExecutor(_WORKERS) as pool:  # gathering releases Python's lock
-            series = pool.map(lambda name: self._columns[name].series(name), names)
-            return pl.DataFrame(list(series))
-
-    def _batches(self, names: Sequence[str]) -> Iterator[pl.DataFrame]:
-        """Some columns of all rows, many rows at a time."""
-        columns = {name: self._columns[name] for name in names}
-        if self._scan is not None and not all(column.is_read for column in columns.values()):
-            yield from self._scan(names)
-            return
-        for rows in _slices(self.height):
-            yield pl.DataFrame([column.part(name, rows) for name, column in columns.items()])
-
-    def _mask(self, holds: Expression) -> NDArray[np.bool_] | None:
-        """The rows for which an expression holds; None where there is none."""
-        names = list(dict.fromkeys(columns_of(holds)))
-        if len(names) == 1 and (codes := self._columns[names[0]].codes) is not None:
-            values = self._columns[names[0]].values.alias(names[0])
-            chosen = matches(holds, values.to_frame())
-            return look_up(chosen, codes) if chosen.any() else None
-        parts = [
-            matches(holds, pl.DataFrame([self._columns[name].part(name, rows) for name in names]))
-            for rows in _slices(self.height)
-        ]
-        if not names:
-            return np.repeat(parts[0], self.height) if parts else None
-        return np.concatenate(parts) if parts else None
-
-    def _places(self, counted: Counted) -> tuple[Codes, bool]:
-        """Which combination each row has, g where it was not counted; whether all rows were."""
-        kept = counted.handle
-        if isinstance(kept, _Places) and kept.order is self._order:
-            return kept.found.place, True
-        height, combinations = self.height, len(counted.rows)
-        columns = []
-        for name, values, codes in zip(
-            counted.columns, counted.values, counted.codes.T, strict=True
-        ):
-            others = Column(pl.Series("", values), codes)
-            columns.append(self._columns[name].before(others).dictionary)
-        found = _combined(columns)
-        of_counted = np.full(len(found.rows), combinations, dtype=code_type(combinations + 1))
-        of_counted[found.place[height:]] = np.arange(combinations)
-        return look_up(of_counted, found.place[:height]), False
-
-    def _multisets(self, within: str, name: str) -> tuple[Codes, NDArray[np.int64]]:
-        """The values in each group, group by group and ascending: codes, and how often each."""
-        group, column = self._columns[within], self._columns[name].dictionary
-        counted = group.counted
-        if counted is not None and name in counted.columns:
-            kept, place = counted.handle, counted.columns.index(name)
-            if group.codes is kept.found.place and kept.columns[place] is column:
-                numbers = group.values.to_numpy()
-                order = np.lexsort((counted.codes[:, place], numbers))
-                return counted.codes[order, place], counted.rows[order]
-        _, values, rows = count_pairs(group.sortable(), (column.codes, len(column.values)))
-        return values, rows
-
-
-def _combined(columns: Sequence[DictionaryColumn]) -> Combinations:
-    if len(columns) == 1:
-        codes = columns[0].codes
-        rows = count_codes(codes, len(columns[0].values))
-        if rows.all():
-            return Combinations([np.arange(len(rows))], rows, lambda: codes)
-    return combine([(column.codes, len(column.values)) for column in columns])
-
-
-def _slices(rows: int) -> Iterator[slice]:
-    """Batches of rows; none where there are none."""
-    return (slice(start, min(start + BATCH_ROWS, rows)) for start in range(0, rows, BATCH_ROWS))
-
-
-def _starts_of_runs(codes: Codes) -> NDArray[np.int64]:
-    """Where each run of equal codes begins."""
-    changes = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    return np.concatenate((np.zeros(min(len(codes), 1), dtype=np.int64), changes))
-
-
-def _whole_groups(starts: NDArray[np.int64], rows: int) -> Iterator[slice]:
-    """Batches of rows that stand by group, none of which is cut in two."""
-    ends = np.append(starts[1:], rows)
-    first = 0
-    while first < rows:
-        last = int(ends[min(int(np.searchsorted(ends, first + BATCH_ROWS)), len(ends) - 1)])
-        yield slice(first, last)
-        first = last
-
 
 def _turned(codes: Codes, size: int, *, turn: bool) -> tuple[Codes, int]:
     """Codes that order rows the other way round, where that is wanted."""
@@ -523,7 +352,7 @@ def _turned(codes: Codes, size: int, *, turn: bool) -> tuple[Codes, int]:
 
 
 def _partners(left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
-    """For each row the place of the row of another frame that agrees in all columns, or null."""
+    """For each row the index of the row of another frame that agrees in all columns, or null."""
     texts = pl.selectors.categorical() | pl.selectors.enum()
     numbered = right.with_columns(texts.cast(pl.String)).with_row_index("\1place")
     plain = left.with_columns(texts.cast(pl.String))
@@ -534,23 +363,23 @@ def _partners(left: pl.DataFrame, right: pl.DataFrame) -> pl.Series:
 
 
 @njit(cache=True, nogil=True)
-def _occurrences(place: Codes, seen: NDArray[Any]) -> NDArray[Any]:
-    """How many rows before each have the same place; ``seen`` goes on counting."""
-    occurrence = np.empty(len(place), dtype=np.uint32)
-    for row in range(len(place)):
-        occurrence[row] = seen[place[row]]
-        seen[place[row]] += np.uint32(1)
+def _occurrences(index: Codes, seen: NDArray[Any]) -> NDArray[Any]:
+    """How many rows before each have the same index; ``seen`` goes on counting."""
+    occurrence = np.empty(len(index), dtype=np.uint32)
+    for row in range(len(index)):
+        occurrence[row] = seen[index[row]]
+        seen[index[row]] += np.uint32(1)
     return occurrence
 
 
 @njit(cache=True, nogil=True)
-def _ranks(places: NDArray[Any], group: Codes) -> NDArray[Any]:
-    """The rank of each row in its group; rows that stand at these places do so by group."""
-    ranks = np.empty(len(places), dtype=np.int64)
+def _ranks(order: NDArray[Any], group: Codes) -> NDArray[Any]:
+    """The rank of each row in its group; in this order rows stand by group."""
+    ranks = np.empty(len(order), dtype=np.int64)
     rank = 0
-    for index in range(len(places)):
-        if index and group[places[index]] != group[places[index - 1]]:
+    for index in range(len(order)):
+        if index and group[order[index]] != group[order[index - 1]]:
             rank = 0
-        ranks[places[index]] = rank
+        ranks[order[index]] = rank
         rank += 1
     return ranks

@@ -4,17 +4,53 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import polars as pl
+import pyarrow as pa
 from polars.io.plugins import register_io_source
 
 from voile.durable import sync
+from voile.table.arrays import polars_type, series_of
 from voile.table.formats.registry import Format, format_named
 
-__all__ = ["write_batches"]
+__all__ = ["kept_faults", "write_arrow", "write_batches"]
+
+
+def write_arrow(
+    batches: Iterator[pa.RecordBatch], schema: pa.Schema, folder: Path, file_format: Format
+) -> str:
+    """Write batches of Arrow with columns of some types, durably; returns the name of the file.
+
+    Raises ``OSError`` where the disk refuses, and what is raised where batches are made.
+    """
+    types = pl.Schema({field.name: polars_type(field.type) for field in schema})
+    faults: list[BaseException] = []
+    frames = (
+        pl.DataFrame([series_of(a, n) for n, a in zip(types, batch, strict=True)]).cast(types)
+        for batch in kept_faults(batches, faults)
+    )
+    try:
+        return write_batches(frames, types, folder, file_format).name
+    except OSError:
+        if faults:  # whoever writes makes another of it
+            raise faults[0] from None
+        raise
+
+
+def kept_faults(
+    batches: Iterable[pa.RecordBatch], faults: list[BaseException]
+) -> Iterator[pa.RecordBatch]:
+    """The same batches; what is raised where they are made is kept, too."""
+    try:
+        yield from batches
+    except GeneratorExit:
+        raise
+    except BaseException as error:
+        faults.append(error)
+        raise
 
 
 def write_batches(

@@ -1,10 +1,16 @@
 """A private table: what a publisher may ask of it, over the rows of any engine.
 
-A publisher asks for counts, decides on them, and hands the decision back to be applied row by row.
-No row, and no array with one entry per row, comes out.
+A publisher asks for counts (``counting``), decides on them, and hands the decision back to be
+applied row by row.  No row, and no array with one entry per row, comes out.
 
-The rows are bound to the plan when something is asked of them that needs it: of a ranking, only the
-best rows are ever bound, and the others not kept.
+At most m rows of each person or household take part where a differentially private method asks for
+it (``bounded``).  Each row gets 64 pseudorandom bits, a function of a key, of whose it is, of what
+it would show, and of its number among equal rows of the same person; the m rows of a person with
+the least bits take part.  So each set of m of its rows is as likely as any other, and what is
+drawn of one person does not depend on the rows of another: where a person comes or goes, or all
+its rows are replaced, the rows of everybody else that take part are the same.  That is what
+carries a promise for m rows over to persons.  (Two rows of a person get equal bits with
+probability 2**-64; the engine then decides between them.)
 """
 
 from __future__ import annotations
@@ -13,7 +19,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,15 +26,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.randomness import Key, Randomness
-from voile.schema.numbers import ExactNumbers
-from voile.schema.ordered import ranks_in_order
 from voile.schema.persons import uncounted
-from voile.schema.plan import ColumnPlan, Plan
-from voile.schema.roles import Roles
+from voile.schema.plan import ColumnPlan
+from voile.schema.roles import EACH_ROW, Roles
 from voile.table.applying import applied
 from voile.table.arrays import array_of, kind_of_arrow, polars_type, series_of
 from voile.table.best_rows import Asked, Found, UnusualError
-from voile.table.binding import Bound, bind
+from voile.table.binding import bind
+from voile.table.counting import CountedTable
 from voile.table.decisions import (
     Charge,
     FlowBounds,
@@ -41,56 +45,40 @@ from voile.table.decisions import (
 )
 from voile.table.identity import WORDS, with_row_words, words_of
 from voile.table.keeping import KeptRows
-from voile.table.matching import CLASS, mark_rows, match_rows
-from voile.table.numeric import (
-    distinct_values,
-    exact_numbers,
-    require_finite,
-    require_finite_numbers,
-)
+from voile.table.matching import Held, mark_rows, match_rows
+from voile.table.membership import Members, match_members
+from voile.table.numeric import distinct_values
 from voile.table.persons import (
     refuse_kept_that_single_out,
-    require_units,
+    refuse_published_ids,
     rows_that_may_be_published,
 )
-from voile.table.protocol import Engine, Format, Rows
+from voile.table.protocol import Rows
 from voile.table.published import PublishedTable
 from voile.table.scores import RowScore
 from voile.table.summaries import (
     CombinationCounts,
     CountedRows,
-    GroupCounts,
     KnownRows,
     RowMatch,
     RowSample,
-    ValueCounts,
 )
-from voile.table.top_rows import can_be_scanned, find_in_bound, find_in_source
-from voile.table.units import UnitCounts, rows_of_units
+from voile.table.top_rows import (
+    can_be_scanned,
+    find_in_bound,
+    find_in_source,
+    require_ranked,
+    require_scores,
+    rows_of_best_units,
+)
 from voile.table.whose import PublishedUnits
-from voile.values.expressions import Column, Literal
+from voile.values.expressions import Call, Column, Literal
 
-__all__ = ["PrivateTable", "TableSource", "TopRows"]
+__all__ = ["PrivateTable", "TopRows"]
 
 _DRAWN, _GROUP = "\1drawn", "\1group"
+_DRAW, _RANK = "\1draw", "\1rank of draw"
 """No file has columns whose names begin so."""
-
-
-@dataclass(frozen=True, eq=False)
-class TableSource:
-    """A private table before its plan is bound to it."""
-
-    engine: Engine
-    rows: Rows
-    plan: Plan
-    names: Sequence[str]
-    """Of all columns that it has."""
-    extra: Sequence[str] = ()
-    """Columns without a published role that the method needs."""
-    format: Format = "parquet"
-    notes: tuple[str, ...] = ()
-    convert: Callable[[Rows], Any] | None = None
-    """What makes of rows a data frame of the kind that the table was."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,48 +91,8 @@ class TopRows:
     """How many of them are best; all that share a score are, or none."""
 
 
-class PrivateTable:
+class PrivateTable(CountedTable):
     """A table of real people's rows with the roles of its columns; nothing in it may leave."""
-
-    def __init__(self, source: TableSource, bound: Bound | None = None) -> None:
-        source.plan.bind(source.names)
-        self._source = source
-        self._bound_rows = bound
-        self._sizes: tuple[int, int] | None = None
-
-    def __repr__(self) -> str:
-        return "PrivateTable(private)"
-
-    @property
-    def plan(self) -> Plan:
-        """Roles and what the plan says of the columns; names are those of this table."""
-        return self._source.plan
-
-    @property
-    def source_format(self) -> Format:
-        """The format that a release has unless another is asked for."""
-        return self._source.format
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was assumed in reading the table, and what the plan let happen to values."""
-        bound = self._bound_rows
-        return (*self._source.notes, *(bound.notes if bound else ()))
-
-    @property
-    def rows(self) -> int:
-        """Number of rows after the declared treatment of missing values."""
-        return self._sizes[0] if self._sizes else self._bound.rows.height
-
-    @property
-    def dropped(self) -> int:
-        """Rows left out because the plan says ``nulls = "drop"``."""
-        return self._sizes[1] if self._sizes else self._bound.dropped
-
-    def read(self) -> PrivateTable:
-        """The table itself, bound to its plan; raises ``TableError`` and ``PlanError``."""
-        assert self._bound.rows is not None
-        return self
 
     def require_persons(self) -> None:
         """Raise ``PlanError`` where rows contradict that each is another person.
@@ -154,6 +102,7 @@ class PrivateTable:
         if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
             rows = rows_that_may_be_published(self._source.rows, self.plan)
             refuse_kept_that_single_out(rows, self.plan)
+            refuse_published_ids(rows, self.plan)
         else:
             self.read()
 
@@ -166,83 +115,6 @@ class PrivateTable:
             }
             return {name: declared[name] or _kind(schema.field(name).type) for name in columns}
         return {name: _kind(self._rows.schema.field(name).type) for name in columns}
-
-    # -- counts -----------------------------------------------------------------------------------
-
-    def count_values(self, column: str, match: RowMatch | None = None) -> ValueCounts:
-        """Rows by distinct value of a numeric column, and by class where rows were matched.
-
-        Raises ``TableError`` where the column is not numeric, misses values, holds NaN or an
-        infinity, or leaves its public bounds.
-        """
-        require_finite_numbers(self._rows, column)
-        rows = match.rows if match else self._rows
-        counted = rows.count([column, CLASS] if match else [column], keep=True)
-        numbers = exact_numbers(series_of(counted.values[0]))
-        cells = np.zeros((len(numbers), match.classes if match else 1), dtype=np.int64)
-        if match:
-            classes = series_of(counted.values[1]).to_numpy()
-            cells[counted.codes[:, 0], classes[counted.codes[:, 1]]] = counted.rows
-        else:
-            cells[counted.codes[:, 0], 0] = counted.rows
-        return ValueCounts(numbers, cells, CountedRows(rows, counted))
-
-    def count_combinations(
-        self, columns: Sequence[str], sample: RowSample | None = None
-    ) -> CombinationCounts:
-        """Rows by distinct combination of values of some columns, of all rows or of a sample.
-
-        Values of a sample are named as those of all rows.  Numeric columns must be finite; missing
-        values count as a value of their own.  Raises ``TableError``.
-        """
-        self._require_finite(columns)
-        rows = sample.rows if sample else self._rows
-        counted = rows.count(columns, keep=True)
-        values, codes = counted.values, counted.codes
-        if sample:
-            values = tuple(self._rows.count([name]).values[0] for name in columns)
-            pairs = zip(values, counted.values, codes.T, strict=True)
-            codes = np.column_stack([_places_in(*pair) for pair in pairs])
-        return CombinationCounts(
-            columns=tuple(columns),
-            values=tuple(distinct_values(series_of(each)) for each in values),
-            codes=codes,
-            rows=counted.rows,
-            of=CountedRows(rows, counted),
-            units=self.units_of(CountedRows(rows, counted)),
-        )
-
-    def units_of(self, found: CountedRows) -> UnitCounts | None:
-        """The persons or households of what was counted; None where each row is another person."""
-        unit = self.plan.roles.unit
-        if unit is None:
-            return None
-        return UnitCounts.of(found.rows, found.counted, unit, self._of_units)
-
-    @property
-    def units(self) -> int:
-        """How many persons or households there are; rows, where each is another person."""
-        return self.rows if self.plan.roles.unit is None else self._of_units.height
-
-    def count_in_groups(self, groups: Grouping, columns: Sequence[str]) -> tuple[GroupCounts, ...]:
-        """Rows by group and distinct value, for each of some columns.
-
-        Numeric columns must be finite; raises ``TableError``.  Raises ``ValueError`` where groups
-        leave a row out, or are of a sample.
-        """
-        counted = groups.of.counted
-        if groups.group.min(initial=0) < 0 or counted.rows.sum() != self._rows.height:
-            msg = "groups must leave no row out, and be of combinations of all rows of the table"
-            raise ValueError(msg)
-        self._require_finite(columns)
-        rows = groups.of.rows.join(counted, {_GROUP: array_of(groups.group)})
-        found = []
-        for column in columns:
-            cells = rows.count([_GROUP, column])
-            numbers = series_of(cells.values[0]).to_numpy()
-            group, value = cells.codes.astype(np.int64).T
-            found.append(GroupCounts(column, numbers[group], value, cells.rows))
-        return tuple(found)
 
     # -- rows that are chosen ---------------------------------------------------------------------
 
@@ -267,14 +139,82 @@ class PrivateTable:
         rows = rows.select([*names, _DRAWN])
         return RowSample(probability, rows, _DRAWN, names)
 
+    def bounded(self, most: int, randomness: Randomness) -> PrivateTable:
+        """The table of at most so many rows of each person or household; see the module.
+
+        What it is about are rows: it counts no persons any more.
+        """
+        unit = self.plan.roles.unit
+        if unit is None:
+            return self
+        rows = self._rows
+        if self.rows_beyond(most):
+            rows = _at_most_rows(
+                rows, unit, self._identifying, most, randomness.key("rows of each")
+            )
+        roles = replace(self.plan.roles, person=EACH_ROW, household=None)
+        source = replace(self._source, plan=replace(self.plan, roles=roles))
+        return PrivateTable(source, replace(self._bound, rows=rows))
+
     def match_rows(self, known: KnownRows, key: bytes, record_key: str | None) -> RowMatch:
         """Find the rows of earlier releases; raises ``TableError`` for a bad record key."""
         engine = self._source.engine
         return match_rows(self._rows, self._identifying, known, engine, Key(key), record_key)
 
-    def mark_rows(self, groups: Grouping, match: RowMatch) -> tuple[KeptRows, KeptRows]:
-        """Marks of the fresh rows that a decision publishes, and of those it holds back."""
-        return mark_rows(groups, match)
+    def arrivals(
+        self,
+        known: Sequence[KeptRows],
+        held: KeptRows,
+        key: bytes,
+        record_key: str | None,
+        name: str,
+    ) -> Any:
+        """A data frame of what rows publish, and before which release each arrived; private.
+
+        For adversaries who know it, and no publisher; see ``table.arrivals``.
+        """
+        from voile.table.arrivals import arrivals  # noqa: PLC0415 - no publisher asks
+
+        engine = self._source.engine
+        marks = known, held, engine, Key(key), record_key
+        return arrivals(self._rows, self._identifying, *marks, name)
+
+    def match_members(
+        self, known: KnownRows, key: bytes, record_key: str, criteria: Sequence[str]
+    ) -> Members:
+        """Find who is new, still there, or gone; raises ``TableError`` for a bad record key.
+
+        ``criteria`` are the columns whose values criteria compare.
+        """
+        rows, engine = self._rows, self._source.engine
+        return match_members(rows, self._identifying, criteria, known, engine, Key(key), record_key)
+
+    def count_members(
+        self, members: Members, columns: Sequence[str]
+    ) -> tuple[CombinationCounts, NDArray[np.int64]]:
+        """Rows by class and combination of values of some columns, and each one's class.
+
+        Otherwise as ``count_combinations``.
+        """
+        self._require_finite(columns)
+        counted, number = members.count(columns)
+        counts = CombinationCounts(
+            columns=tuple(columns),
+            values=tuple(distinct_values(series_of(each)) for each in counted.values[1:]),
+            codes=counted.codes[:, 1:],
+            rows=counted.rows,
+            of=CountedRows(members.rows, counted),
+        )
+        return counts, number
+
+    def mark_rows(
+        self, groups: Grouping, match: RowMatch, held: Held = "waiting"
+    ) -> tuple[KeptRows, KeptRows]:
+        """Marks of the fresh rows that a decision publishes, and of those it holds back.
+
+        ``held`` says what becomes of the latter, beside which stand those set aside before.
+        """
+        return mark_rows(groups, match, self._source.engine, held)
 
     def top_rows(self, score: RowScore, top: int, *, ties: bool) -> TopRows:
         """The ``top`` rows of the highest scores, and the rows in the box around them.
@@ -282,7 +222,9 @@ class PrivateTable:
         A row is in the box where in every column of the score its value lies between the least
         and the most of the best rows.  Rows that tie with the last of the best are all among them
         with ``ties``; else none of them is, unless they fit.  There may then be no best row.
-        Where there are fewer rows than ``top``, all are best.
+        Where there are fewer rows than ``top``, all are best.  Where the plan names persons or
+        households, ``top`` counts them, each by the best row: the best rows are all those that
+        score no less than the last of the ``top``.
 
         Scores are compared exactly.  Raises ``TableError`` where a row misses a value to be ranked
         by, or holds one that is not finite, that its order does not name, or that has no score.
@@ -295,13 +237,21 @@ class PrivateTable:
                 self._refuse(unusual.column, score)
         self._sizes = None
         for name in score.columns:
-            self._require_ranked(name)
+            require_ranked(self._rows, self.plan, name)
+        of_units = None
+        if self.plan.roles.unit is not None:
+            found, of_units = rows_of_best_units(self, asked), self._of_units
+            if not found:
+                bound = replace(self._bound, rows=self._rows.filter(Literal(value=False)))
+                return TopRows(PrivateTable(self._source, bound, of_units), 0)
+            asked = Asked(score, found, ties=True)
         try:
             rows, tops = find_in_bound(self._rows, self.plan, asked, rounded=True)
         except UnusualError as unusual:
-            self._require_scores(unusual.column, score)
+            require_scores(self._rows, self.plan, unusual.column, score)
             rows, tops = find_in_bound(self._rows, self.plan, asked, rounded=False)
-        return TopRows(PrivateTable(self._source, replace(self._bound, rows=rows)), tops)
+        bound = replace(self._bound, rows=rows)
+        return TopRows(PrivateTable(self._source, bound, of_units), tops)
 
     # -- what becomes of rows ---------------------------------------------------------------------
 
@@ -396,29 +346,6 @@ class PrivateTable:
 
     # -- how --------------------------------------------------------------------------------------
 
-    @property
-    def _bound(self) -> Bound:
-        if self._bound_rows is None:
-            source = self._source
-            bound = bind(source.rows, source.plan, source.names, source.extra)
-            require_units(bound.rows, source.plan)
-            refuse_kept_that_single_out(bound.rows, source.plan)
-            self._bound_rows = bound
-            # Encoded columns take the place of those that were read.
-            self._source = replace(source, rows=bound.rows)
-        return self._bound_rows
-
-    @property
-    def _rows(self) -> Rows:
-        return self._bound.rows
-
-    @cached_property
-    def _of_units(self) -> Rows:
-        """The persons or households, and how many rows each has."""
-        unit = self.plan.roles.unit
-        assert unit is not None
-        return rows_of_units(self._rows, unit)
-
     def _refuse_units_of_trips(self) -> None:
         """Refuse persons of trips: whoever drives is protected by trip, or as a vehicle."""
         if self.plan.roles.unit is not None:
@@ -428,10 +355,6 @@ class PrivateTable:
     def _identifying(self) -> list[str]:
         """The columns by which a row is recognised where no record key identifies it."""
         return sorted(self.plan.roles.published)
-
-    def _require_finite(self, columns: Sequence[str]) -> None:
-        for name in columns:
-            require_finite(self._rows, name)
 
     def _scanned(self, found: Found, rows_in: int) -> TopRows:
         """The best rows of a table that was gone through once, bound by themselves."""
@@ -451,29 +374,23 @@ class PrivateTable:
         alone = replace(plan, roles=Roles(ranking=(column,)), columns=described)
         table = PrivateTable(replace(self._source, plan=alone)).read()
         if column in score.columns:
-            table._require_ranked(column)
-            table._require_scores(column, score)
-
-    def _require_ranked(self, name: str) -> None:
-        """Raise ``TableError`` where a column has no numbers to rank by."""
-        if self.plan.columns.get(name, ColumnPlan()).order is None:
-            require_finite_numbers(self._rows, name)
-
-    def _require_scores(self, name: str, score: RowScore) -> None:
-        """Raise ``TableError`` where a value of a column cannot be scored."""
-        values = series_of(self._rows.count([name]).values[0])
-        order = self.plan.columns.get(name, ColumnPlan()).order
-        if order is None:
-            score.exact(name, exact_numbers(values))
-        else:
-            places = ranks_in_order(name, order, distinct_values(values))
-            score.exact(name, ExactNumbers.of(places))
+            require_ranked(table._rows, alone, column)
+            require_scores(table._rows, alone, column, score)
 
 
-def _places_in(values: pa.Array, some: pa.Array, codes: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Codes that name some of ascending values, as codes that name them among all."""
-    there = series_of(values).is_in(series_of(some).implode(), nulls_equal=True)
-    return np.flatnonzero(there.to_numpy()).astype(np.int32)[codes]
+def _at_most_rows(rows: Rows, unit: str, shown: Sequence[str], most: int, key: Key) -> Rows:
+    """``most`` rows of each value of the column ``unit``, or all where it has no more.
+
+    Rows that agree in the columns ``shown`` show the same: which of them is drawn does not matter.
+    """
+
+    def drawn(batch: pa.RecordBatch) -> list[pa.Array]:
+        return [array_of(np.asarray(words_of(batch, key)))]
+
+    named = with_row_words(rows, [unit, *shown], key)
+    worded = named.map(drawn, WORDS, pa.schema([pa.field(_DRAW, pa.uint64())]))
+    ranked = worded.rank(_RANK, [unit], [_DRAW])
+    return ranked.filter(Call("<", (Column(_RANK), Literal(most)))).select(rows.schema.names)
 
 
 def _kind(dtype: pa.DataType) -> str:

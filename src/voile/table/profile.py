@@ -11,22 +11,27 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from voile.errors import PlanError, nearest
-from voile.schema.persons import Occurrences
+from voile.errors import PlanError, TableError, nearest
+from voile.schema.persons import Occurrences, told_of_published_id
 from voile.schema.plan import Plan
+from voile.table.distributions import Distribution, distribution_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.fitting import Finding, findings
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.opening import rows_in_memory
+from voile.table.persons import (
+    looks_published_as_id,
+    require_units,
+    sensitive_that_may_be_ids,
+)
 from voile.table.places import Place
-from voile.table.protocol import Engine
+from voile.table.protocol import Engine, Rows
 from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
+from voile.table.unit_names import MARKS, doubts_of_units
 from voile.table.value_types import kind_of, with_missing
 from voile.table.written import details_of
 
 __all__ = ["Inspected", "inspect_file"]
-
-_PLACEHOLDERS = ("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "nan", "NaN")
 
 
 class Inspected:
@@ -57,15 +62,60 @@ class Inspected:
         """How the values of a column are written; see ``written``."""
         return details_of(self._frame[column], _profile)
 
+    def distribution(self, column: str, most: int) -> Distribution:
+        """How the values of a column are spread; see ``distributions``."""
+        return distribution_of(self._frame[column], most)
+
+    def first(self, rows: int) -> list[list[str | None]]:
+        """The first rows, as texts; None where a value is missing."""
+        texts = self._frame.head(rows).select(pl.all().cast(pl.String, strict=False))
+        return [list(row) for row in texts.iter_rows()]
+
     def findings(self, plan: Plan) -> list[Finding]:
         """Where the columns that a plan publishes and what it says of them fit badly."""
-        rows = engine_of(self._engine).of_native(self._frame).rows
+        rows = self._rows
         return [found for name in plan.roles.published for found in findings(rows, plan, name)]
 
     def identifiers_that_repeat(self, plan: Plan) -> dict[str, Occurrences]:
         """Columns under ``identifiers`` with a value in more than one row; see ``persons``."""
         counted = {n: count_repeats(self._frame[n], plan.missing) for n in plan.roles.identifiers}
         return {name: found for name, found in counted.items() if found.repeat}
+
+    def doubts_of_units(self, plan: Plan) -> list[Finding]:
+        """What publishing refuses or tells of the columns of persons and households."""
+        rows = self._rows
+        found = [
+            Finding(name, key, doubt.told, doubt.refused, doubt.first)
+            for key, name in plan.roles.named_units.items()
+            for doubt in doubts_of_units(rows, name, key)  # type: ignore[arg-type]
+        ]
+        if any(one.refused for one in found):
+            return found
+        try:
+            require_units(rows, plan)
+        except TableError as error:
+            key, _, told = str(error).partition("[roles] ")[2].partition(": ")
+            found.append(Finding(plan.roles.named_units[key], key, told, refused=True))
+        return found
+
+    def published_as_ids(self, plan: Plan) -> list[Finding]:
+        """Sensitive columns that look like ids, with the first row whose value is no first one."""
+        rows, found = self._rows, []
+        for name in sensitive_that_may_be_ids(rows, plan):
+            counts = looks_published_as_id(rows, name, plan.missing)
+            if counts is not None:
+                there = self._frame[name].is_not_null()
+                again = there & ~self._frame[name].is_first_distinct()
+                row = int((again if again.any() else there).arg_max() or 0) + 1
+                told = told_of_published_id(name, counts)
+                where = f", first in row {row}" if not again.any() else f", again in row {row}"
+                silent = plan.roles.person is None and plan.roles.unit is None
+                found.append(Finding(name, "sensitive", told + where, silent, row))
+        return found
+
+    @property
+    def _rows(self) -> Rows:
+        return engine_of(self._engine).of_native(self._frame).rows
 
     def kept_that_single_out(self, plan: Plan) -> dict[str, Occurrences]:
         """Columns under ``keep`` most of whose values stand once; see ``persons``."""
@@ -121,7 +171,7 @@ def _profile(column: pl.Series) -> ColumnProfile:
     placeholder, count = None, 0
     occurrences = count_occurrences(column.drop_nulls())
     if column.dtype == pl.String:
-        found = column.filter(column.is_in(_PLACEHOLDERS)).value_counts(sort=True)
+        found = column.filter(column.is_in(MARKS)).value_counts(sort=True)
         if found.height:
             placeholder, count = found.row(0)
     return ColumnProfile(

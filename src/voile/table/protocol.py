@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,6 +46,7 @@ from voile.values.expressions import Expression
 __all__ = [
     "Counted",
     "Engine",
+    "EngineSource",
     "Fold",
     "Format",
     "Function",
@@ -72,7 +73,7 @@ GroupFunction = Callable[[pa.RecordBatch], tuple[Sequence[pa.Array], Sequence[pa
 class Counted:
     """How many rows have each of the g distinct combinations of values of m columns.
 
-    A value is named by its code, its place among the distinct values of its column.  Combinations
+    A value is named by its code, its rank among the distinct values of its column.  Combinations
     ascend by their codes, the first column first.
     """
 
@@ -272,6 +273,20 @@ class Source(Protocol):
     @property
     def convert(self) -> Callable[[Rows], Any] | None:
         """Makes of rows a data frame of the kind that this table was; None: the engine's own."""
+
+
+R = TypeVar("R", bound=Rows)
+
+
+@dataclass(frozen=True, eq=False)
+class EngineSource(Generic[R]):
+    """A table in a file, or a frame, as an engine has found it; see ``Source``."""
+
+    rows: R
+    names: Sequence[str]
+    format: Format = "parquet"
+    notes: tuple[str, ...] = ()
+    convert: Callable[[Rows], Any] | None = None
 
 
 class Engine(Protocol):

@@ -1,9 +1,8 @@
 """The door in: files of any supported format become one data frame.
 
 CSV (plain, or compressed with gzip, Zstandard or bzip2), Parquet, Arrow IPC (file or stream, so
-Feather too), folders of Parquet files, and GPX (module ``gpx``).  The first bytes of a file decide
-its format, not its name; the name only has to make sense for files that begin like none of these,
-and tells GPX from CSV.  Workbooks, JSON lines, and files of statistics packages go by their ending,
+Feather too), folders of Parquet files, and GPX (module ``gpx``), told apart by their first bytes
+(``source_files``).  Workbooks, JSON lines, and files of statistics packages go by their ending,
 databases by their address; they are read as a whole (room ``formats``).
 
 No message holds a value of the table.  Polars and Arrow quote values in theirs, so their
@@ -15,13 +14,11 @@ read.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import polars as pl
 import pyarrow as pa
@@ -29,14 +26,16 @@ import pyarrow as pa
 from voile.errors import TableError, refuse_out_of_memory
 from voile.ondemand import on_demand
 from voile.table.delimited import csv_names, read_csv
-from voile.table.formats.registry import Format, Whole, format_named, format_of
+from voile.table.formats.registry import Whole, format_named, format_of
 from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.places import Address, Place, file_and_part
+from voile.table.source_files import Source, SourceFormat, corrupt, locate, readable, unreadable
 from voile.table.value_types import kind_of_type, with_missing
 
 __all__ = [
     "SourceFormat",
     "SourceFrame",
+    "files_of_table",
     "is_whole",
     "list_columns",
     "read_batches",
@@ -47,39 +46,9 @@ __all__ = [
 
 pq: Any = on_demand("pyarrow.parquet")
 
-SourceFormat = Format | Literal["arrow", "gpx", "sas", "database"]
 Result = TypeVar("Result")
 
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"PAR1", "parquet"),
-    (b"ARROW1\0\0", "ipc file"),
-    (b"\xff\xff\xff\xff", "ipc stream"),
-    (b"\x1f\x8b", "gzip"),
-    (b"\x28\xb5\x2f\xfd", "zstd"),
-    *((b"BZh%d1AY&SY" % level, "bz2") for level in range(1, 10)),
-)
-_FOREIGN: tuple[tuple[bytes, str], ...] = (
-    (b"PARE", "an encrypted Parquet file"),
-    (b"FEA1", "a Feather file of version 1"),
-    (b"PK\x03\x04", "a ZIP archive or a spreadsheet"),
-    (b"\xd0\xcf\x11\xe0", "an old spreadsheet"),
-    (b"\xfd7zXZ\x00", "an xz archive"),
-    (b"\x04\x22\x4d\x18", "an lz4 archive"),
-    (b"SQLite format 3\x00", "an SQLite database"),
-)
 _BATCH_ROWS = 1 << 17
-_COLUMN_LIKE = {b"PAR1", b"PARE", b"FEA1"}  # CSV files may begin with columns of these names
-_COMPRESSED = {".gz": "gzip", ".zst": "zstd", ".bz2": "bz2"}
-_CSV_SUFFIXES = {"", ".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data"}
-_PARQUET_SUFFIXES = {".parquet", ".parq", ".pq"}
-_BINARY_SUFFIXES = {
-    **dict.fromkeys(_PARQUET_SUFFIXES, "Parquet"),
-    **dict.fromkeys((".arrow", ".arrows", ".ipc", ".feather"), "Arrow IPC"),
-}
-_SUPPORTED = (
-    "CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook, a file of SPSS, Stata or SAS, or a "
-    "folder of Parquet files"
-)
 _READER_ERRORS = (
     pl.exceptions.PolarsError,
     pl.exceptions.PanicException,  # what Polars raises on some corrupt files
@@ -103,28 +72,6 @@ class SourceFrame:
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
     """All columns of a table that was read as a whole."""
-
-
-@dataclass(frozen=True)
-class _Source:
-    """What stands at a path: the files in reading order, and how each is to be read."""
-
-    path: Path
-    files: tuple[Path, ...]
-    encoding: str
-    """A name of ``_MAGIC``, "csv" or "gpx"."""
-
-    @property
-    def format(self) -> SourceFormat:
-        if self.encoding == "parquet":
-            return "parquet"
-        if self.encoding == "gpx":
-            return "gpx"
-        return "arrow" if self.encoding.startswith("ipc") else "csv"
-
-    @property
-    def compression(self) -> str | None:
-        return self.encoding if self.encoding in _COMPRESSED.values() else None
 
 
 def read_frame(
@@ -153,10 +100,10 @@ def read_frame(
         frame = whole.frame.with_columns(with_missing(series, missing) for series in whole.frame)
         return SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
     assert isinstance(path, Path)
-    source = _locate(path)
+    source = locate(path)
     notes: tuple[str, ...] = ()
     if source.format == "csv":
-        with _readable(path):
+        with readable(path):
             frame, notes = read_csv(
                 path,
                 compression=source.compression,
@@ -165,7 +112,7 @@ def read_frame(
                 texts=texts,
             )
     elif source.format == "gpx":
-        with _readable(path):
+        with readable(path):
             frame = read_gpx(path)
         frame = frame.select(name for name in frame.columns if columns is None or name in columns)
     else:
@@ -193,7 +140,7 @@ def _read_whole(path: Place, columns: Collection[str] | None) -> tuple[Whole, So
     file, part = file_and_part(path)
     name = format_of(file)
     assert name is not None
-    with _readable(file):
+    with readable(file):
         whole = format_named(name).read(file, part, columns)
     return whole, cast("SourceFormat", name)
 
@@ -204,7 +151,7 @@ def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
     Texts in Parquet come as dictionary arrays: that is how most files store them, and it spares
     a copy of each text.  Raises TableError as ``read_frame`` does.
     """
-    source = _locate(path)
+    source = locate(path)
     if source.encoding == "parquet" and _common_schema(source).get(name) == pl.String:
 
         def chunks(file: Path) -> list[pa.Array]:
@@ -223,7 +170,7 @@ def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
     Rows come in their order, and only the batches that are asked for stand in memory (all of an IPC
     stream).  Raises TableError as ``read_frame`` does, perhaps after some batches.
     """
-    source = _locate(path)
+    source = locate(path)
     _common_schema(source)
     for file in source.files:
         yield from _batches(file, source.encoding, columns)
@@ -238,7 +185,7 @@ def scan_rows(path: Place, columns: Sequence[str]) -> pl.LazyFrame:
     if is_whole(path):
         return read_frame(path, columns=columns).frame.lazy()
     assert isinstance(path, Path)
-    source = _locate(path)
+    source = locate(path)
     if source.encoding == "parquet":
         _common_schema(source)
         lazy = pl.scan_parquet(list(source.files), glob=False, hive_partitioning=False)
@@ -259,97 +206,28 @@ def list_columns(path: Place) -> Mapping[str, pl.DataType | None]:
     if is_whole(path):
         return dict.fromkeys(_read_whole(path, ())[0].names)
     assert isinstance(path, Path)
-    source = _locate(path)
+    source = locate(path)
     if source.format == "csv":
-        with _readable(path):
+        with readable(path):
             return dict.fromkeys(csv_names(path, compression=source.compression))
     if source.format == "gpx":
         return dict.fromkeys(GPX_COLUMNS)
     return _common_schema(source)
 
 
-def _locate(path: Path) -> _Source:
-    """Find the files at a path and tell their format from their first bytes."""
-    with _readable(path):
-        if path.is_dir():
-            return _Source(path, _folder_files(path), "parquet")
-        if path.exists() and not path.is_file():
-            raise TableError(f"{path}: this is neither a file nor a folder; save the table first")
-        return _Source(path, (path,), _sniff(path, _head(path)))
+def files_of_table(path: Place) -> tuple[Path, ...] | None:
+    """The Parquet files at a path, in the order in which their rows stand; None for other formats.
+
+    Raises TableError as ``read_frame`` does.
+    """
+    if is_whole(path):
+        return None
+    assert isinstance(path, Path)
+    source = locate(path)
+    return source.files if source.encoding == "parquet" else None
 
 
-def _head(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(16)
-
-
-@contextmanager
-def _readable(path: Path) -> Iterator[None]:
-    """Turns refusals of the operating system into messages."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise TableError(f"{path}: there is no such file or folder; check the path") from None
-    except OSError as fault:
-        refuse_out_of_memory(fault)
-        raise _unreadable(path, fault) from None
-
-
-def _sniff(path: Path, head: bytes) -> str:
-    readable = head.isascii() and all(byte >= ord(" ") or byte in b"\t\r\n" for byte in head)
-    passed_over = _COLUMN_LIKE if readable else set()
-    for magic, encoding in _MAGIC:
-        if head.startswith(magic) and magic not in passed_over:
-            return encoding
-    for magic, what in _FOREIGN:
-        if head.startswith(magic) and magic not in passed_over:
-            raise TableError(f"{path}: this is {what}; save the table as {_SUPPORTED}")
-    if not head:
-        raise TableError(
-            f"{path}: the file is empty; it needs the names of the columns and at least one row"
-        )
-    suffix = path.suffix.lower()
-    if suffix == ".gpx":
-        return "gpx"
-    if suffix in _BINARY_SUFFIXES:
-        raise _corrupt(path, _BINARY_SUFFIXES[suffix])
-    if suffix in _COMPRESSED:
-        raise _corrupt(path, _COMPRESSED[suffix])
-    if suffix not in _CSV_SUFFIXES:
-        raise TableError(
-            f"{path}: files named {suffix} are not known; save the table as {_SUPPORTED} (a CSV "
-            "file needs a name that ends in .csv, .tsv or .txt)"
-        )
-    return "csv"
-
-
-def _folder_files(folder: Path) -> tuple[Path, ...]:
-    """The Parquet files of a folder, in the order of their names with numbers as numbers."""
-    if any(_is_parquet_name(file) and file.parent != folder for file in folder.rglob("*")):
-        raise TableError(
-            f"{folder}: folders inside the folder hold Parquet files; only the files directly in "
-            "the folder can be read, so give the table as one folder without others in it"
-        )
-    files = [file for file in folder.iterdir() if _is_parquet_name(file)]
-    if not files:
-        raise TableError(f"{folder}: the folder holds no Parquet file (named .parquet)")
-    for file in files:
-        if _sniff(file, _head(file)) != "parquet":
-            raise _corrupt(file, "Parquet")
-    return tuple(sorted(files, key=_natural_order))
-
-
-def _is_parquet_name(file: Path) -> bool:
-    return file.suffix.lower() in _PARQUET_SUFFIXES and not file.name.startswith((".", "_"))
-
-
-def _natural_order(file: Path) -> tuple[list[str | int], str]:
-    """Sorts ``part-2`` before ``part-10``; texts and numbers alternate, so they never meet."""
-    pieces = re.split(r"([0-9]+)", file.name)
-    return [int(p) if i % 2 else p for i, p in enumerate(pieces)], file.name
-
-
-def _common_schema(source: _Source) -> dict[str, pl.DataType]:
+def _common_schema(source: Source) -> dict[str, pl.DataType]:
     """The names and types of the columns, which all files must share."""
     first, *others = source.files
     schema = _schema(first, source.encoding)
@@ -434,18 +312,7 @@ def _guarded(file: Path, format_name: str, read: Callable[[], Result]) -> Result
             f"{file}: two columns have one name; give each column a name of its own"
         ) from None
     except PermissionError as fault:
-        raise _unreadable(file, fault) from None
+        raise unreadable(file, fault) from None
     except _READER_ERRORS as fault:
         refuse_out_of_memory(fault)
-        raise _corrupt(file, format_name) from None
-
-
-def _unreadable(path: Path, fault: OSError) -> TableError:
-    reason = (fault.strerror or "input or output error").lower()
-    return TableError(f"{path}: the file cannot be read ({reason}); check its permissions and path")
-
-
-def _corrupt(path: Path, format_name: str) -> TableError:
-    return TableError(
-        f"{path}: the file is not whole or not valid {format_name}; write it again from its source"
-    )
+        raise corrupt(file, format_name) from None

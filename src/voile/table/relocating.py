@@ -28,8 +28,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.dp.planar.noise import perturb
-from voile.dp.planar.remaining import noisy_distances
+from voile.dp.planar.noise import noisy_distances, perturb
 from voile.dp.planar.steps import FIELD
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
@@ -56,7 +55,6 @@ from voile.table.reports import (
     read_reports,
     require_one_vehicle,
 )
-from voile.table.thinning import far_apart, spaced
 from voile.table.trip_accounts import (
     BEGINS,
     COSTS,
@@ -64,7 +62,9 @@ from voile.table.trip_accounts import (
     WORD_OF_TRIP,
     Accounts,
     columns_of,
+    far_apart,
     of_trips,
+    spaced,
 )
 from voile.values.expressions import Column
 

@@ -33,14 +33,17 @@ _MOST_BITS = 10
 """Of a word by which it is dealt; twice as many for long runs."""
 
 
-def permute_within_runs(values: NDArray[Any], sizes: NDArray[np.int64], key: Key) -> None:
+def permute_within_runs(
+    values: NDArray[Any], sizes: NDArray[np.int64], key: Key, first: int = 0
+) -> None:
     """Permute ``values``, shape (n,), in place and uniformly within consecutive runs.
 
-    ``sizes`` are the lengths of the runs; they add up to n.
+    ``sizes`` are the lengths of the runs; they add up to n.  ``first`` is the index of the first
+    value among all that are permuted by the key.
     """
     if len(values) < _WORTH_LOADING:
         runs = np.repeat(np.arange(len(sizes)), sizes)
-        values[:] = values[np.lexsort((key.stream(len(values), 0), runs))]
+        values[:] = values[np.lexsort((key.stream(len(values), first), runs))]
         return
     ends = np.cumsum(sizes)
     run, start = 0, 0
@@ -48,7 +51,7 @@ def permute_within_runs(values: NDArray[Any], sizes: NDArray[np.int64], key: Key
         # Words for about a million places at a time stay near the processor.
         stop = max(run + 1, int(np.searchsorted(ends, start + _PLACES, side="right")))
         end = int(ends[stop - 1])
-        words = key.stream(end - start, start)
+        words = key.stream(end - start, first + start)
         _rank_runs(values[start:end], words, sizes[run:stop])
         run, start = stop, end
 
@@ -105,18 +108,18 @@ def _deal(
         bits += 1
     shift, mask = np.uint64(64 - skipped - bits), np.uint64((1 << bits) - 1)
     ends[: 1 << bits] = 0
-    for place in range(size):
-        ends[np.int64((words[place] >> shift) & mask)] += 1
+    for index in range(size):
+        ends[np.int64((words[index] >> shift) & mask)] += 1
     before = 0
     for bucket in range(1 << bits):
         count = ends[bucket]
         ends[bucket] = before
         before += count
-    for place in range(size):
-        word = words[place]
+    for index in range(size):
+        word = words[index]
         into = np.int64((word >> shift) & mask)
         to_words[ends[into]] = word
-        to_values[ends[into]] = values[place]
+        to_values[ends[into]] = values[index]
         ends[into] += 1
     return bits
 
@@ -124,9 +127,9 @@ def _deal(
 @njit(cache=True, nogil=True)
 def _insert(words: NDArray[np.uint64], values: NDArray[Any]) -> None:
     """Sort words, and values with them; equal ones keep their order."""
-    for place in range(1, len(words)):
-        word, value = words[place], values[place]
-        other = place - 1
+    for index in range(1, len(words)):
+        word, value = words[index], values[index]
+        other = index - 1
         while other >= 0 and words[other] > word:
             words[other + 1], values[other + 1] = words[other], values[other]
             other -= 1

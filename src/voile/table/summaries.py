@@ -7,7 +7,7 @@ distinct values and their combinations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -36,6 +36,7 @@ __all__ = [
     "RowSample",
     "UnitsProfile",
     "ValueCounts",
+    "Waiting",
 ]
 
 
@@ -101,7 +102,7 @@ class ColumnDetails:
 class CombinationCounts:
     """Private counts of the g distinct combinations of values of m columns.
 
-    A value is named by its code, its place among the distinct values of its column.  Combinations
+    A value is named by its code, its rank among the distinct values of its column.  Combinations
     ascend by their codes, the first column first.
     """
 
@@ -154,9 +155,20 @@ class GroupCounts:
     column: str
     group: NDArray[np.int64]
     value: NDArray[np.int64]
-    """A place among the distinct values of the column, as ``CombinationCounts`` has them."""
+    """A rank among the distinct values of the column, as ``CombinationCounts`` has them."""
     rows: NDArray[np.int64]
-    """At least 1."""
+    """At least 1; or what rows weigh."""
+    whole: int = 1
+    """What a person weighs: 1 where rows are counted."""
+    units: UnitCounts | None = None
+    """Whose the counted rows are; None: each row is another."""
+
+    @property
+    def weighed(self) -> GroupCounts:
+        """What the rows weigh, of which each person or household shares one evenly."""
+        if self.units is None:
+            return self
+        return replace(self, rows=self.units.weight, whole=self.units.whole, units=None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,7 +193,7 @@ class PublishedCells:
 
     group: NDArray[np.int64]
     value: NDArray[np.int64]
-    """A place in ``values``."""
+    """An index in ``values``."""
     rows: NDArray[np.int64]
     values: DistinctValues
     """The v distinct values of the column; a missing value is one of them."""
@@ -205,11 +217,23 @@ class KnownRows:
 
 
 @dataclass(frozen=True, eq=False)
+class Waiting:
+    """Rows held back by the newest release whose fate ``models.waiting`` has begun to decide."""
+
+    refused: KeptRows = field(default_factory=KeptRows)
+    """Marks of those that a look refused, whether or not the table still holds them."""
+    left: int = 0
+    """How many of these the table no longer holds."""
+    aside: KeptRows = field(default_factory=KeptRows)
+    """Marks of those that were set aside."""
+
+
+@dataclass(frozen=True, eq=False)
 class RowMatch:
     """How the rows of a table relate to those that earlier releases saw; private."""
 
     rows: Any
-    """All rows, with their classes and marks."""
+    """All rows but those set aside, with their classes and marks."""
     classes: int
     """Number of classes: one for each earlier release, and the last for fresh rows."""
     missing: int
@@ -220,6 +244,8 @@ class RowMatch:
     """Rows that no release has published."""
     withdrawn: int
     """Rows held back by the newest release that the table no longer holds."""
+    waiting: Waiting = field(default_factory=Waiting)
+    """What became of those that were refused or set aside."""
 
 
 @dataclass(frozen=True, eq=False)

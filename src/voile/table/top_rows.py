@@ -12,6 +12,7 @@ that there is one place that knows what to say.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -20,20 +21,31 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile.schema.numbers import ExactNumbers
 from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import array_of, polars_type, series_of
 from voile.table.best_rows import Asked, Batch, Found, Taker, UnusualError, find_best
 from voile.table.binding import UNPUBLISHABLE, limits_of
+from voile.table.counting import CountedTable
 from voile.table.dates import may_hold_dates
-from voile.table.numeric import distinct_values
+from voile.table.numeric import distinct_values, exact_numbers, require_finite_numbers
 from voile.table.protocol import Rows
+from voile.table.scores import RowScore, in_one_unit
+from voile.table.summaries import CombinationCounts
 from voile.table.value_types import with_missing
 from voile.values.expressions import Column
 
-__all__ = ["can_be_scanned", "find_in_bound", "find_in_source"]
+__all__ = [
+    "can_be_scanned",
+    "find_in_bound",
+    "find_in_source",
+    "require_ranked",
+    "require_scores",
+    "rows_of_best_units",
+]
 
-_PLACES, _INSIDE = "\1places of ", "\1inside"
+_RANKED, _INSIDE = "\1rank of ", "\1inside"
 """No file has a column whose name begins so."""
 
 Reader = Callable[[pa.RecordBatch, int], Batch]
@@ -106,10 +118,10 @@ def find_in_bound(rows: Rows, plan: Plan, asked: Asked, *, rounded: bool) -> tup
     Raises ``UnusualError`` where ``rounded``.
     """
     names = list(asked.score.columns)
-    keys = [f"{_PLACES}{name}" if _order(plan, name) else name for name in names]
+    keys = [f"{_RANKED}{name}" if _order(plan, name) else name for name in names]
     for name, key in zip(names, keys, strict=True):
         if key != name:
-            rows = _with_places(rows, plan, name, key)
+            rows = _with_ranks(rows, plan, name, key)
 
     def read(batch: pa.RecordBatch, first: int) -> Batch:
         frame = pl.DataFrame([series_of(batch[key], key) for key in keys])
@@ -129,15 +141,68 @@ def find_in_bound(rows: Rows, plan: Plan, asked: Asked, *, rounded: bool) -> tup
 
     gives = pa.schema([pa.field(_INSIDE, pa.bool_())])
     chosen = rows.map(inside, keys, gives).filter(Column(_INSIDE))
-    return chosen.select([n for n in rows.schema.names if not n.startswith(_PLACES)]), found.tops
+    return chosen.select([n for n in rows.schema.names if not n.startswith(_RANKED)]), found.tops
 
 
-def _with_places(rows: Rows, plan: Plan, name: str, key: str) -> Rows:
-    """Rows with the places of their texts in the declared order; raises ``TableError``."""
+def rows_of_best_units(table: CountedTable, asked: Asked) -> int:
+    """How many rows score no less than the best persons or households; 0 where none is best.
+
+    Cost: a count by the columns of the score, and one of units for each step of a bisection.
+    """
+    counts = table.count_combinations(asked.score.columns)
+    level = _levels_of(counts, table.plan, asked.score)
+
+    def units(least: int) -> int:
+        assert counts.units is not None
+        return int(counts.units.count(np.where(level >= least, 0, -1), 1)[0])
+
+    levels = range(int(level.max(initial=-1)) + 1)
+    least = bisect_right(levels, -asked.top, key=lambda each: -units(each)) - 1
+    least = max(least, 0)
+    if not asked.ties and units(least) > asked.top:
+        least += 1
+    return int(counts.rows[level >= least].sum())
+
+
+def require_ranked(rows: Rows, plan: Plan, name: str) -> None:
+    """Raise ``TableError`` where a column has no numbers to rank by."""
+    if not _order(plan, name):
+        require_finite_numbers(rows, name)
+
+
+def require_scores(rows: Rows, plan: Plan, name: str, score: RowScore) -> None:
+    """Raise ``TableError`` where a value of a column cannot be scored."""
+    values = series_of(rows.count([name]).values[0])
+    if order := _order(plan, name):
+        ranks = ranks_in_order(name, order, distinct_values(values))
+        score.exact(name, ExactNumbers.of(ranks))
+    else:
+        score.exact(name, exact_numbers(values))
+
+
+def _levels_of(counts: CombinationCounts, plan: Plan, score: RowScore) -> NDArray[np.int64]:
+    """Shape (g,): the rank of the score of each combination of the score's columns, from 0.
+
+    Raises ``TableError`` where a value cannot be scored.
+    """
+    added = []
+    for name, values in zip(counts.columns, counts.values, strict=True):
+        numbers = values.numbers
+        if order := _order(plan, name):
+            numbers = ExactNumbers.of(ranks_in_order(name, order, values))
+        assert numbers is not None
+        added.append(score.exact(name, numbers))
+    units, _ = in_one_unit(added)
+    total = sum(each[counts.codes[:, j]] for j, each in enumerate(units))
+    return np.unique(total, return_inverse=True)[1].astype(np.int64)
+
+
+def _with_ranks(rows: Rows, plan: Plan, name: str, key: str) -> Rows:
+    """Rows with the ranks of their texts in the declared order; raises ``TableError``."""
     counted = rows.count([name], keep=True)
     texts = distinct_values(series_of(counted.values[0]))
-    places = ranks_in_order(name, _order(plan, name), texts)
-    return rows.join(counted, {key: array_of(places)})
+    ranks = ranks_in_order(name, _order(plan, name), texts)
+    return rows.join(counted, {key: array_of(ranks)})
 
 
 def _order(plan: Plan, name: str) -> Sequence[str]:
@@ -164,8 +229,8 @@ class _PlanReader:
         if (kept := self._kept(rows)) is not None:
             rows, places = rows.filter(pl.Series(kept)), places[kept]
         orders = {name: order for name in self._keys if (order := _order(self._plan, name))}
-        made = [_places_of(rows[name], order) for name, order in orders.items()]
-        keys = tuple(_PLACES + name if name in orders else name for name in self._keys)
+        made = [_ranks_of(rows[name], order) for name, order in orders.items()]
+        keys = tuple(_RANKED + name if name in orders else name for name in self._keys)
         return Batch(rows.with_columns(made), keys, places)
 
     def _kept(self, rows: pl.DataFrame) -> NDArray[np.bool_] | None:
@@ -192,7 +257,7 @@ class _PlanReader:
             raise UnusualError(column.name)
 
 
-def _places_of(texts: pl.Series, order: Sequence[str]) -> pl.Series:
-    """The places of texts in an order, from 1; null where a text has none."""
+def _ranks_of(texts: pl.Series, order: Sequence[str]) -> pl.Series:
+    """The ranks of texts in an order, from 1; null where a text has none."""
     known = texts.cast(pl.String).cast(pl.Enum(order), strict=False)
-    return (known.to_physical().cast(pl.Int32) + 1).alias(_PLACES + texts.name)
+    return (known.to_physical().cast(pl.Int32) + 1).alias(_RANKED + texts.name)

@@ -15,7 +15,8 @@ power of two for which they can, and a row's weight is rounded down, by less tha
 where there are fewer than a million units of fewer than a thousand rows each.
 
 What crosses the kernel: arrays of g numbers; counts by how many rows units have; and for each pair
-of group and value that has no unit of its own, as many units as are asked for, by number.  Pairs of
+of group and value that has no unit of its own, as many units as are asked for, by number; and of
+the rows around the best ones, of which each is looked at, all pairs.  Pairs of
 combination and unit grow with rows and stay the engine's: one data set of all pairs, and one of
 those of units that have several combinations, each of which is one pass to count by.
 
@@ -37,7 +38,7 @@ from voile.table.arrays import array_of, series_of
 from voile.table.protocol import Counted, Rows
 from voile.values.expressions import Call, Column, Expression, Literal
 
-__all__ = ["UnitCounts", "rows_of_units"]
+__all__ = ["UnitCounts", "numbers_of_rows", "rows_of_units"]
 
 _COMBINATION, _GROUP = "\1combination", "\1group"
 _ROWS, _COMBINATIONS, _ROWS_OF_UNIT, _RANK = "\1rows", "\1combinations", "\1of unit", "\1rank"
@@ -49,6 +50,13 @@ _SUMMED_EXACTLY = 2**53
 def rows_of_units(rows: Rows, unit: str) -> Rows:
     """A row for each unit, and how many rows it has: by these its rows are weighed."""
     return rows.distinct([unit], _ROWS_OF_UNIT)
+
+
+def numbers_of_rows(of_units: Rows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows units have, ascending, and how many units have so many; see above."""
+    counted = of_units.count([_ROWS_OF_UNIT])
+    rows = series_of(counted.values[0]).to_numpy().astype(np.int64)
+    return rows[counted.codes[:, 0]], counted.rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +93,7 @@ class UnitCounts:
     @cached_property
     def whole(self) -> int:
         """What a unit weighs."""
-        rows = series_of(self._of_units.count([_ROWS_OF_UNIT]).values[0]).to_list()
+        rows = numbers_of_rows(self._of_units)[0].tolist()
         most = max(_SUMMED_EXACTLY // max(self.units, 1), 1)
         whole = 1
         for number in rows:
@@ -126,6 +134,13 @@ class UnitCounts:
             asked = np.where(inside & open_[label], label, -1)
             answer |= open_ & (sure + self._shared_in(asked, groups) >= k)
         return answer
+
+    @property
+    def pairs(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Combination and unit, by number, of each pair; as many as rows, so of few rows alone."""
+        counted = self._pairs.count([_COMBINATION, self.unit])
+        combination = series_of(counted.values[0]).to_numpy().astype(np.int64)
+        return combination[counted.codes[:, 0]], counted.codes[:, 1].astype(np.int64)
 
     def some(
         self, label: NDArray[np.int64], limit: int

@@ -16,6 +16,7 @@ import polars as pl
 from voile.schema.dates import USUAL_FORMATS, pattern_of
 from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeListName, public_list
 from voile.table.dates import date_form
+from voile.table.persons import MACHINE_MADE
 from voile.table.summaries import ColumnDetails, ColumnProfile
 from voile.table.value_types import infer_type, with_missing
 
@@ -32,9 +33,6 @@ _BAND = (
     rf"^\s*(?:[\[(]\s*{_NUMBER}\s*[-,;]\s*{_NUMBER}\s*[\])]|{_NUMBER}\s*(?:-|to)\s*{_NUMBER}"
     rf"|(?:<|>|<=|>=|under|over|up to)\s*{_NUMBER}"
     rf"|{_NUMBER}\s*(?:\+|and (?:more|over)|or more))\s*$"
-)
-_MACHINE_MADE = (
-    r"^(?:[0-9a-f]{16,}|[0-9A-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
 )
 
 
@@ -67,7 +65,7 @@ def details_of(column: pl.Series, profile: Callable[[pl.Series], ColumnProfile])
         mark=mark,
         digits=_digits(column),
         words=float(spelled.str.count_matches(r"\S+").mean() or 0) if len(spelled) else 0.0,  # type: ignore[arg-type]
-        machine_made=_all_match(spelled, _MACHINE_MADE),
+        machine_made=_all_match(spelled, MACHINE_MADE),
         bands=_all_match(spelled, _BAND),
         date_formats=_formats(spelled),
         lists=_lists(texts),

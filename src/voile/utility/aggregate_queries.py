@@ -17,7 +17,7 @@ Claim: an original published as it is has no error.  The queries:
 
 A, B, C are quasi-identifiers drawn without replacement; X is a sensitive column, Y the first one
 that holds numbers; without a sensitive column the COUNT has no X, without numbers there is no Y.
-``random_queries`` says how predicates are drawn.
+How predicates are drawn stands below.
 
 Relative error: |answer - truth| / max(|truth|, ``sanity`` times the same aggregate of |Y| over all
 rows).  An AVG over no row of the original is not asked; where nothing that the release shows can
@@ -28,16 +28,25 @@ a row matches with the product over the predicates, and adds as much of the expe
 Counts and sums of a release that is a sample at a stated rate beta are divided by beta.  Suppressed
 rows are not made up for: nobody is told how many there are.
 
-Cost: O(q (n p + d + e)) for q queries with p predicates on n rows, d values and e entries.
+Cost: O(q (n p + d + e)) for q queries with p predicates on n rows, d values and e entries,
+and O(d log d) to draw a predicate.
 
 Departures: one measure has queries of one to three quasi-identifiers; the selectivity is a share
 of the rows, not of the domain.
+
+Random queries are conjunctions of predicates, each of which says for every distinct value of a
+column whether it is asked for.  With p predicates and selectivity s, each asks for about a share f
+= s^(1 / p) of rows. Numbers, dates and times: a range of neighbouring values, those whose rank in
+the distribution (the share of rows below, and half of their own) is between u and u + f, with u
+uniform from 0 to 1 - f; where that is none, the one value at u + f / 2.  A missing number is in no
+range.  Texts: the first values of a random order, as many as bring their share of the rows nearest
+to f, at least one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, ClassVar, Self
 
@@ -46,14 +55,15 @@ from numpy.typing import NDArray
 
 from voile.disclosure.spread import Spread
 from voile.errors import InputError
+from voile.randomness import Key
 from voile.utility.covering import Covering, coverings
+from voile.utility.domain import Domain
 from voile.utility.expectation import expectations
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
-from voile.utility.random_queries import Predicates, Query, random_queries
 from voile.utility.roles import columns_in_role
 
-__all__ = ["QueryError"]
+__all__ = ["QueryError", "random_queries"]
 
 Floats = NDArray[np.float64]
 Errors = Mapping[str, Sequence[float]]
@@ -62,6 +72,8 @@ Errors = Mapping[str, Sequence[float]]
 _COUNT, _SUM, _AVERAGE = "COUNT", "SUM", "AVG"
 _NOTHING = 1e-9
 """Expected rows below this are rounding."""
+Predicates = Mapping[str, NDArray[np.bool_]]
+"""For each column, shape (d,): which of its distinct values are asked for."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +131,7 @@ class QueryError:
             self._measurement(f"mean-{self.name}", "Mean", np.mean, errors, blind),
         ]
 
-    def _errors(self, queries: Sequence[Query], truth: _Table, given: _Table) -> Errors:
+    def _errors(self, queries: Sequence[_Query], truth: _Table, given: _Table) -> Errors:
         whole, otherwise = truth.magnitudes(), given.average()
         errors: dict[str, list[float]] = {}
         for query in queries:
@@ -205,7 +217,7 @@ class _Table:
         rows = max(len(entry) for _, entry in shown.values())
         return cls(shown, numbers, weight, rows)
 
-    def answers(self, query: Query) -> dict[str, float | None]:
+    def answers(self, query: _Query) -> dict[str, float | None]:
         """The answer to each aggregate; None for an AVG over nothing."""
         answers: dict[str, float | None] = {
             _COUNT: self.weight * float(self._matching(query.counted).sum())
@@ -262,3 +274,86 @@ def _sampling_rate(comparison: Comparison) -> float:
 
 def _part(aggregate: str, known: int) -> str:
     return f"{aggregate}, {known} quasi-identifier{'s' if known > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class _Query:
+    """The predicates of a query."""
+
+    known: Predicates
+    """On quasi-identifiers, for sums and averages."""
+    counted: Predicates
+    """On the same ones and a sensitive column, for counts; wider each, to match as often."""
+
+
+def random_queries(
+    known: Sequence[Domain],
+    sensitive: Sequence[Domain],
+    *,
+    counts: Sequence[int],
+    selectivity: float,
+    key: Key,
+) -> list[_Query]:
+    """A query for each of ``counts``: how many of the ``known`` columns it has, at least 1."""
+    draws = _Draws(key)
+    queries = []
+    for count in counts:
+        asked = [known[index] for index in draws.order(len(known))[:count]]
+        secret = [sensitive[index] for index in draws.order(len(sensitive))[:1]]
+        queries.append(
+            _Query(
+                _predicates(asked, selectivity, draws),
+                _predicates([*asked, *secret], selectivity, draws),
+            )
+        )
+    return queries
+
+
+@dataclass
+class _Draws:
+    """The words of a stream, one after the other."""
+
+    key: Key
+    used: int = field(default=0)
+
+    def order(self, count: int) -> NDArray[np.int64]:
+        """A random order of 0 to count - 1."""
+        words = self.key.stream(count, self.used)
+        self.used += count
+        return np.argsort(words)
+
+    def uniform(self) -> float:
+        """A number from 0 to below 1."""
+        (word,) = self.key.stream(1, self.used)
+        self.used += 1
+        return float(word >> np.uint64(11)) / 2**53
+
+
+def _predicates(columns: Sequence[Domain], selectivity: float, draws: _Draws) -> Predicates:
+    share = selectivity ** (1 / len(columns))
+    return {
+        column.name: (_set if column.points is None else _range)(column, share, draws)
+        for column in columns
+    }
+
+
+def _range(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
+    """Neighbouring values with about this share of the rows."""
+    assert column.points is not None
+    rows = np.where(np.isnan(column.points), 0, column.rows)
+    rank = (np.cumsum(rows) - rows / 2) / max(int(rows.sum()), 1)
+    low = draws.uniform() * (1 - share)
+    chosen = (rows > 0) & (low <= rank) & (rank <= low + share)
+    if not chosen.any():
+        apart = np.where(rows > 0, np.abs(rank - low - share / 2), np.inf)
+        chosen[np.argmin(apart)] = bool(rows.any())
+    return chosen
+
+
+def _set(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
+    """Random values with about this share of the rows."""
+    order = draws.order(len(column))
+    reached = np.cumsum(column.rows[order]) / column.rows.sum()
+    chosen = np.zeros(len(column), dtype=np.bool_)
+    chosen[order[: 1 + int(np.argmin(np.abs(reached - share)))]] = True
+    return chosen

@@ -43,7 +43,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.disclosure.covering import Covered
@@ -55,6 +54,7 @@ from voile.release.reading.rows import People, PublishedRows, texts_of
 from voile.release.reading.views import ShownCells
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
+from voile.table.arrays import Frame
 from voile.utility.domain import Domain
 from voile.utility.protocol import Comparison
 
@@ -73,7 +73,7 @@ class Covering:
     """Shape (n,): the entry of each published row."""
     rows: Indices
     """Shape (e,): published rows of each entry."""
-    shown: pl.DataFrame
+    shown: Frame
     """The entries as they are published, e rows of one to three columns."""
     notes: tuple[str, ...]
     """What could not be told."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 __all__ = ["Better", "Measurement"]
@@ -33,15 +33,6 @@ class Measurement:
     notes: tuple[str, ...] = ()
 
     def document(self) -> dict[str, Any]:
-        """The measurement for JSON."""
-        return {
-            "measure": self.measure,
-            "title": self.title,
-            "value": self.value,
-            "better": self.better,
-            "meaning": self.meaning,
-            "untouched": self.untouched,
-            "useless": self.useless,
-            "parts": dict(self.parts),
-            "notes": list(self.notes),
-        }
+        """All fields for JSON; ``study.record.MeasureDocument`` says what they are there."""
+        held = {one.name: getattr(self, one.name) for one in fields(self)}
+        return held | {"parts": dict(self.parts), "notes": list(self.notes)}

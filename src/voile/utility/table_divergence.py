@@ -31,10 +31,9 @@ from dataclasses import dataclass
 from math import log
 from typing import Any, ClassVar
 
-import polars as pl
-
 from voile.errors import InputError
 from voile.models.divergence import SMOOTHING, DivergenceSums
+from voile.table.arrays import Frame, frame_of
 from voile.table.pairing import paired_counts, rows_of
 from voile.utility.covering import Covering, coverings
 from voile.utility.measurement import Measurement
@@ -159,11 +158,11 @@ class TableDivergence:
         )
 
 
-def _rows(columns: Mapping[str, Covering]) -> tuple[pl.DataFrame, pl.DataFrame]:
+def _rows(columns: Mapping[str, Covering]) -> tuple[Frame, Frame]:
     """The rows of the original and of the release, each value as its index in the original."""
     original = {name: covering.own for name, covering in columns.items()}
     released = {
         name: covering.spread.order[covering.spread.start][covering.entry]
         for name, covering in columns.items()
     }
-    return pl.DataFrame(original), pl.DataFrame(released)
+    return frame_of(original), frame_of(released)

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-import polars as pl
 
 from voile.disclosure.moved import Moved, Remaining
 from voile.disclosure.numbered import Numbered
@@ -28,6 +27,7 @@ from voile.geodesy import Floats, separation
 from voile.release.reading.tracks import paired_reports
 from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
+from voile.table.arrays import Frame
 from voile.utility.arrival import ConstantSpeed
 from voile.utility.measurement import Measurement
 from voile.utility.protocol import Comparison
@@ -65,7 +65,7 @@ class TripErrors:
         reports = paired_reports(release, comparison.original.frame, named)
         return [*self._displaced(reports), *self._late(reports, release)]
 
-    def _displaced(self, reports: pl.DataFrame) -> Iterator[Measurement]:
+    def _displaced(self, reports: Frame) -> Iterator[Measurement]:
         if "shown_latitude" not in reports.columns:
             return
         true = _place(reports, "true")
@@ -78,7 +78,7 @@ class TripErrors:
             "place for all reports, the middle of the true ones",
         )
 
-    def _late(self, reports: pl.DataFrame, release: Release) -> Iterator[Measurement]:
+    def _late(self, reports: Frame, release: Release) -> Iterator[Measurement]:
         destination = _destination(reports, release)
         if destination is None:
             return
@@ -110,12 +110,12 @@ def _columns(comparison: Comparison) -> TrajectoryColumns | None:
     return plan.trajectory if plan else None
 
 
-def _place(reports: pl.DataFrame, whose: str) -> tuple[Floats, Floats]:
+def _place(reports: Frame, whose: str) -> tuple[Floats, Floats]:
     """Latitudes and longitudes, degrees."""
     return reports[f"{whose}_latitude"].to_numpy(), reports[f"{whose}_longitude"].to_numpy()
 
 
-def _destination(reports: pl.DataFrame, release: Release) -> tuple[Floats, Floats] | None:
+def _destination(reports: Frame, release: Release) -> tuple[Floats, Floats] | None:
     """Where each report's trip is bound for; None where nobody says."""
     if "to_latitude" in reports.columns:
         return _place(reports, "to")

@@ -57,8 +57,8 @@ class KeptAs:
 
 def sentence(fault: Fault, kind: Any, document: object, *, public: bool, tables: bool) -> str:
     """What is wrong with a document of a ``kind``, from pydantic's account of it."""
-    place, held = _place(fault["loc"], document)
     name, context = fault["type"], fault.get("ctx", {})
+    place, held = _place(fault["loc"], document, lacks=name in _MISSING)
     if name in UNKNOWN or (name in _MISSING and isinstance(fault["loc"][-1], str)):
         *table, key = place
         within = f"{_named(tuple(table), document, tables=tables)}: " if table else ""
@@ -72,7 +72,8 @@ def sentence(fault: Fault, kind: Any, document: object, *, public: bool, tables:
         return _subject(place, document, tables=tables) + _untold(context, public=public)
     if name in {"value_error", "assertion_error"}:
         within = _named(place, document, tables=tables)
-        between = "" if not within else " " if tables and within.endswith("]") else ": "
+        of_table = within.startswith("[") and within.endswith("]")
+        between = "" if not within else " " if of_table else ": "
         return f"{within}{between}{context['error']}"
     place, words = _allowed(kind, place, document, fault)
     if public and isinstance(held, str) and (choices := _choices(kind, place, document)):
@@ -214,8 +215,8 @@ def _choices(kind: Any, place: Place, document: object) -> tuple[str, ...]:
     return next((get_args(one) for one in bare if get_origin(one) is Literal), ())
 
 
-def _place(location: Place, document: object) -> tuple[Place, object]:
-    """Where in the document a fault is, and what stands there.
+def _place(location: Place, document: object, *, lacks: bool) -> tuple[Place, object]:
+    """Where in the document a fault is, and what stands there; ``lacks``: its last key is missing.
 
     Pydantic names the members of a union on the way, which no document has.
     """
@@ -224,7 +225,7 @@ def _place(location: Place, document: object) -> tuple[Place, object]:
     for number, step in enumerate(location):
         if _holds(held, step):
             held = held[step]  # type: ignore[index]
-        elif number == len(location) - 1 and isinstance(held, Mapping):
+        elif lacks and number == len(location) - 1 and isinstance(held, Mapping):
             held = None  # a key that is missing
         else:
             continue

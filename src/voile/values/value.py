@@ -163,12 +163,13 @@ def checked(error: type[VoileError]) -> Callable[[type[T]], type[T]]:
     """Let the constructor of a frozen dataclass validate its fields; it raises ``error``.
 
     An error of Voile that ``__post_init__`` raises keeps its kind and words; within a document it
-    is told with its place.
+    is told with its place.  ``checks_itself`` marks the class.
     """
 
     def decorate(kind: type[T]) -> type[T]:
         made: Any = kind
         made.__pydantic_config__ = _CONFIG
+        made.checks_itself = True
         made.__get_pydantic_core_schema__ = classmethod(_of_documents)
 
         @wraps(made.__init__)

@@ -14,7 +14,7 @@ from tests.roads.grids import random_network
 from voile.attack.trajectory.adversaries import Known, RoadAdversary, Sighted
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.knowing import ENDS, Knowledge, read_places
+from voile.attack.trajectory.knowing import ENDS, TripKnowledge, read_places
 from voile.attack.trajectory.movements import read_movement
 from voile.attack.trajectory.on_release import Limits, follow_trips
 from voile.dp.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
@@ -165,7 +165,7 @@ def release() -> voile.Release:
 
 def test_a_table_says_what_knowledge_adds() -> None:
     """Ends, places and all days, each by itself and together: the more, the more he finds."""
-    knowledge = Knowledge(
+    knowledge = TripKnowledge(
         ends=("start", "destination"),
         places=FLEET.select("latitude", "longitude").to_numpy()[6:7],
         vehicle="van",
@@ -189,14 +189,14 @@ def test_a_table_says_what_knowledge_adds() -> None:
 def test_what_he_cannot_know_is_refused() -> None:
     """Other ends, a column that is not there, and trips of two vehicles."""
     with pytest.raises(InputError, match="start, destination, stops"):
-        Knowledge(ends=("home",))
+        TripKnowledge(ends=("home",))
     for frame, said in (
         (FLEET.drop("van").with_columns(van=pl.Series(["A", "B"] * 36)), "share ids of trips"),
     ):
         with pytest.raises(InputError, match=said):
-            follow_trips(release(), frame, ROADS, knowledge=Knowledge(vehicle="van"))
+            follow_trips(release(), frame, ROADS, knowledge=TripKnowledge(vehicle="van"))
     with pytest.raises(InputError, match="no column 'truck'"):
-        follow_trips(release(), FLEET, ROADS, knowledge=Knowledge(vehicle="truck"))
+        follow_trips(release(), FLEET, ROADS, knowledge=TripKnowledge(vehicle="truck"))
     assert ENDS == ("start", "destination", "stops")
 
 

@@ -13,7 +13,7 @@ from voile.dp.planar.angles import turn_constant
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import angle_selection_cost, gaussian_epsilon, squared_mu
 from voile.dp.planar.losses import LossDistribution
-from voile.dp.planar.pricing import TripCost, TripPrice, total_epsilons
+from voile.dp.planar.pricing import TripCost, TripPrice, largest_epsilon, total_epsilons
 
 EPSILONS, TIME = np.array([0.005, 0.01, 0.005]), np.array([0.0, 30.0, 90.0])
 
@@ -67,6 +67,29 @@ def test_totals_without_end():
     zero, one = np.zeros(2), np.array([0.0, 1.0])
     assert total_epsilons(zero, one, 0.0).tolist() == [0.0, math.inf]
     assert total_epsilons(zero, np.array([0.0, math.inf]), 1e-5).tolist() == [0.0, math.inf]
+
+
+def test_noise_that_tells_nearly_nothing_costs_nothing():
+    """Where delta alone covers a mu, epsilon is 0 and not nearly 0."""
+    assert total_epsilons(np.zeros(2), np.array([1e-20, 1e-12]), 1e-5).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "mu_squared", "reports"),
+    [
+        ([1.0, 3.0, 2.0], [0.0, 0.0, 0.0], [0, 0, 0]),
+        ([1.0, 3.0, 2.0], [9.0, 0.0, 1.0], [0, 0, 0]),
+        ([0.0, 0.0, 0.0], [0.25, 0.0, 0.25], [3, 40, 7]),
+        ([2.0, 2.0, 2.0], [0.5, 0.5, 0.5], [4, 4, 4]),
+    ],
+)
+def test_the_costliest_trip_is_that_of_all_totals(epsilon, mu_squared, reports):
+    """Whether trips differ in one number, in several or in none."""
+    trips = np.array(epsilon), np.array(mu_squared), 1e-5
+    alike = {LossDistribution("planar-laplace", 0.5): np.array(reports)}
+    totals = total_epsilons(*trips, alike)
+    most, found = largest_epsilon(*trips, alike)
+    assert found == totals[most] == max(totals)
 
 
 _PRICES = {

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,16 @@ from numpy.typing import NDArray
 from voile.randomness import Key
 from voile.schema.persons import Occurrences
 from voile.table.frames import from_native
-from voile.table.protocol import Counted, Fold, Format, Function, GroupFunction, How, Tally
+from voile.table.protocol import (
+    Counted,
+    EngineSource,
+    Fold,
+    Format,
+    Function,
+    GroupFunction,
+    How,
+    Tally,
+)
 from voile.table.reading import list_columns, read_frame
 from voile.values.evaluation import evaluate, order_key
 from voile.values.expressions import Expression, columns_of
@@ -242,17 +250,6 @@ class PlainRows:
             yield start, self._batch(names, start, min(start + BATCH, self.height))
 
 
-@dataclass(frozen=True)
-class PlainSource:
-    """A table in lists."""
-
-    rows: PlainRows
-    names: Sequence[str]
-    format: Format = "parquet"
-    notes: tuple[str, ...] = ()
-    convert: Any = None
-
-
 class PlainEngine:
     """Makes tables of lists."""
 
@@ -265,15 +262,15 @@ class PlainEngine:
         columns: Sequence[str] | None = None,
         missing: Sequence[str] = (),
         texts: Sequence[str] = (),
-    ) -> PlainSource:
+    ) -> EngineSource[PlainRows]:
         read = read_frame(path, missing=missing, columns=columns, texts=texts)
         form: Format = "csv" if read.format == "csv" else "parquet"
         rows = self.of_arrow(read.frame.to_arrow())
-        return PlainSource(rows, tuple(list_columns(path)), form, read.notes)
+        return EngineSource(rows, tuple(list_columns(path)), form, read.notes)
 
-    def of_native(self, frame: Any) -> PlainSource:
+    def of_native(self, frame: Any) -> EngineSource[PlainRows]:
         rows, _ = from_native(frame)
-        return PlainSource(self.of_arrow(rows.to_arrow()), rows.columns)
+        return EngineSource(self.of_arrow(rows.to_arrow()), rows.columns)
 
     def of_arrow(self, table: pa.Table, numbers: NDArray[np.int64] | None = None) -> PlainRows:
         texts = [pa.types.is_dictionary(field.type) for field in table.schema]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 import voile
 from tests.examples import examples
 from voile.dp.sampling import delta_of
-from voile.errors import InfeasibleError, PlanError
+from voile.errors import PlanError
 from voile.publish.dp_generalization import DPGeneralization
-from voile.publish.dp_generalization.budget import least_excess, split_budget
+from voile.publish.dp_generalization.budget import Sampling, least_excess, split_budget
 from voile.randomness import Randomness
 from voile.release.release import Publication
 from voile.schema.plan import parse_plan
@@ -134,10 +134,10 @@ def test_a_bound_on_delta_is_kept_and_the_rest_goes_into_the_choice(
 ) -> None:
     """With a bound on delta the excess is enough for it, and hardly more than that."""
     bound = delta_of(k, beta, least_excess(beta) + Decimal("0.5"))
-    split = split_budget(k, beta, None, choice, bound)
+    split = split_budget(Sampling(k, beta), None, choice, bound)
     assert split.choice == choice
     assert split.delta <= bound
-    whole = split_budget(k, beta, split.epsilon, None, bound)
+    whole = split_budget(Sampling(k, beta), split.epsilon, None, bound)
     assert abs(whole.choice - choice) < Decimal("1e-5")
 
 
@@ -172,8 +172,11 @@ def test_a_lattice_too_large_is_refused_with_its_size() -> None:
         DPGeneralization(k=2, epsilon=3).publish(table, Randomness.seeded(1))
 
 
-def test_nothing_published_is_told() -> None:
-    """Where no group of the drawn node has k sampled rows there is no release."""
+def test_a_release_without_rows_is_a_release() -> None:
+    """Where no group of the drawn node has k sampled rows it says that, and costs what it costs."""
     frame = pl.DataFrame({"weight": [1], "city": ["Lyon"], "fragile": ["no"]})
-    with pytest.raises(InfeasibleError, match="leaves no group of 5"):
-        publish(frame)
+    made = publish(frame)
+    assert made.release.rows == 0
+    assert made.release.to_native().columns == publish(parcels(300)).release.to_native().columns
+    assert made.events == publish(parcels(300)).events
+    assert any("leaves no group of 5" in notice for notice in made.private.notices)

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from voile.publish.dp_generalization.scores import UNITS, GroupScore, expected_score, sampled_score
+from voile.publish.dp_generalization.decision import (
+    UNITS,
+    GroupScore,
+    expected_score,
+    sampled_score,
+)
 
 
 def score_of(score: GroupScore, size: int) -> int:

@@ -18,9 +18,8 @@ from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.publish.generalization import Generalization
 from voile.publish.generalization.atoms import Atoms, loss_of_regions
-from voile.publish.generalization.auto import auto
+from voile.publish.generalization.auto import auto, least_loss
 from voile.publish.generalization.flash import flash
-from voile.publish.generalization.least_loss import least_loss
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem
 from voile.publish.generalization.regions import regions

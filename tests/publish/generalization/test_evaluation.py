@@ -21,7 +21,7 @@ from voile.models.information_loss import (
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity
 from voile.publish.generalization.evaluation import Evaluator
-from voile.publish.generalization.grouping import Fields, GroupTable, group_equal
+from voile.publish.generalization.grouping import Fields, Grouper, GroupTable
 from voile.publish.generalization.lattice import Lattice, Levels
 from voile.publish.generalization.objective import ObjectiveName
 from voile.publish.generalization.problem import Problem, Solution
@@ -217,7 +217,7 @@ def test_packed_codes_come_back(sizes: list[int], rows: int, data: st.DataObject
     words = fields.pack(values)
     for column, codes in enumerate(values):
         assert fields.codes(words, column).tolist() == codes.tolist()
-    table, member = group_equal(words, np.ones(rows, dtype=np.int64))
+    table, member = Grouper().group_with_members(words, np.ones(rows, dtype=np.int64))
     combined = list(zip(*(codes.tolist() for codes in values), strict=True))
     assert len(table) == len(set(combined))
     assert table.rows.tolist() == np.bincount(member, minlength=len(table)).tolist()

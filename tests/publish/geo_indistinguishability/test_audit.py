@@ -11,7 +11,8 @@ knows the law, cut at a threshold.  Each audit draws ``TRIPS`` trips for either 
 wrong with probability ``FALSE_ALARM`` at most; each also catches the same mechanism with 30 %
 less noise under the same claim.
 
-What is compared with a claim is a lower bound: passing proves nothing, failing does.
+What is compared with a claim is a lower bound: passing proves nothing, failing does.  At 20,000
+trips the bound on a power lies 0.034 below it in the middle, and 0.049 in one of a thousand audits.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from tests.dp.statistics import FALSE_ALARM, least_loss
 from tests.publish.geo_indistinguishability.trucks import PARIS, PLAN, table_of, write_town
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.costs import gaussian_delta
@@ -42,8 +44,7 @@ from voile.roads.density import radii_of_roads
 from voile.roads.reading import read_roads
 from voile.schema.trajectory import TrajectoryColumns
 
-TRIPS = 40_000
-FALSE_ALARM = 1e-6
+TRIPS = 20_000
 GAP, TAU = 30.0, 120.0
 LESS = 1 / 0.7
 """Epsilon of a mechanism with 30 % less noise, over that which it claims."""
@@ -86,14 +87,6 @@ def metres(publication: Publication) -> tuple[Array, Array]:
     home = np.full(len(rows), PARIS[0]), np.full(len(rows), PARIS[1])
     shown = east_north(*home, rows["latitude"].to_numpy(), rows["longitude"].to_numpy())
     return tuple(axis.reshape(TRIPS, -1) for axis in shown)
-
-
-def least_loss(zero: NDArray[np.bool_], one: NDArray[np.bool_], delta: float = 0.0) -> float:
-    """A lower bound of the privacy loss at an event, right but for ``FALSE_ALARM``."""
-    hits, misses = int(zero.sum()), int(one.sum())
-    low = stats.beta.ppf(FALSE_ALARM / 2, hits, len(zero) - hits + 1) if hits else 0.0
-    high = stats.beta.ppf(1 - FALSE_ALARM / 2, misses + 1, len(one) - misses)
-    return math.log((low - delta) / high) if low > delta else -math.inf
 
 
 def power_bound(zero: NDArray[np.bool_], one: NDArray[np.bool_], mu: float) -> float:
@@ -165,7 +158,7 @@ class TestCorrelatedGaussian:
 
     def test_the_power_stays_below_the_claim(self):
         """The best test is no better than mu allows, and nearly as good."""
-        assert -0.02 < self.breach(0.005) <= 0
+        assert -0.03 < self.breach(0.005) <= 0
 
     def test_less_noise_is_caught(self):
         """With 30 % less noise the best test is better than mu allows."""
@@ -210,9 +203,11 @@ class TestGaussianField:
             0.005
         )
 
-    def shown(self, epsilon: float, east: float, seed: int) -> Publication:
+    @classmethod
+    @lru_cache(maxsize=4)
+    def shown(cls, epsilon: float, east: float, seed: int) -> Publication:
         """Vehicles of one trip each."""
-        frame = path([east, east + self.APART]).head(2 * self.VEHICLES)
+        frame = path([east, east + cls.APART]).head(2 * cls.VEHICLES)
         plan = replace(PLAN, trajectory=TrajectoryColumns(vehicle="vehicle"))
         publisher = GeoIndistinguishability(mechanism="gaussian-field", epsilon=epsilon)
         table = table_of(frame.with_columns(vehicle=pl.col("trip")), plan)
@@ -270,7 +265,7 @@ class TestRemainingDistance:
 
     def test_the_loss_stays_below_the_claim(self):
         """And comes near to it."""
-        assert 1.2 < self.loss(0.005) <= 1.5
+        assert 1.15 < self.loss(0.005) <= 1.5
 
     def test_less_noise_is_caught(self):
         """With 30 % less noise the same event loses more than is claimed."""
@@ -300,6 +295,7 @@ class TestAngleSelection:
         claim = self.EPSILON * self.NEAR
         return max(least_loss(ratio[0] > cut, ratio[1] > cut) - claim for cut in (0.5, 1, 2, 3))
 
+    @pytest.mark.slow
     def test_no_trajectory_is_protected(self):
         """Angles tell the two apart with more than n epsilon d, which planar Laplace never does."""
         angles = GeoIndistinguishability(
@@ -310,6 +306,7 @@ class TestAngleSelection:
         independent = GeoIndistinguishability(mechanism="planar-laplace", epsilon=self.EPSILON)
         assert self.loss(independent, deviation) <= 0
 
+    @pytest.mark.slow
     def test_a_single_report_is(self):
         """One report loses no more than planar Laplace noise does, for its direction is uniform."""
         publisher = GeoIndistinguishability(
@@ -358,7 +355,7 @@ class TestRoadZones:
     def test_the_loss_of_planar_laplace_noise_stays_below_the_claim(self, town):
         """The epsilons of both zones add up to the loss, and nearly reach it."""
         loss, claim = self.laplace_loss(town, 1.0)
-        assert 0.7 * claim < loss <= claim
+        assert 0.65 * claim < loss <= claim
 
     def test_less_planar_laplace_noise_is_caught(self, town):
         """With 30 % less noise in all zones the same audit finds more than is claimed."""
@@ -391,7 +388,7 @@ class TestRoadZones:
     @pytest.mark.slow
     def test_the_power_against_correlated_noise_stays_below_the_claim(self, town):
         """Noise that is scaled anew keeps its correlation in deviations, as mu supposes."""
-        assert -0.03 < self.gaussian_breach(town, 1.0) <= 0
+        assert -0.06 < self.gaussian_breach(town, 1.0) <= 0
 
     @pytest.mark.slow
     def test_less_correlated_noise_is_caught(self, town):

@@ -15,7 +15,7 @@ from tests.publish.m_shuffle.tables import opened, published, staff
 from voile.errors import InfeasibleError, PlanError, TableError
 from voile.models.divergence import jensen_shannon
 from voile.publish.m_shuffle import MShuffle
-from voile.release.permutation import permutation_breaches
+from voile.release.claim_checks import permutation_breaches
 from voile.table.opening import published_rows
 
 
@@ -60,21 +60,21 @@ def test_rows_really_come_apart():
 
 
 def test_rows_come_back_together_as_often_as_is_stated():
-    """Over 300 releases, the share of rows with their own zip code is the stated chance.
+    """Over 150 releases, the share of rows with their own zip code is the stated chance.
 
-    Rows are known by a kept number.  Five standard deviations of room over 300 x 60 rows; the share
+    Rows are known by a kept number.  Five standard deviations of room over 150 x 60 rows; the share
     for one cluster fewer lies outside it.
     """
     frame = staff(60).with_columns(number=np.arange(60))
     table = opened(frame, ["salary"], keep=["number"], keep_unique=["number"])
     shares = []
-    for seed in range(300):
+    for seed in range(150):
         release = published(table, seed, clusters=6, columns=["zip"]).release
         back = release.to_native().sort("number")
         shares.append((back["zip"] == frame["zip"]).mean())
     stated = release.method["decision"]["columns"]["zip"]["chance_per_row"]
     fewer = published(table, clusters=3, columns=["zip"]).release
-    room = 5 * np.std(shares) / np.sqrt(300)
+    room = 5 * np.std(shares) / np.sqrt(150)
     assert abs(np.mean(shares) - stated) < room
     other = fewer.method["decision"]["columns"]["zip"]["chance_per_row"]
     assert abs(np.mean(shares) - other) > room

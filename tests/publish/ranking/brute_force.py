@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations_with_replacement, product
 
@@ -14,7 +15,10 @@ from voile.publish.ranking.terms import SearchTerms
 
 @st.composite
 def questions(draw):
-    """A remnant with many ties, some of its rows published before, and terms of a search."""
+    """A remnant with many ties, some of its rows published before, and terms of a search.
+
+    Its rows are another person's each, or of a few persons.
+    """
     m = draw(st.integers(1, 3))
     greatest = draw(st.sampled_from((3, 6, 30)))
     row = st.lists(st.integers(0, greatest), min_size=m, max_size=m)
@@ -24,6 +28,10 @@ def questions(draw):
         draw(st.lists(st.integers(0, 5), min_size=len(values), max_size=len(values))), np.int64
     )
     remnant = Remnant.of_table(values, scores, draw(st.integers(1, len(values))))
+    persons = draw(st.sampled_from((0, 2, 3, 9)))
+    if persons:  # each row is one of theirs
+        person = st.lists(st.integers(0, persons - 1), min_size=len(remnant), max_size=len(remnant))
+        remnant = replace(remnant, unit=np.array(draw(person), np.int32))
     gone = draw(st.lists(st.integers(0, len(remnant) - 1), max_size=3))
     remnant = remnant.published(np.array(gone, np.int64))
     precision = draw(
@@ -51,6 +59,6 @@ def most_targets(remnant: Remnant, terms: SearchTerms, spanned_by: np.ndarray) -
             continue
         own = inside & remnant.fresh
         shares = [Fraction(int(s[: remnant.tops].sum()), int(s.sum())) for s in (inside, own)]
-        if own.sum() >= terms.k and min(shares) >= terms.precision:
+        if remnant.persons(np.flatnonzero(own)) >= terms.k and min(shares) >= terms.precision:
             best = max(best, int((inside & targets).sum()))
     return best

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 
-from voile.sharing.map.serving import MAP_PATH
+from voile.sharing.map.document import MAP_PATH
 from voile.sharing.page import SECURITY_HEADERS, page_files
 
 SPEEDS = [20, 35, 50]

@@ -16,11 +16,14 @@ from voile import Randomness
 from voile.errors import InputError
 from voile.sharing.ingest import Fix
 from voile.sharing.platform import Outcome, Settings, Vault
+from voile.sharing.platform import writers as room
 from voile.sharing.platform.writers import Writers
 from voile.sharing.platform.writing import Aboard, Draft, Writer
 from voile.sharing.protocol import PairKeys, Publisher, TruckSecrets, suite_named
 
 DAY = NOON // 86_400
+MUCH = 20
+"""Reports after which a line gets a process here."""
 
 
 def aboard(parcels: int) -> list[Aboard]:
@@ -62,9 +65,8 @@ class Beside:
         self.rush()
 
     def rush(self) -> None:
-        """Much to write, until it is written elsewhere."""
-        while not self.process:
-            self.written([draft_of(one, slots=20) for one in range(10)])
+        """More to write than a line without a process may have."""
+        self.written([draft_of(1, slots=MUCH + 1)])
         wait_until(self.line._worker.is_ready)
 
     @property
@@ -81,7 +83,9 @@ class Beside:
 
 
 @pytest.fixture
-def beside(writer):
+def beside(writer, monkeypatch):
+    """However slow the machine is, ``MUCH`` is written before the line looks at the clock."""
+    monkeypatch.setattr(room, "_ITEMS_FOR_A_PROCESS", MUCH)
     made = Beside(writer)
     yield made
     made.writers.close()

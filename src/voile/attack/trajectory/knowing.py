@@ -27,7 +27,7 @@ from voile.roads.network import Indices, RoadNetwork
 from voile.table.frames import from_native
 from voile.table.reading import read_frame
 
-__all__ = ["ENDS", "Knowledge", "Seen", "findings", "read_places", "vehicles_of"]
+__all__ = ["ENDS", "Seen", "TripKnowledge", "findings", "read_places", "vehicles_of"]
 
 ENDS = ("start", "destination", "stops")
 _AT = 100.0
@@ -35,7 +35,7 @@ _AT = 100.0
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class TripKnowledge:
     """What he knows; raises ``InputError`` for ends that there are not."""
 
     ends: tuple[str, ...] = ()
@@ -119,7 +119,7 @@ def findings(
     adversary: RoadAdversary,
     seen: Sequence[Seen],
     noise: LocationNoise,
-    knowledge: Knowledge,
+    knowledge: TripKnowledge,
     vehicle_of: Mapping[str, str],
 ) -> Iterator[tuple[str, list[Finding]]]:
     """For each case its name, and what he finds of each trip."""
@@ -155,7 +155,9 @@ def _together(
     return [found[i] for i in range(len(seen))]
 
 
-def _known(roads: RoadNetwork, seen: Seen, knowledge: Knowledge, ends: bool, places: bool) -> Known:
+def _known(
+    roads: RoadNetwork, seen: Seen, knowledge: TripKnowledge, ends: bool, places: bool
+) -> Known:
     """What he knows of one trip."""
     known: dict[int, tuple[Floats, int | None]] = {}
     if places and knowledge.places is not None:

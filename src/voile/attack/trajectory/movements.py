@@ -29,7 +29,7 @@ __all__ = ["read_movement"]
 Speed = Annotated[Real, Field(gt=0)]
 
 
-class MovementFile(Value):
+class StatedMovement(Value):
     """What the file may hold: the fields of ``Movement``."""
 
     usual: Speed = Movement.usual
@@ -52,5 +52,5 @@ def read_movement(path: str | Path) -> Movement:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{file}: the file is not valid TOML: {error}"
         raise InputError(msg) from None
-    stated: MovementFile = read(MovementFile, document, str(file), public=True, tables=True)
+    stated: StatedMovement = read(StatedMovement, document, str(file), public=True, tables=True)
     return Movement(**dict(stated))

@@ -28,12 +28,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
 from voile.attack.trajectory.inference import Movement
-from voile.attack.trajectory.knowing import Knowledge, Seen, findings, vehicles_of
+from voile.attack.trajectory.knowing import Seen, TripKnowledge, findings, vehicles_of
 from voile.attack.trajectory.selection import counted, selected
 from voile.attack.trajectory.speeds import fastest_of
 from voile.disclosure import moved as stating
@@ -53,6 +52,7 @@ from voile.release.release import Release
 from voile.roads.density import RoadRadii, radii_of_roads
 from voile.roads.network import RoadNetwork
 from voile.schema.trajectory import TrajectoryColumns
+from voile.table.arrays import Frame
 
 __all__ = ["Limits", "TripsOutcome", "Watch", "follow_trips", "noise_of"]
 
@@ -129,7 +129,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     named: TrajectoryColumns | None = None,
     *,
     limits: Limits | None = None,
-    knowledge: Knowledge | None = None,
+    knowledge: TripKnowledge | None = None,
     randomness: Randomness | None = None,
     watch: Watch | None = None,
 ) -> tuple[TripsOutcome, ...]:
@@ -153,7 +153,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     chosen = selected(release, original, named, roads, followed, randomness)
     noise = noise_of(moved, roads)
     zones = _zones(noise, moved.destination)
-    knowledge = knowledge or Knowledge()
+    knowledge = knowledge or TripKnowledge()
     vehicle_of: Mapping[str, str] = {}
     if knowledge.vehicle is not None:
         vehicle_of = vehicles_of(original, named.trip, knowledge.vehicle)
@@ -311,7 +311,7 @@ def _supposed(adversary: RoadAdversary) -> Iterator[str]:
 
 
 def _knew(
-    knowledge: Knowledge, seen: Sequence[Seen], vehicle_of: Mapping[str, str]
+    knowledge: TripKnowledge, seen: Sequence[Seen], vehicle_of: Mapping[str, str]
 ) -> Iterator[str]:
     """Of how many trips there was something to know."""
     if knowledge.vehicle is not None:
@@ -335,7 +335,7 @@ def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:
     return noise.zones.table(None if receiver is None else (receiver[0], receiver[1]))
 
 
-def _sighted(trip: pl.DataFrame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats, Sighted]:
+def _sighted(trip: Frame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats, Sighted]:
     """The true track in the plane of the map, and what is seen of it, where it is followed."""
     true, shown = (
         roads.to_plane(trip[f"{side}_latitude"].to_numpy(), trip[f"{side}_longitude"].to_numpy())

@@ -20,7 +20,6 @@ from voile.release.reading.tracks import paired_reports
 from voile.release.release import Release
 from voile.roads.network import RoadNetwork
 from voile.schema.trajectory import TrajectoryColumns
-from voile.table.frames import from_native
 
 __all__ = ["Selection", "counted", "selected"]
 
@@ -90,7 +89,7 @@ def _on_map(pairs: pl.DataFrame, roads: RoadNetwork) -> pl.Series:
 
 def _unmatched(release: Release, pairs: pl.DataFrame) -> tuple[str, ...]:
     """What the release shows and the original does not hold."""
-    public, _ = from_native(release.to_native())
+    public = pl.DataFrame(release.table.to_arrow())
     trip = release.roles["trip"][0]
     shown = public.select(trip=pl.col(trip).cast(pl.String)).drop_nulls()
     held = shown.filter(pl.col("trip").is_in(pairs["trip"].unique().to_list()))

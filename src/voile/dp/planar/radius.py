@@ -1,4 +1,4 @@
-"""The radius of planar Laplace noise: distribution, quantiles, and what finite precision costs.
+"""The radius of planar Laplace noise, and what finite precision costs.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 section 2 and eqs. 2 and 3, after Andrés, Bordenabe, Chatzikokolakis and Palamidessi,
@@ -8,10 +8,9 @@ The distribution: noise with density (epsilon^2 / 2 pi) e^(-epsilon r) in the pl
 direction and a radius r with epsilon r ~ Gamma(2, 1): distribution 1 - (1 + x) e^(-x), mean 2,
 standard deviation sqrt(2), at x = epsilon r.
 
-Two ways to the same distribution: the sum of two exponential variables, -ln(u v) with u and v
-uniform, which the mechanisms draw; and the inverse of the distribution, -(W(-1, (p - 1) / e) + 1)
-by Lambert's W.  That loses all digits for small p, so ``radius_quantile`` inverts the incomplete
-gamma function instead.  The seed prints the "+ 1" inside W, which is a slip.
+Mechanisms draw the sum of two exponential variables, -ln(u v) with u and v uniform.  The inverse of
+the distribution, -(W(-1, (p - 1) / e) + 1) by Lambert's W, loses all digits for small p; the seed
+prints the "+ 1" inside W, which is a slip.
 
 Finite precision (eq. 3): where positions are rounded to a grid of step u and directions come in
 steps of delta_theta, a mechanism run at epsilon' is epsilon-geo-indistinguishable within r_max if
@@ -27,44 +26,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from voile.errors import InfeasibleError
-from voile.geodesy import Floats
 from voile.ondemand import on_demand
 
-__all__ = [
-    "ANGLE_STEP",
-    "MEAN_RADIUS",
-    "corrected_epsilon",
-    "radius_by_lambert_w",
-    "radius_distribution",
-    "radius_quantile",
-]
+__all__ = ["ANGLE_STEP", "MEAN_RADIUS", "corrected_epsilon"]
 
 optimize: Any = on_demand("scipy.optimize")
-special: Any = on_demand("scipy.special")
 
 MEAN_RADIUS = 2.0
 """Mean radius times epsilon."""
 ANGLE_STEP = 2 * math.pi * 2.0**-53
 """Between the directions that are drawn, in radians."""
-
-
-def radius_distribution(scaled: Floats) -> Floats:
-    """The chance that epsilon times the radius is at most x, for each x of any shape."""
-    return np.asarray(special.gammainc(2.0, scaled), dtype=np.float64)
-
-
-def radius_quantile(probability: Floats) -> Floats:
-    """Epsilon times the radius that is not exceeded with a probability, for each of any shape."""
-    return np.asarray(special.gammaincinv(2.0, probability), dtype=np.float64)
-
-
-def radius_by_lambert_w(probability: Floats) -> Floats:
-    """The same by Lambert's W, as the seed has it but for its slip; useless below 1e-12."""
-    branch = special.lambertw((np.asarray(probability) - 1) / math.e, k=-1)
-    return np.asarray(-(branch.real + 1), dtype=np.float64)
 
 
 def corrected_epsilon(

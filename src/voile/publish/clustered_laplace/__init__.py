@@ -14,6 +14,10 @@ on the borders of the clusters (private quantiles, a tenth), on drawing the clus
 into the drawn cluster.  Given the borders and its cluster, a row's start differs by at most the
 width from that of any other row, so the three budgets add up (sequential composition).
 
+Persons with several rows (``rows_per_person = m``): at most m rows of each are published
+(``publish.contribution``), and neighbours differ in the values of all rows of a person: in m rows
+at most, in as many on both sides.  A row gets an m-th of the budget; ``columns`` says why.
+
 With ``bounds = "data"``, the seed's algorithm, each value is only indistinguishable from the
 others of its own cluster.  Borders and ranges come from the data: one row can change the scale of
 every other, and the privacy loss is unbounded (50 rows, a range that one value moves from 1 to

@@ -4,6 +4,11 @@ With public bounds everything is computed from the bounds, the budget and privat
 clusters from the data, from the data.  A tenth of the budget draws the borders.  How the rest is
 divided follows from the borders, so before they are drawn only the sum is known.
 
+Several rows of a person.  Budgets here are those of a row.  Neighbours that differ in m rows cost m
+times as much, and nothing less would do: given the borders, rows are drawn independently, so the
+losses of m rows add up, and all of them may be the largest; and m rows may move the count below a
+border by m, so its draw has m times the sensitivity, at m times the budget.
+
 Cost: O(d) for d distinct values, and some 100 ns for each value and border.
 """
 
@@ -25,6 +30,7 @@ from voile.errors import InfeasibleError
 from voile.publish.clustered_laplace.budget_split import BudgetSplit, best_split
 from voile.publish.clustered_laplace.clusters import Clusters, clusters_of_data
 from voile.publish.clustered_laplace.decision import NoisyColumn
+from voile.publish.contribution import EACH_PERSON_A_ROW, Contribution
 from voile.table.summaries import ValueCounts
 
 __all__ = ["ColumnTerms", "decide_column", "price_of"]
@@ -42,11 +48,13 @@ class ColumnTerms:
     shares: tuple[Decimal, ...]
     confidence: Decimal
     epsilon: Decimal | None
-    """The budget; None: what the error costs."""
+    """The budget of a row; None: what the error costs."""
     error: Decimal | None
     """The half-width of the widest interval, in units of the column; None: what comes of it."""
     bounds: tuple[Decimal, Decimal] | None
     """Public bounds; None: clusters and their ranges come from the data."""
+    contribution: Contribution = EACH_PERSON_A_ROW
+    """How many rows neighbours differ in; a budget is spent that many times."""
 
 
 def price_of(terms: ColumnTerms, counts: ValueCounts) -> tuple[PrivacyEvent, ...]:
@@ -59,13 +67,11 @@ def price_of(terms: ColumnTerms, counts: ValueCounts) -> tuple[PrivacyEvent, ...
     grid, (low, high) = _public_grid(terms)
     grid.units(counts.values)
     epsilon = _epsilon(terms, high - low, grid)
-    if len(terms.shares) == 1:
-        return (PrivacyEvent("discrete-laplace", epsilon, neighbours="replace"),)
-    borders = epsilon * _BORDERS
-    return (
-        PrivacyEvent("exponential", borders, neighbours="replace"),
-        PrivacyEvent("clustered-laplace", epsilon - borders, neighbours="replace"),
-    )
+    spent = {"discrete-laplace": epsilon}
+    if len(terms.shares) > 1:
+        borders = epsilon * _BORDERS
+        spent = {"exponential": borders, "clustered-laplace": epsilon - borders}
+    return terms.contribution.replaced(spent)
 
 
 def decide_column(terms: ColumnTerms, counts: ValueCounts, words: Iterator[int]) -> NoisyColumn:
@@ -81,7 +87,9 @@ def decide_column(terms: ColumnTerms, counts: ValueCounts, words: Iterator[int])
         whole = _noisy(terms, _whole(*ends), _unsplit(epsilon), grid)
         return replace(whole, public=True)
     borders = epsilon * _BORDERS
-    clusters = _between(ends, terms.shares, _PrivateCounts(grid, counts, borders, words))
+    rows = terms.contribution.rows
+    drawn = _PrivateCounts(grid, counts, rows * borders, rows, words)
+    clusters = _between(ends, terms.shares, drawn)
     shares = np.full(len(clusters), 1 / len(clusters))
     if len(clusters) == len(terms.shares):
         shares = np.array(terms.shares, dtype=np.float64)
@@ -97,6 +105,8 @@ class _PrivateCounts:
     grid: Grid
     counts: ValueCounts
     epsilon: Decimal
+    rows: int
+    """By which neighbours differ."""
     words: Iterator[int]
 
 
@@ -106,7 +116,7 @@ def _between(ends: tuple[int, int], shares: tuple[Decimal, ...], drawn: _Private
     A cluster of one point is joined to its neighbour: a width of 0 would mean no noise.
     """
     cuts = tuple(Fraction(share) for share in accumulate(shares[:-1]))
-    quantiles = PrivateQuantiles(cuts, *ends, drawn.epsilon, "replace")
+    quantiles = PrivateQuantiles(cuts, *ends, drawn.epsilon, "replace", drawn.rows)
     steps = drawn.grid.units(drawn.counts.values)
     borders = quantiles.draw(steps, drawn.counts.rows.sum(axis=1), drawn.words)
     inner = np.unique(borders[borders < ends[1]])
@@ -150,7 +160,7 @@ def _grid(terms: ColumnTerms, spread: Fraction) -> Grid:
 
 
 def _epsilon(terms: ColumnTerms, width: int, grid: Grid) -> Decimal:
-    """The budget that is given, or what noise with the wanted error costs."""
+    """The budget of a row that is given, or what noise with the wanted error costs."""
     if terms.epsilon is not None:
         return terms.epsilon
     assert terms.error is not None
@@ -167,4 +177,6 @@ def _whole(low: int, high: int) -> Clusters:
 
 
 def _noisy(terms: ColumnTerms, clusters: Clusters, split: BudgetSplit, grid: Grid) -> NoisyColumn:
-    return NoisyColumn(terms.column, clusters, split, grid, terms.confidence)
+    return NoisyColumn(
+        terms.column, clusters, split, grid, terms.confidence, contribution=terms.contribution
+    )

@@ -21,6 +21,7 @@ from voile.dp.events import PrivacyEvent
 from voile.dp.grid import Grid
 from voile.publish.clustered_laplace.budget_split import BudgetSplit
 from voile.publish.clustered_laplace.clusters import Clusters
+from voile.publish.contribution import EACH_PERSON_A_ROW, Contribution
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import Perturbation
 
@@ -40,6 +41,8 @@ class NoisyColumn:
     """Budget of the borders; 0 where there are none, or where they come from the data."""
     public: bool = False
     """Whether the clusters may be told: they come from public bounds and private quantiles."""
+    contribution: Contribution = EACH_PERSON_A_ROW
+    """How many rows neighbours differ in; budgets here are those of a row."""
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -68,11 +71,7 @@ class NoisyColumn:
             "randomized-response": self.split.membership,
             "discrete-laplace": self.split.noise,
         }
-        return tuple(
-            PrivacyEvent(mechanism, epsilon, neighbours="replace")
-            for mechanism, epsilon in spent.items()
-            if epsilon
-        )
+        return self.contribution.replaced(spent)
 
     def document(self) -> dict[str, Any]:
         """What a release tells of the noise.

@@ -15,10 +15,11 @@ from voile.dp.exact import uniform_words
 from voile.errors import PlanError
 from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column, price_of
 from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
-from voile.publish.clustered_laplace.statement import formal_guarantee, guarantee_within_clusters
+from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import exactly, shown_roles
 from voile.randomness import Randomness
+from voile.release.claims import DifferentialPrivacy, IndistinguishabilityWithinClusters
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
@@ -36,6 +37,10 @@ _STEP = Decimal("1e-12")
 
 Bounds = Literal["public", "data"]
 """Where clusters come from: public bounds and private quantiles, or the data, as in the seed."""
+_COMMON = (
+    "that a person is in the table is not hidden, nor is the number of rows",
+    "columns published as they are tell nothing about the perturbed ones",
+)
 
 
 def _whole(shares: tuple[Decimal, ...]) -> tuple[Decimal, ...]:
@@ -54,7 +59,7 @@ class ClusteredLaplace(SingleRelease):
     """
 
     epsilon: Annotated[Number, Field(gt=0)] | None = None
-    """The budget of a row, shared equally by the columns; above 0."""
+    """The budget of a row, or of a person, shared equally by the columns; above 0."""
     shares: Annotated[
         Sequence[Decimal | float],
         KeptAs(Annotated[Several[Annotated[Exact, Field(gt=0)]], AfterValidator(_whole)]),
@@ -69,8 +74,12 @@ class ClusteredLaplace(SingleRelease):
     """Where clusters come from."""
     suppressed: Suppressed = "drop"
     """Whether rows that earlier releases of the data set left waiting join this one ("carry")."""
+    rows_per_person: RowsPerPerson | None = None
+    """Rows of a person, or of a household, that take part at most; None: persons have one row."""
 
     def __post_init__(self) -> None:
+        if self.carries:
+            refuse_carrying(self.rows_per_person)
         if (self.epsilon is None) == (self.error is None):
             msg = "either epsilon or error is needed, and not both"
             raise PlanError(msg)
@@ -88,6 +97,11 @@ class ClusteredLaplace(SingleRelease):
     def carries(self) -> bool:
         """Whether rows that are left out join the next pool of the data set."""
         return self.suppressed == "carry"
+
+    @property
+    def counts_persons(self) -> bool:
+        """Neighbours differ in a person, of whom so many rows take part."""
+        return True
 
     @property
     def shows_kept(self) -> bool:
@@ -108,15 +122,19 @@ class ClusteredLaplace(SingleRelease):
         come from data of one value.
         """
         refuse_ranking(table, _NAME)
+        contribution = Contribution.of(table, self.rows_per_person, _NAME)
         columns = table.plan.roles.quasi_identifiers
         _refuse_unusable(table, columns)
-        terms = [self._terms(table, column, len(columns)) for column in columns]
+        terms = [self._terms(table, column, contribution) for column in columns]
         counts = [table.count_values(column) for column in columns]
         events = tuple(
             event for pair in zip(terms, counts, strict=True) for event in price_of(*pair)
         )
         price = Price(randomness.token("release"), events)
         pay(price)
+        everybody, table = table, contribution.bounded(table, randomness)
+        if contribution.beyond:
+            counts = [table.count_values(column) for column in columns]
         decided = [
             decide_column(asked, found, uniform_words(randomness.key("borders", asked.column)))
             for asked, found in zip(terms, counts, strict=True)
@@ -146,9 +164,11 @@ class ClusteredLaplace(SingleRelease):
             notices=(*table.notes, *self._notices(decided)),
             summary=f"with noise; the widest interval reaches {widest:,.6g} to either side",
         )
-        return Publication(release, private, events=price.events)
+        publication = Publication(release, private, events=price.events)
+        return contribution.told(publication, everybody.rows)
 
-    def _terms(self, table: PrivateTable, column: str, columns: int) -> ColumnTerms:
+    def _terms(self, table: PrivateTable, column: str, contribution: Contribution) -> ColumnTerms:
+        parts = contribution.rows * len(table.plan.roles.quasi_identifiers)
         assert isinstance(self.confidence, Decimal)
         declared = table.plan.columns.get(column, ColumnPlan()).bounds
         if self.bounds == "public" and declared is None:
@@ -163,17 +183,19 @@ class ClusteredLaplace(SingleRelease):
             column=column,
             shares=tuple(Decimal(share) for share in self.shares),
             confidence=self.confidence,
-            epsilon=None if self.epsilon is None else _share_of(Decimal(self.epsilon), columns),
+            epsilon=None if self.epsilon is None else _share_of(Decimal(self.epsilon), parts),
             error=None if self.error is None else Decimal(self.error),
             bounds=declared if self.bounds == "public" else None,
+            contribution=contribution,
         )
 
     def _promise(self, decided: Sequence[NoisyColumn]) -> Guarantee:
         if self.bounds == "data":
             epsilon = max(noisy.split.noise for noisy in decided)
-            return guarantee_within_clusters(epsilon * len(decided), decided)
+            rows = decided[0].contribution.rows
+            return _guarantee_within_clusters(rows * epsilon * len(decided), decided)
         events = [event for noisy in decided for event in noisy.events]
-        return formal_guarantee(sum((event.epsilon for event in events), Decimal(0)), decided)
+        return _formal_guarantee(sum((event.epsilon for event in events), Decimal(0)), decided)
 
     def _method(self, decided: Sequence[NoisyColumn]) -> Mapping[str, Any]:
         name, asked = ("error", self.error) if self.epsilon is None else ("epsilon", self.epsilon)
@@ -184,6 +206,7 @@ class ClusteredLaplace(SingleRelease):
             "shares": [json_number(Decimal(share)) for share in self.shares],
             "confidence": json_number(Decimal(self.confidence)),
             "bounds": self.bounds,
+            **({"rows_per_person": self.rows_per_person} if self.rows_per_person else {}),
             "decision": {"columns": {noisy.column: noisy.document() for noisy in decided}},
         }
 
@@ -229,5 +252,65 @@ def _declared(table: PrivateTable, column: str) -> tuple[Decimal, Decimal] | Non
     return table.plan.columns.get(column, ColumnPlan()).bounds
 
 
-def _share_of(epsilon: Decimal, columns: int) -> Decimal:
-    return (epsilon / columns).quantize(_STEP, rounding=ROUND_FLOOR) if columns > 1 else epsilon
+def _share_of(epsilon: Decimal, parts: int) -> Decimal:
+    return (epsilon / parts).quantize(_STEP, rounding=ROUND_FLOOR) if parts > 1 else epsilon
+
+
+def _formal_guarantee(epsilon: Decimal, columns: Sequence[NoisyColumn]) -> Guarantee:
+    """With public bounds: differential privacy of the perturbed values of a row or a person."""
+    budget, contribution = plain_text(epsilon), columns[0].contribution
+    statement = (
+        f"{budget}-differentially private for {_named(columns)}: replacing {contribution.values} "
+        "by any others within the public bounds changes the probability of every possible release "
+        f"by a factor of at most e^{budget}{contribution.taking_part}"
+    )
+    claim = DifferentialPrivacy(
+        epsilon=epsilon,
+        neighbours=contribution.neighbours("replace"),
+        rows_per_person=contribution.stated,
+        budget={
+            column.column: {event.mechanism: event.epsilon for event in column.events}
+            for column in columns
+        },
+    )
+    assumes = (
+        contribution.assumed,
+        *_COMMON,
+        "the bounds in the plan are public facts; values outside them count as the nearest bound",
+    )
+    return Guarantee((claim,), statement, assumes)
+
+
+def _guarantee_within_clusters(epsilon: Decimal, columns: Sequence[NoisyColumn]) -> Guarantee:
+    """With clusters taken from the data, as in the seed: what holds is much less."""
+    contribution = columns[0].contribution
+    budget, named = plain_text(epsilon), _named(columns)
+    if contribution.protected == "row":
+        what = (
+            f"each value of {named} is {budget}-indistinguishable from every other value of its "
+            "own cluster"
+        )
+    else:
+        what = (
+            f"{contribution.values} of {named} are together {budget}-indistinguishable from any "
+            "others of their own clusters"
+        )
+    statement = (
+        f"{what}, for an adversary who knows the clusters and who is in which. This is NOT "
+        "differential privacy: the borders and ranges of the clusters, and who is in which, come "
+        "from the data without protection, so one row can change the noise of many"
+        f"{contribution.taking_part}"
+    )
+    claim = IndistinguishabilityWithinClusters(
+        epsilon=epsilon, within="clusters", rows_per_person=contribution.stated
+    )
+    assumes = (
+        contribution.assumed,
+        *_COMMON,
+        "the range of each cluster, and who is in it, are known to everybody",
+    )
+    return Guarantee((claim,), statement, assumes)
+
+
+def _named(columns: Sequence[NoisyColumn]) -> str:
+    return " and ".join(repr(column.column) for column in columns)

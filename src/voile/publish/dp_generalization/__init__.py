@@ -13,9 +13,29 @@ excess (``voile.dp.sampling``).  Assumes public hierarchies and parameters.  All
 take part: one without a declared hierarchy that is no quasi-identifier is published where k rows
 share its very values, for the proof fails as soon as anything about a row of a group shows.
 
+Outcome.  Where no group of the drawn node has k sampled rows the release shows that node and no
+row: an output of step (4) like any other, of which the proof of (epsilon, delta) holds as of all
+sets of outputs.  So every table has a release, at one and the same price, and whether a release
+shows rows tells no more of one row than epsilon and delta allow.  Ending without a release instead
+would be seen as well, and whoever may begin again until one comes tells k rows from k - 1 for
+certain, at the price of one release.  What ends before anything is drawn (a value outside its
+public bounds or unknown to its hierarchy, an empty table, a spent budget) depends on the plan, on
+the account and on whether the table is what the plan says, which is assumed.
+
+Persons with several rows (``rows_per_person = m``): at most m rows of each take part
+(``publish.contribution``), and neighbours differ in a person with all its rows, so by m rows at
+most.  Each step pays for m rows:
+- the node: the score of a group moves by at most D with one row, so by m D with m rows, and not
+  less where they come to m groups of the most sensitive size.  Utilities stay monotone.
+- the sample: (x, delta) with an excess x of at least -m ln(1 - beta) and delta of m rows, which may
+  fall into any groups; derived in ``voile.dp.sampling``, where it is less than m steps of one row.
+- the least size k counts rows, not persons, as delta does: it hides how often a row was sampled.
+Their rows cannot wait for the next pool: the pairing below exchanges rows of one person for rows of
+others, and of these again at most m may take part, so the pools would differ in several persons.
+
 Algorithm: (1) the engine counts combinations of values; (2) every node of the lattice gets its
-utility, what it publishes times what it leaves of the values (``utilities``, ``scores``); (3) the
-exponential mechanism draws one of all nodes (``decision``); (4) each row is sampled with
+utility, what it publishes times what it leaves of the values (``decision``); (3) the
+exponential mechanism draws one of all nodes; (4) each row is sampled with
 probability beta, generalized by that node, and published if its group has k rows.
 
 Rows carried over to the next pool (``suppressed = "carry"``): the budgets of successive pools add
@@ -41,7 +61,9 @@ Departures from the source, with ``choice = "expected"``, the default:
   The seed's eps' (eq. 33) is ``epsilon_choice`` * |D| / (2 k).
 
 ``choice = "sampled"`` is the seed's version.  There the exponent keeps its factor 1/2 (the proof
-exchanges one sampled row for another, eq. 20), and delta is summed over the nodes.
+exchanges one sampled row for another, eq. 20), and delta is summed over the nodes.  For m rows it
+exchanges each that was sampled into a published group for another one of that group, and takes each
+that was sampled into a small group out: at most m changes, which move a utility by m k.
 """
 
 from voile.publish.dp_generalization.publisher import DPGeneralization

@@ -10,10 +10,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
+from voile.dp.events import PrivacyEvent
 from voile.dp.sampling import smallest_k
-from voile.errors import InfeasibleError, PlanError
+from voile.errors import PlanError
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.dp_generalization.budget import SplitBudget, split_budget
+from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
+from voile.publish.dp_generalization.budget import Sampling, SplitBudget, split_budget
 from voile.publish.dp_generalization.decision import (
     Choice,
     ChoiceTerms,
@@ -22,21 +24,16 @@ from voile.publish.dp_generalization.decision import (
     groups_at,
     hierarchies_of,
 )
-from voile.publish.dp_generalization.statement import (
-    events_of,
-    guarantee,
-    nothing_published,
-    total_delta,
-)
 from voile.publish.generalization.lattice import Lattice
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import recoded, shown_roles
 from voile.randomness import Randomness
+from voile.release.claims import SampledGeneralization
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
-from voile.schema.numbers import json_number
+from voile.release.release import Guarantee, PrivateRecord, Publication, Release
+from voile.schema.numbers import json_number, plain_text
 from voile.table.decisions import Grouping, Treatment
 from voile.table.keeping import KeptRows
 from voile.table.private import PrivateTable
@@ -47,6 +44,90 @@ from voile.values.value import Number, checked
 __all__ = ["DPGeneralization"]
 
 _NAME = "dp-generalization"
+_ASSUMES = (
+    "hierarchies, bounds, k, beta and the budget were chosen without looking at the rows",
+    "nobody but the custodian learns which rows were sampled, or what a release would have been "
+    "that was not published",
+)
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """On what a release is made: all of it is public."""
+
+    sampling: Sampling
+    split: SplitBudget
+    choice: Choice
+    nodes: int
+    """Of which one is drawn."""
+    contribution: Contribution
+
+    @property
+    def delta(self) -> Decimal:
+        """Delta of the whole release.
+
+        A node chosen on the very sample that is published may favour groups of which chance
+        sampled too many; the sum over all nodes bounds what that can do.
+        """
+        split = self.split
+        return (
+            split.delta if self.choice == "expected" else min(Decimal(1), split.delta * self.nodes)
+        )
+
+    @property
+    def events(self) -> tuple[PrivacyEvent, ...]:
+        """What the release spends."""
+        split = self.split
+        neighbours = self.contribution.neighbours("add-remove")
+        name = "sampled-generalization"
+        if self.choice == "sampled":
+            return (PrivacyEvent(name, split.epsilon, self.delta, neighbours),)
+        return (
+            PrivacyEvent("exponential", split.choice, neighbours=neighbours),
+            PrivacyEvent(name, split.excess, self.delta, neighbours),
+        )
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What a release promises."""
+        k, beta = self.sampling.k, self.sampling.beta
+        split, epsilon = self.split, plain_text(self.split.epsilon)
+        how = (
+            f"each row is published with probability {plain_text(beta)} at most, generalized by a "
+            f"node that was drawn with a budget of {plain_text(split.choice)}, and only where at "
+            f"least {k} published rows share all their published values"
+            f"{self.contribution.taking_part}"
+        )
+        promise = (
+            f"({epsilon}, {self.delta:.3g})-differentially private for "
+            f"{self.contribution.somebody} more or less"
+        )
+        if self.choice == "sampled":
+            promise += (
+                f" (the source claims delta = {split.delta:.3g}; its proof lets the node be chosen "
+                f"without the sample, and a sum over {self.nodes:,} nodes is what holds)"
+            )
+        claim = SampledGeneralization(
+            k=k,
+            epsilon=split.epsilon,
+            delta=self.delta,
+            beta=beta,
+            epsilon_choice=split.choice,
+            neighbours=self.contribution.neighbours("add-remove"),
+            rows_per_person=self.contribution.stated,
+        )
+        return Guarantee((claim,), f"{promise}: {how}", (self.contribution.assumed, *_ASSUMES))
+
+    @property
+    def nothing_shown(self) -> str:
+        """Why a release shows no row, what would help, and what it has cost to learn that."""
+        return (
+            f"no row is shown: the node that was drawn leaves no group of {self.sampling.k} "
+            "sampled rows. That is what this release says, and what its epsilon and delta pay for; "
+            "another one costs as much again. Lower k, raise the budget of the choice, or give the "
+            "columns hierarchies with a level at which more rows agree; columns without one (and "
+            "those with other roles than quasi-identifier) stay as they are"
+        )
 
 
 @checked(PlanError)
@@ -75,11 +156,15 @@ class DPGeneralization(SingleRelease):
     """Choose the node on what all rows promise ("expected"), or as the seed does ("sampled")."""
     suppressed: Suppressed = "drop"
     """What becomes of rows that are not published."""
+    rows_per_person: RowsPerPerson | None = None
+    """Rows of a person, or of a household, that take part at most; None: persons have one row."""
 
     def __post_init__(self) -> None:
         if self.epsilon is None and self.epsilon_choice is None:
             msg = "epsilon (the whole budget) or epsilon_choice (that of the choice) is needed"
             raise PlanError(msg)
+        if self.carries:
+            refuse_carrying(self.rows_per_person)
         self._split()
 
     def get_ready(self) -> None:
@@ -93,6 +178,11 @@ class DPGeneralization(SingleRelease):
         """Whether rows that are left out join the next pool of the data set."""
         return self.suppressed == "carry"
 
+    @property
+    def counts_persons(self) -> bool:
+        """Neighbours differ in a person, of whom so many rows take part."""
+        return True
+
     def prepare(
         self,
         table: PrivateTable,
@@ -102,35 +192,46 @@ class DPGeneralization(SingleRelease):
     ) -> Publication:
         """Make a release, and with it what must stay private and what it spends.
 
-        Raises ``PlanError`` for a lattice too large to enumerate and ``TableError`` for bad input,
-        before anything is drawn; ``InfeasibleError`` where no group reaches k, which costs as much
-        as a release.
+        Where no group reaches k the release shows no row; see the package's docstring.  Raises
+        ``PlanError`` for a lattice too large to enumerate and ``TableError`` for bad input, before
+        anything is drawn.
         """
         refuse_ranking(table, _NAME)
+        contribution = Contribution.of(table, self.rows_per_person, _NAME)
         columns = table.plan.roles.published
         counts = table.count_combinations(columns)
-        hierarchies = hierarchies_of(table.plan, counts)
-        nodes = Lattice.enumerable(hierarchies, f'method "{_NAME}"').size
-        split = self._split(nodes)
-        price = Price(randomness.token("release"), events_of(split, self.choice, nodes))
+        nodes = Lattice.enumerable(hierarchies_of(table.plan, counts), f'method "{_NAME}"').size
+        terms = _Terms(self._sampling, self._split(nodes), self.choice, nodes, contribution)
+        price = Price(randomness.token("release"), terms.events)
         pay(price)
-        sample = table.sample_rows(self._beta, randomness.within("publish"))
-        sampled = table.count_combinations(columns, sample)
+        taking_part = contribution.bounded(table, randomness)
+        if taking_part is not table:
+            counts = taking_part.count_combinations(columns)
+        sample = taking_part.sample_rows(self._beta, randomness.within("publish"))
+        sampled = taking_part.count_combinations(columns, sample)
         if self.choice == "sampled":
             counts = sampled  # of the same values, which hierarchies are bound to
-        terms = ChoiceTerms(self.k, self._beta, split.choice, self.choice)
-        problem = Problem(counts, hierarchies, (), suppressible=0)
-        node = NodeChoice.of(problem, terms).draw(randomness.key("node"))
+        problem = Problem(counts, hierarchies_of(table.plan, counts), (), suppressible=0)
+        node = NodeChoice.of(problem, self._choice_terms(terms)).draw(randomness.key("node"))
         solution = groups_at(replace(problem, counts=sampled, criteria=(KAnonymity(self.k),)), node)
-        if not len(solution.columns[0].codes):
-            raise InfeasibleError(nothing_published(self.k, split, self.choice, nodes))
-        found = Outcome(split, node, solution, sampled, sample)
-        return self._publication(table, price, randomness, found)
+        found = Outcome(terms, node, solution, sampled, sample)
+        publication = self._publication(taking_part, price, randomness, found)
+        return contribution.told(publication, table.rows)
 
     @property
     def _beta(self) -> Decimal:
         assert isinstance(self.beta, Decimal)
         return self.beta
+
+    @property
+    def _sampling(self) -> Sampling:
+        return Sampling(self.k, self._beta, self.rows_per_person or 1)
+
+    def _choice_terms(self, terms: _Terms) -> ChoiceTerms:
+        sampling = terms.sampling
+        return ChoiceTerms(
+            sampling.k, sampling.beta, terms.split.choice, self.choice, sampling.rows
+        )
 
     def _split(self, nodes: int = 1) -> SplitBudget:
         """The budget; a bound on delta is shared by the nodes where the sample chooses."""
@@ -140,7 +241,7 @@ class DPGeneralization(SingleRelease):
         )
         if delta is not None and self.choice == "sampled":
             delta /= nodes
-        return split_budget(self.k, self._beta, epsilon, choice, delta)
+        return split_budget(self._sampling, epsilon, choice, delta)
 
     def _publication(
         self, table: PrivateTable, price: Price, randomness: Randomness, found: Outcome
@@ -157,7 +258,7 @@ class DPGeneralization(SingleRelease):
                 groups=Groups(column=GROUP, made="alike", by=table.plan.roles.published),
                 sampled=self._beta,
             ),
-            guarantee=guarantee(self.k, self._beta, found.split, self.choice, found.node.nodes),
+            guarantee=found.terms.guarantee,
             roles=shown_roles(table.plan.roles, shown.columns),
             release_id=price.release_id,
             publishable=randomness.publishable,
@@ -185,21 +286,24 @@ class DPGeneralization(SingleRelease):
         return {
             "name": _NAME,
             "k": self.k,
-            "epsilon": json_number(found.split.epsilon),
-            "epsilon_choice": json_number(found.split.choice),
+            "epsilon": json_number(found.terms.split.epsilon),
+            "epsilon_choice": json_number(found.terms.split.choice),
             "beta": json_number(self._beta),
             "choice": self.choice,
+            **({"rows_per_person": self.rows_per_person} if self.rows_per_person else {}),
             "decision": {"levels": found.solution.levels},
         }
 
     def _notices(self, found: Outcome, rows: int) -> Iterator[str]:
-        delta = total_delta(found.split, self.choice, found.node.nodes)
-        if delta * rows > 1:
-            epsilon, wanted = found.split.epsilon, Decimal(1) / (10 * rows)
-            share = wanted if self.choice == "expected" else wanted / found.node.nodes
-            k = smallest_k(epsilon, share, self._beta, found.split.choice)
+        terms = found.terms
+        if not len(found.solution.columns[0].codes):
+            yield terms.nothing_shown
+        if terms.delta * rows > 1:
+            split, wanted = terms.split, Decimal(1) / (10 * rows)
+            share = wanted if self.choice == "expected" else wanted / terms.nodes
+            k = smallest_k(split.epsilon, share, self._beta, split.choice, terms.sampling.rows)
             yield (
-                f"delta = {delta:.2g} is more than one in {rows:,}: it may give a row away "
+                f"delta = {terms.delta:.2g} is more than one in {rows:,}: it may give a row away "
                 f"entirely. With the same budgets, k = {k} brings it below {wanted:.1g}"
             )
 
@@ -208,7 +312,7 @@ class DPGeneralization(SingleRelease):
 class Outcome:
     """What was decided."""
 
-    split: SplitBudget
+    terms: _Terms
     node: DrawnNode
     solution: Solution
     sampled: CombinationCounts

@@ -21,14 +21,15 @@ from voile.disclosure.disclosure import Disclosure
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError
-from voile.publish.flows.roads import MappedStretches
-from voile.publish.flows.statement import flow_guarantee
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.randomness import Randomness
+from voile.release.claims import PrivateFlows
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import Guarantee, PrivateRecord, Publication, Release
 from voile.roads.reading import read_roads
+from voile.roads.stretches import MappedStretches
+from voile.schema.numbers import plain_text
 from voile.schema.zones import Zoning, zoning_of
 from voile.table.decisions import FlowBounds, FlowCounts
 from voile.table.private import PrivateTable
@@ -45,6 +46,11 @@ _BETWEEN, _ON_ROADS = "trips", "passages"
 Count = Annotated[int, Field(ge=1)]
 _LABELS = ("counts", "hour", "from", "to", "road")
 """What a cell is of; several roads may join two crossings, so they have numbers."""
+_ASSUMES = (
+    "zones, hours and the map are public facts and do not come from the data",
+    "trips of one vehicle have its id, and nothing else is published about the same vehicles, or "
+    "it is accounted for in the same budget",
+)
 
 
 @checked(PlanError)
@@ -88,6 +94,10 @@ class Flows(SingleRelease):
     """With which an interval holds the count of its cell, 0 to below 1."""
 
     of_trips: ClassVar[bool] = True
+    why_no_rows_per_person: ClassVar[str] = (
+        "it protects vehicles, of which so many trips count: say vehicle in [roles], and trips in "
+        "[method]"
+    )
 
     def __post_init__(self) -> None:
         only_with_roads = ("roads_nodes", "passages", "reach", "share")
@@ -137,7 +147,7 @@ class Flows(SingleRelease):
             table=shown,
             method=self._method(),
             disclosure=self._disclosure,
-            guarantee=flow_guarantee(self._budget, self.trips, self._passages, shown.rows),
+            guarantee=_flow_guarantee(self._budget, self.trips, self._passages, shown.rows),
             roles={},
             release_id=price.release_id,
             publishable=randomness.publishable,
@@ -305,3 +315,29 @@ def _day(value: object) -> date:
     except ValueError:
         msg = 'begin must be a day, such as "2026-05-01"'
         raise PlanError(msg) from None
+
+
+def _flow_guarantee(
+    budget: Mapping[str, Decimal], trips: int, passages: int | None, cells: int
+) -> Guarantee:
+    """For epsilons by kind of count, and what a vehicle counts for at most."""
+    epsilon = sum(budget.values(), Decimal(0))
+    text = plain_text(epsilon)
+    counted = f"of each vehicle at most {trips} trips count" + (
+        "" if passages is None else f", and of each of them at most {passages} passages of roads"
+    )
+    statement = (
+        f"{text}-differentially private for a vehicle: whether it is in the data, with all its "
+        f"trips, changes the probability of every possible table by a factor of at most e^{text}. "
+        f"For that {counted}; the others are left out of the counts, and of what their intervals "
+        "are about"
+    )
+    claim = PrivateFlows(
+        epsilon=epsilon,
+        neighbours="vehicle",
+        budget={kind: {"discrete-laplace": spent} for kind, spent in budget.items()},
+        trips=trips,
+        passages=passages,
+        cells=cells,
+    )
+    return Guarantee((claim,), statement, _ASSUMES)

@@ -5,7 +5,7 @@
 - ``statement``     the guarantee in words, and why there may be no release
 - ``problem``       what an algorithm is given and what it answers
 - ``objective``     what to lose least of, with bounds for the search
-- ``auto``          the better of both kinds below; ``least_loss``: what all of them lose at least
+- ``auto``          the better of both kinds below; with the least that any of them loses
 
 Full domain: one level for all values of a column, a node of a lattice.
 
@@ -14,7 +14,7 @@ Full domain: one level for all values of a column, a node of a lattice.
 - ``search``           what the first two share: verdicts, bounds, and the proof of the best
 - ``lattice``          nodes and their neighbours
 - ``evaluation``       what a node does to the counted rows
-- ``rolling``, ``coding``, ``grouping``   tables of groups, rolled up from finer ones
+- ``rolling``, ``grouping``   tables of groups, rolled up from finer ones
 
 Partitions: every group shows what its own rows need.
 

@@ -94,9 +94,9 @@ class Atoms:
         )
 
     def _cells(self, problem: Problem, column: str) -> _Sensitive:
-        place = problem.counts.columns.index(column)
-        values = len(problem.counts.values[place])
-        code = problem.counts.codes[:, place].astype(np.int64)
+        index = problem.counts.columns.index(column)
+        values = len(problem.counts.values[index])
+        code = problem.counts.codes[:, index].astype(np.int64)
         key, member = np.unique(self.of_combination * values + code, return_inverse=True)
         return _Sensitive(
             atom=key // values,
@@ -140,6 +140,6 @@ def _cells_of_groups(cells: _Sensitive, label: NDArray[np.int64], p: int) -> Sen
     return SensitiveCells(found // values, found % values, rows, cells.total)
 
 
-def _summed(place: NDArray[Any], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
+def _summed(index: NDArray[Any], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
     # Sums in floats are exact: no table has 2**53 rows, and no more than that do they weigh.
-    return np.bincount(place, rows, size).astype(np.int64)
+    return np.bincount(index, rows, size).astype(np.int64)

@@ -48,7 +48,7 @@ class Axis:
     values: NDArray[np.int32]
     """Shape (q,): codes of the values that stand in counted rows."""
     rank: NDArray[np.int32]
-    """Shape (d,): the place of each code; -1 where it stands in no row."""
+    """Shape (d,): the index of each code; -1 where it stands in no row."""
     cover: Cover
 
     def __len__(self) -> int:

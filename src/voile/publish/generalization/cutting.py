@@ -9,6 +9,9 @@ trace and a partition's atoms always ascend.
 
 Cost: O(n m) for a partition of n atoms, plus O(n log n) where a column has far more values than
 the partition has atoms.
+
+Loops stand here in place of NumPy's functions on arrays: compiling those, and the texts of their
+errors, takes longer than all that is ours, and whoever publishes first on a machine waits for it.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ def propose_cuts(
     """Propose one cut for each partition; labels go to ``part``.
 
     ``ranges`` (q, 2): where in ``members`` each partition stands; ``skip`` (q,): how many columns
-    of it were tried before.  Returns (q, 3): the place of the cut column among those tried, the
+    of it were tried before.  Returns (q, 3): the index of the cut column among those tried, the
     number of parts (0: no cut is left), and the number of cuts looked at.
     """
     found = np.zeros((len(ranges), 3), np.int64)
@@ -80,18 +83,21 @@ def split_partitions(
     part: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Reorder the atoms of each partition by part, in place; returns the ranges of all parts."""
-    new = np.empty((parts.sum(), 2), np.int64)
+    new = np.empty((_sum(parts), 2), np.int64)
     filled = 0
     for q in range(len(ranges)):
         start, stop = ranges[q]
         ends = np.zeros(parts[q] + 1, np.int64)
         for i in range(start, stop):
             ends[part[i] + 1] += 1
-        ends = np.cumsum(ends) + start
+        ends[0] = start
         for s in range(parts[q]):
+            ends[s + 1] += ends[s]
             new[filled, 0], new[filled, 1] = ends[s], ends[s + 1]
             filled += 1
-        old = members[start:stop].copy()
+        old = np.empty(stop - start, np.int64)
+        for i in range(len(old)):
+            old[i] = members[start + i]
         for i in range(len(old)):
             members[ends[part[start + i]]] = old[i]
             ends[part[start + i]] += 1
@@ -109,35 +115,55 @@ def _propose(
     found: NDArray[np.int64],
 ) -> None:
     m = table.codes.shape[1]
-    rows = table.rows[members]
-    if rows.sum() < 2 * k:
+    rows = np.empty(len(members), np.int64)
+    for i in range(len(members)):
+        rows[i] = table.rows[members[i]]
+    if _sum(rows) < 2 * k:
         return
-    width = np.zeros(m)
+    codes = np.empty(len(members), np.int32)
+    narrow = np.zeros(m)
     layer = np.zeros(m, np.int64)
     for j in range(m):
-        width[j], layer[j] = _width(table, members, j)
-    order = np.argsort(-width, kind="mergesort")
+        width, layer[j] = _width(table, members, rows, codes, j)
+        narrow[j] = -width
+    order = _ascending(narrow)
     for tried in range(skip, m):
         j = order[tried]
-        if width[j] <= 0:
+        if narrow[j] >= 0:
             return
         found[0] = tried
         found[2] += 1
+        _look_up(table, members, j, layer[j], codes)
         if table.ordered[j]:
-            codes = table.codes[:, j][members]
             found[1] = _cut_ordered(codes, rows, k, table.missing[j], relaxed, part)
         elif table.sets[j]:
-            found[1] = _cut_set(table.codes[:, j][members], rows, k, part)
+            found[1] = _cut_set(codes, rows, k, part)
         else:
-            below = table.start[j] + (layer[j] - 1) * table.size[j]
-            nodes = table.node[below + table.codes[:, j][members]]
-            found[1] = _cut_tree(nodes, rows, k, relaxed or table.unbalanced, part)
+            found[1] = _cut_tree(codes, rows, k, relaxed or table.unbalanced, part)
         if found[1]:
             return
 
 
 @register_jitable
-def _width(table: CutTable, members: NDArray[np.int64], j: int) -> tuple[float, int]:
+def _look_up(
+    table: CutTable, members: NDArray[np.int64], j: int, layer: int, codes: NDArray[np.int32]
+) -> None:
+    """The codes of members in column j; of a tree, the nodes right below a layer."""
+    tree = not (table.ordered[j] or table.sets[j])
+    below = table.start[j] + (layer - 1) * table.size[j]
+    for i in range(len(members)):
+        code = table.codes[members[i], j]
+        codes[i] = table.node[below + code] if tree else code
+
+
+@register_jitable
+def _width(
+    table: CutTable,
+    members: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    codes: NDArray[np.int32],
+    j: int,
+) -> tuple[float, int]:
     """How much of the domain of column j its values cover, and a tree's layer that covers them."""
     start, size = table.start[j], table.size[j]
     first = table.codes[members[0], j]
@@ -152,7 +178,8 @@ def _width(table: CutTable, members: NDArray[np.int64], j: int) -> tuple[float, 
         # Values that lie too close for a float to tell are still different.
         return max(table.extent[start + high] - table.extent[start + low], 1e-300), 0
     if table.sets[j]:
-        values, _ = _counted(table.codes[:, j][members], table.rows[members])
+        _look_up(table, members, j, 0, codes)
+        values, _ = _counted(codes, rows)
         return (len(values) - 1) / max(size - 1, 1), 0
     for layer in range(table.layers[j]):
         here = start + layer * size
@@ -168,27 +195,66 @@ def _width(table: CutTable, members: NDArray[np.int64], j: int) -> tuple[float, 
 
 
 @register_jitable
+def _sum(counts: NDArray[np.int64]) -> int:
+    total = 0
+    for count in counts:
+        total += count
+    return total
+
+
+@register_jitable
+def _ascending(keys: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The order in which numbers ascend, equal ones as they stand: runs are merged in pairs."""
+    n = len(keys)
+    order, merged = np.empty(n, np.int64), np.empty(n, np.int64)
+    for i in range(n):
+        order[i] = i
+    run = 1
+    while run < n:
+        for start in range(0, n, 2 * run):
+            middle, stop = min(start + run, n), min(start + 2 * run, n)
+            left, right = start, middle
+            for index in range(start, stop):
+                if right == stop or (left < middle and keys[order[left]] <= keys[order[right]]):
+                    merged[index] = order[left]
+                    left += 1
+                else:
+                    merged[index] = order[right]
+                    right += 1
+        order, merged = merged, order
+        run *= 2
+    return order
+
+
+@register_jitable
 def _counted(
     codes: NDArray[np.int32], rows: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The distinct codes, ascending, and the rows of each."""
-    low, high = np.int64(codes.min()), np.int64(codes.max())
-    if high - low < 4 * len(codes) + 64:
+    low, high = np.int64(codes[0]), np.int64(codes[0])
+    for code in codes:
+        low, high = min(low, np.int64(code)), max(high, np.int64(code))
+    n = len(codes)
+    values, counts = np.empty(n, np.int64), np.zeros(n, np.int64)
+    filled = 0
+    if high - low < 4 * n + 64:
         by_code = np.zeros(high - low + 1, np.int64)
-        for i in range(len(codes)):
+        for i in range(n):
             by_code[codes[i] - low] += rows[i]
-        places = np.flatnonzero(by_code)
-        return places + low, by_code[places]
-    order = np.argsort(codes)
-    values = np.empty(len(codes), np.int64)
-    counts = np.zeros(len(codes), np.int64)
-    last = -1
-    for i in order:
-        if last < 0 or values[last] != codes[i]:
-            last += 1
-            values[last] = codes[i]
-        counts[last] += rows[i]
-    return values[: last + 1], counts[: last + 1]
+        for above in range(len(by_code)):
+            if by_code[above]:
+                values[filled], counts[filled] = low + above, by_code[above]
+                filled += 1
+        return values[:filled], counts[:filled]
+    keys = np.empty(n)
+    for i in range(n):
+        keys[i] = codes[i]
+    for i in _ascending(keys):
+        if not filled or values[filled - 1] != codes[i]:
+            values[filled] = codes[i]
+            filled += 1
+        counts[filled - 1] += rows[i]
+    return values[:filled], counts[:filled]
 
 
 @register_jitable
@@ -202,9 +268,9 @@ def _cut_ordered(
 ) -> int:
     """Cut at the median, or missing values from all others where they mix; the number of parts."""
     values, counts = _counted(codes, rows)
-    total = counts.sum()
+    total = _sum(counts)
     if missing and values[0] == 0 and min(counts[0], total - counts[0]) >= k:
-        part[:] = codes > 0
+        _divide(codes, 0, part)
         return 2
     # The most even cut: if it leaves a side with fewer than k rows, so does every other.
     cut, best, left = values[0], np.int64(0), np.int64(0)
@@ -213,9 +279,16 @@ def _cut_ordered(
         if min(left, total - left) > best:
             cut, best = values[n], min(left, total - left)
     if not relaxed:
-        part[:] = codes > cut
+        _divide(codes, cut, part)
         return 2 if best >= k else 0
     return 2 if _cut_ties(codes, rows, values, counts, part) >= k else 0
+
+
+@register_jitable
+def _divide(codes: NDArray[np.int32], cut: int, part: NDArray[np.int64]) -> None:
+    """What is above the cut is the second part."""
+    for i in range(len(codes)):
+        part[i] = codes[i] > cut
 
 
 @register_jitable
@@ -227,12 +300,12 @@ def _cut_ties(
     part: NDArray[np.int64],
 ) -> int:
     """Cut as evenly as atoms allow, those of the median value in their order; the smaller side."""
-    total = counts.sum()
+    total = _sum(counts)
     middle, left = 0, np.int64(0)
     while 2 * (left + counts[middle]) < total:
         left += counts[middle]
         middle += 1
-    part[:] = codes >= values[middle]
+    _divide(codes, values[middle] - 1, part)
     best = min(left, total - left)
     taken = 0
     for i in range(len(codes)):
@@ -258,18 +331,34 @@ def _cut_set(
     Of equally frequent values the one of the lower code comes first.
     """
     values, counts = _counted(codes, rows)
-    total = counts.sum()
-    order = np.argsort(-counts, kind="mergesort")
-    place = np.empty(len(values), np.int64)
+    total = _sum(counts)
+    rare = np.empty(len(values))
+    for n in range(len(values)):
+        rare[n] = -counts[n]
+    order = _ascending(rare)
+    rank = np.empty(len(values), np.int64)
     cut, best, left = 0, np.int64(0), np.int64(0)
     for n in range(len(values)):
-        place[order[n]] = n
+        rank[order[n]] = n
         left += counts[order[n]]
         if min(left, total - left) > best:
             cut, best = n, min(left, total - left)
     for i in range(len(codes)):
-        part[i] = place[np.searchsorted(values, codes[i])] > cut
+        part[i] = rank[_index_of(codes[i], values)] > cut
     return 2 if best >= k else 0
+
+
+@register_jitable
+def _index_of(value: int, values: NDArray[np.int64]) -> int:
+    """Where a value stands among distinct ones that ascend."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < value:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @register_jitable
@@ -282,21 +371,27 @@ def _cut_tree(
 ) -> int:
     """Cut into the children of a node, small ones together if they may; the number of parts."""
     values, counts = _counted(nodes, rows)
-    apart = counts >= k
-    together = counts[~apart].sum()
+    together, smallest = 0, -1
+    for n in range(len(values)):
+        if counts[n] < k:
+            together += counts[n]
+        elif smallest < 0 or counts[n] < counts[smallest]:
+            smallest = n
     if together and not unbalanced:
         return 0
-    if 0 < together < k and apart.any():
-        smallest = -1
-        for n in range(len(values)):
-            if apart[n] and (smallest < 0 or counts[n] < counts[smallest]):
-                smallest = n
-        apart[smallest] = False
-    label = np.cumsum(apart) - 1
-    parts = label[-1] + 1
-    if not apart.all():
-        label[~apart] = parts
-        parts += 1
+    # Children that are too small together take the smallest of the others with them.
+    with_them = smallest if 0 < together < k else -1
+    label = np.empty(len(values), np.int64)
+    parts = 0
+    for n in range(len(values)):
+        if counts[n] >= k and n != with_them:
+            label[n] = parts
+            parts += 1
+        else:
+            label[n] = -1
     for i in range(len(nodes)):
-        part[i] = label[np.searchsorted(values, nodes[i])]
-    return int(parts) if parts > 1 else 0
+        found = label[_index_of(nodes[i], values)]
+        part[i] = parts if found < 0 else found
+    if together:
+        parts += 1
+    return parts if parts > 1 else 0

@@ -33,6 +33,7 @@ from voile.publish.generalization.lattice import Levels
 from voile.publish.generalization.objective import NodeGroups, ObjectiveName, objective_of
 from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.generalization.rolling import Tables
+from voile.table.summaries import CombinationCounts
 
 __all__ = ["Evaluation", "Evaluator"]
 
@@ -81,11 +82,11 @@ class Evaluator:
         self._sensitive = _sensitive_places(problem)
         self._totals = {
             name: np.bincount(
-                problem.counts.codes[:, place],
+                problem.counts.codes[:, index],
                 problem.weights,
-                len(problem.counts.values[place]),
+                len(problem.counts.values[index]),
             ).astype(np.int64)
-            for name, place in self._sensitive.items()
+            for name, index in self._sensitive.items()
         }
         self._tables = Tables(problem, list(self._sensitive.values()))
         self._counted = 0
@@ -134,7 +135,9 @@ class Evaluator:
     def solution(self, found: Evaluation, examined: int, proved: bool = False) -> Solution:
         """The groups of all combinations at a node, ascending by the codes that they show."""
         levels = found.levels
-        node = self._node_of_combinations(levels)
+        rolled_up = self.problem.rolled_up
+        counts = rolled_up.at(levels) if rolled_up else self.problem.counts
+        node = self._node_of_combinations(levels, counts)
         groups, valid, of_combination = node.groups, self._valid(node), node.label
         assert of_combination is not None
         order = np.lexsort([self._codes(groups, j) for j in reversed(range(len(levels)))])
@@ -146,8 +149,8 @@ class Evaluator:
         return Solution(
             group=number[of_combination],
             columns=tuple(
-                column.recoded(level, member[order])
-                for column, level in zip(self._tables.columns, levels, strict=True)
+                column.recoded(level, counts.codes[member[order], j])
+                for j, (column, level) in enumerate(zip(self._tables.columns, levels, strict=True))
             ),
             suppressed=found.suppressed,
             loss=found.loss,
@@ -157,6 +160,7 @@ class Evaluator:
             },
             examined=examined,
             proved=proved,
+            counts=counts if rolled_up else None,
         )
 
     def _codes(self, table: GroupTable, column: int) -> NDArray[np.int64]:
@@ -173,16 +177,16 @@ class Evaluator:
     def _node(self, levels: Levels) -> _Node:
         """The groups of a node, rolled up where nobody has to be counted."""
         if self.problem.counts.units is not None:
-            return self._node_of_combinations(levels)
+            return self._node_of_combinations(levels, self.problem.counts)
         table = self._tables.at(levels)
         groups, of_entry = self._groups(table)
         return _Node(table, groups, of_entry, table.rows)
 
-    def _node_of_combinations(self, levels: Levels) -> _Node:
-        """The groups of a node, with that of each combination."""
-        words = self._tables.generalized(self._tables.words, self.lattice.bottom, levels)
-        self._counted += _ENTRIES_OF_PERSONS * len(self._tables.rows)
-        table, entry = self._tables.grouper.group_with_members(words, self._tables.rows)
+    def _node_of_combinations(self, levels: Levels, counts: CombinationCounts) -> _Node:
+        """The groups of a node, with that of each of some combinations."""
+        words = self._tables.words_of(counts, levels)
+        self._counted += _ENTRIES_OF_PERSONS * len(counts.rows)
+        table, entry = self._tables.grouper.group_with_members(words, counts.rows)
         groups, of_entry = self._groups(table)
         weights = table.rows
         if self.problem.counts.units is not None and self._sensitive:
@@ -230,13 +234,13 @@ class Evaluator:
 
 
 def _sensitive_places(problem: Problem) -> dict[str, int]:
-    """The sensitive columns that criteria read, and their places among the counted columns."""
+    """The sensitive columns that criteria read, and their indices among the counted columns."""
     columns = problem.counts.columns
     read = {criterion.column for criterion in problem.criteria} - {None}
     return {
-        name: place
-        for place, name in enumerate(columns)
-        if name in read and place >= len(problem.hierarchies)
+        name: index
+        for index, name in enumerate(columns)
+        if name in read and index >= len(problem.hierarchies)
     }
 
 

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from voile.compiled import njit
 
-__all__ = ["Fields", "GroupTable", "Grouper", "Words", "get_ready", "group_equal"]
+__all__ = ["Fields", "GroupTable", "Grouper", "Words", "get_ready"]
 
 Words = tuple[NDArray[np.uint64], ...]
 """The packed codes of n rows: W arrays of shape (n,)."""
@@ -125,11 +125,6 @@ class Grouper:
         return GroupTable(
             tuple(word[:groups].copy() for word in grouped.words), grouped.rows[:groups].copy()
         )
-
-
-def group_equal(words: Words, rows: NDArray[np.int64]) -> tuple[GroupTable, NDArray[np.int64]]:
-    """Groups of equal rows once, and the group of each row; see ``Grouper``."""
-    return Grouper().group_with_members(words, rows)
 
 
 def get_ready() -> None:

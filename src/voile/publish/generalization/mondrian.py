@@ -125,10 +125,10 @@ class _Partition:
             return np.ones(len(ranges), dtype=np.bool_)
         first = np.cumsum(parts) - parts
         length = ranges[:, 1] - ranges[:, 0]
-        place = np.repeat(ranges[:, 0] - np.cumsum(length) + length, length)
-        place += np.arange(len(place))
+        index = np.repeat(ranges[:, 0] - np.cumsum(length) + length, length)
+        index += np.arange(len(index))
         label = np.full(len(self.members), -1, dtype=np.int64)
-        label[self.members[place]] = np.repeat(first, length) + part[place]
+        label[self.members[index]] = np.repeat(first, length) + part[index]
         groups = self._atoms.groups(label, int(parts.sum()))
         valid = np.logical_and.reduce([c.holds(groups) for c in self._others])
         accepted: NDArray[np.bool_] = np.logical_and.reduceat(valid, first)

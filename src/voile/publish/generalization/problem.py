@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from voile.models.criteria import Criterion
 from voile.models.units import GroupedUnits
+from voile.publish.generalization.rolled_up import RolledUp
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
 from voile.table.summaries import CombinationCounts
@@ -33,11 +34,20 @@ class Problem:
     """A group is published only where all of them hold."""
     suppressible: int
     """Number of rows that may be left out, at least 0."""
+    rolled_up: RolledUp | None = None
+    """Counts other nodes of the lattice where ``counts`` are those of its top; None: of all."""
 
     @property
     def rows(self) -> int:
         """Number of counted rows."""
         return int(self.counts.rows.sum())
+
+    def rows_of_values(self, j: int) -> NDArray[np.int64]:
+        """Rows of each distinct value of quasi-identifier ``j``, from 0."""
+        if self.rolled_up is not None:
+            return self.rolled_up.rows[j]
+        counts = self.counts
+        return np.bincount(counts.codes[:, j], counts.rows, len(counts.values[j])).astype(np.int64)
 
     @property
     def weights(self) -> NDArray[np.int64]:
@@ -99,5 +109,7 @@ class Solution:
     """Whether no solution of its kind has a smaller loss."""
     bound: float = 0.0
     """At most the loss of every solution of its kind."""
+    counts: CombinationCounts | None = None
+    """Whose combinations have groups, where rows were rolled up; None: the problem's."""
     choice: Choice | None = None
     """Where several algorithms were asked."""

@@ -16,7 +16,8 @@ groups itself tells ("minimality attacks").  ``dp-generalization`` does.  Of per
 rows it holds against those who know one row of a person; ``schema.persons`` has what counts how.
 
 Algorithm: the engine counts rows by distinct combination of values; an algorithm gives each
-combination a group; the engine recodes the rows.
+combination a group; the engine recodes the rows.  Where combinations may be about as many as rows,
+``flash`` and ``ola`` have rows rolled up before they are counted (``rolled_up``).
 
 - ``auto`` takes the better of ``flash``, within an effort, and ``mondrian`` with sets;
 - ``flash`` and ``ola`` find the best level of each column, for all its rows alike;
@@ -32,21 +33,35 @@ Departure: none of the sources is specific about which rows may be left out; her
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 from typing import Annotated, Any, Literal
 
-import numpy as np
 from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import PlanError
 from voile.models.k_anonymity import KAnonymity
+from voile.publish.generalization.departures import settled
+from voile.publish.generalization.lasting_statement import (
+    TIMES_K,
+    lasting_guarantee,
+    refuse_parameters_of_series,
+    refuse_series,
+    series_terms,
+    told_of_members,
+)
 from voile.publish.generalization.objective import ObjectiveName
-from voile.publish.generalization.problem import Choice, Problem, Solution
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.record import (
+    groups_shown,
+    private_record,
+    told_of_suppressed,
+)
 from voile.publish.generalization.regions import shape_of
+from voile.publish.generalization.rolled_up import RolledUp, bound_hierarchies
 from voile.publish.generalization.statement import (
     guarantee,
     infeasible,
@@ -60,16 +75,16 @@ from voile.publish.generalization.terms import (
     Closeness,
     Demands,
     Diversity,
+    LastingTerms,
 )
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import Spans, exactly, recoded, shown_roles
 from voile.randomness import Randomness
-from voile.release.check import check_against_counts
-from voile.release.history import History
+from voile.release.check import check_against_counts, check_departures
+from voile.release.history import History, SeriesTerms, Version, now
 from voile.release.payment import Pay, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import Publication, Release, SeriesPlace
 from voile.schema.numbers import json_number
-from voile.schema.plan import ColumnPlan
 from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
@@ -82,6 +97,8 @@ _NAME = "generalization"
 
 Algorithm = Literal["auto", "flash", "ola", "datafly", "k-optimize", "mondrian"]
 _FULL_DOMAIN = ("auto", "flash", "ola", "datafly")
+_OPTIMAL = ("flash", "ola")
+"""What they find depends on the feasible nodes alone, and not on where they begin."""
 
 
 @checked(PlanError)
@@ -113,6 +130,14 @@ class Generalization(SingleRelease):
     sets: bool = False
     """Of ``mondrian``: whether nominal columns without a tree are cut into sets of values, numbers
     that have a tree are codes, and small branches of trees stay together."""
+    series: Annotated[str, Field(min_length=1)] | None = None
+    """Name that ties the releases of one table together whose people come and go; see
+    ``lasting``."""
+    record_key: Annotated[str, Field(min_length=1)] | None = None
+    """Of a series: the column that tells its rows apart, in every release."""
+    group_size: Annotated[int, Field(ge=2)] | None = None
+    """Of a series: least number of rows of a group when it is first published, where there are as
+    many; None: 16 times k.  Larger groups last longer."""
 
     def __post_init__(self) -> None:
         self._refuse_idle_parameters()
@@ -148,6 +173,8 @@ class Generalization(SingleRelease):
         """
         refuse_ranking(table, _NAME)
         roles = table.plan.roles
+        if self.series:
+            refuse_series(table, self.record_key)
         if not roles.quasi_identifiers:
             msg = "[roles] quasi_identifiers names no column; name those that others may know"
             raise PlanError(msg)
@@ -155,12 +182,14 @@ class Generalization(SingleRelease):
         if self.k > table.units:
             raise too_few_rows(self.k, table.units, protected)
         demands = self._demands(table)
-        counts = table.count_combinations([*roles.quasi_identifiers, *demands.columns])
-        problem = self._problem(table, counts, demands)
+        if self.series:
+            return self._next_of_series(table, demands, randomness, history)
+        problem = self._problem_of_all_rows(table, demands)
         solution = self._decide()(problem)
         if solution is None:
             full_domain = self.algorithm in _FULL_DOMAIN
             raise infeasible(problem, self.k) if full_domain else infeasible_together(problem)
+        counts = solution.counts or problem.counts
         shown, whose = table.apply_counted(
             Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
         )
@@ -174,7 +203,78 @@ class Generalization(SingleRelease):
             publishable=randomness.publishable,
         )
         check_against_counts(release, problem.criteria, counts, whose)
-        return Publication(release, self._record(table, release, solution))
+        notices = table.notes + told_of_suppressed(solution, table.rows, self.algorithm)
+        return Publication(
+            release, private_record(table, release, solution, self.objective, notices)
+        )
+
+    def _next_of_series(
+        self,
+        table: PrivateTable,
+        demands: Demands,
+        randomness: Randomness,
+        history: History | None,
+    ) -> Publication:
+        """Make the next release of a series; see ``lasting``."""
+        from voile.publish.generalization.lasting import lasting_groups  # noqa: PLC0415
+
+        assert self.series is not None
+        assert self.record_key is not None
+        agreed = self._series_terms(table)
+        history = history or History(agreed, randomness.key("series", self.series).secret)
+        history.terms.refuse_difference(agreed)
+        history.refuse_earlier_clock(now())
+        roles, latest = table.plan.roles, history.latest
+        members = table.match_members(history.known, history.key, self.record_key, demands.columns)
+        columns = [*roles.quasi_identifiers, *demands.columns]
+        problem = self._problem(table, table.count_members(members, columns)[0], demands)
+        draw = randomness.key("departures", self.series, str(history.next_number))
+        members = settled(members, problem.criteria, self.k, draw)
+        counts, number = table.count_members(members, columns)
+        problem = replace(problem, counts=counts)
+        made = lasting_groups(members, problem, number, self._lasting)
+        check_departures(latest.blocks if latest else None, made.blocks, self.k)
+        solution = made.solution
+        release_id = randomness.token("release", self.series, str(history.next_number))
+        shown = table.apply(
+            Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
+        )
+        release = Release(
+            table=shown,
+            method=self._method(solution),
+            disclosure=_disclosure(table, problem, solution, self._shows_sets),
+            guarantee=lasting_guarantee(self.k, demands, self.series),
+            roles=shown_roles(roles, shown.columns),
+            release_id=release_id,
+            publishable=randomness.publishable,
+            series=SeriesPlace(self.series, history.next_number),
+        )
+        check_against_counts(release, problem.criteria, counts)
+        version = Version(
+            history.next_number, release_id, now(), made.blocks, made.published, made.retired
+        )
+        notices = (*table.notes, *told_of_members(made, self.k))
+        record = private_record(table, release, solution, self.objective, notices)
+        private = replace(record, held=made.waiting, suppressed=record.suppressed - made.waiting)
+        return Publication(release, private, history.appended(version))
+
+    @property
+    def _lasting(self) -> LastingTerms:
+        size = max(self.k, self.group_size or TIMES_K * self.k)
+        return LastingTerms(self.k, size, self.relaxed, self._shows_sets)
+
+    def _series_terms(self, table: PrivateTable) -> SeriesTerms:
+        assert self.series is not None
+        assert self.record_key is not None
+        parameters = {
+            "name": _NAME,
+            "k": str(self.k),
+            "group_size": str(self._lasting.group_size),
+            "algorithm": self.algorithm,
+            "relaxed": str(self.relaxed),
+            "sets": str(self._shows_sets),
+        }
+        return series_terms(self.series, self.record_key, parameters, table, self._demands(table))
 
     @property
     def _shows_sets(self) -> bool:
@@ -188,6 +288,7 @@ class Generalization(SingleRelease):
 
     def _refuse_idle_parameters(self) -> None:
         """Refuse parameters that the algorithm would not heed; raises ``PlanError``."""
+        self._refuse_of_series()
         for name in ("relaxed", "sets"):
             if getattr(self, name) and self.algorithm != "mondrian":
                 msg = f'{name} is a parameter of algorithm = "mondrian", not of {self.algorithm!r}'
@@ -201,6 +302,23 @@ class Generalization(SingleRelease):
                 "another algorithm"
             )
             raise PlanError(msg)
+
+    def _refuse_of_series(self) -> None:
+        """Refuse what a series has no use for, or cannot promise; raises ``PlanError``."""
+        if not self.series:
+            for name in ("record_key", "group_size"):
+                if getattr(self, name) is not None:
+                    msg = f"{name} is of use in a series only; name the series too, or leave it out"
+                    raise PlanError(msg)
+            return
+        assert self.l is None or isinstance(self.l, Diversity)
+        refuse_parameters_of_series(
+            self.algorithm,
+            limited=bool(self._limit),
+            diversity=self.l,
+            t=self.t,
+            criteria=self.criteria,
+        )
 
     def _decide(self) -> Callable[[Problem], Solution | None]:
         """The algorithm, loaded when it is asked for: compiled code costs half a second."""
@@ -236,18 +354,30 @@ class Generalization(SingleRelease):
         assert self.t is None or isinstance(self.t, Closeness)
         return Demands.of(table.plan.roles, self.l, self.t, self.criteria)
 
+    def _problem_of_all_rows(self, table: PrivateTable, demands: Demands) -> Problem:
+        """All rows, rolled up where one level for all of them allows it, and what is asked."""
+        rolled_up = None
+        if self.algorithm in _OPTIMAL and table.plan.roles.unit is None:
+            rolled_up = RolledUp.of(table, demands.columns, self.k, self._suppressible(table))
+        if rolled_up is not None:
+            counts = rolled_up.at(tuple(each.height for each in rolled_up.hierarchies))
+        else:
+            names = table.plan.roles.quasi_identifiers
+            counts = table.count_combinations([*names, *demands.columns])
+        return replace(self._problem(table, counts, demands), rolled_up=rolled_up)
+
     def _problem(self, table: PrivateTable, counts: CombinationCounts, demands: Demands) -> Problem:
-        plan = table.plan
         columns = dict(zip(counts.columns, counts.values, strict=True))
         return Problem(
             counts=counts,
-            hierarchies=tuple(
-                plan.columns.get(name, ColumnPlan()).bind_hierarchy(name, columns[name])
-                for name in plan.roles.quasi_identifiers
-            ),
-            criteria=(KAnonymity(self.k), *demands.criteria(columns, plan)),
-            suppressible=int(Fraction(self._limit) * table.rows),
+            hierarchies=bound_hierarchies(table.plan, columns),
+            criteria=(KAnonymity(self.k), *demands.criteria(columns, table.plan)),
+            suppressible=self._suppressible(table),
         )
+
+    def _suppressible(self, table: PrivateTable) -> int:
+        """How many rows may be left out."""
+        return int(Fraction(self._limit) * table.rows)
 
     def _method(self, solution: Solution) -> Mapping[str, Any]:
         return {
@@ -258,64 +388,16 @@ class Generalization(SingleRelease):
             "objective": self.objective,
             **({"relaxed": True} if self.relaxed else {}),
             **({"sets": True} if self.sets else {}),
+            **({"group_size": self._lasting.group_size} if self.series else {}),
             "decision": {
                 **({"algorithm": solution.choice.algorithm} if solution.choice else {}),
                 **(
-                    {"groups": _groups(solution)}
+                    {"groups": groups_shown(solution)}
                     if solution.levels is None
                     else {"levels": dict(solution.levels)}
                 ),
             },
         }
-
-    def _record(self, table: PrivateTable, release: Release, solution: Solution) -> PrivateRecord:
-        groups = _groups(solution)
-        choice = solution.choice
-        notices = list(table.notes)
-        if solution.suppressed:
-            rows = "1 row was" if solution.suppressed == 1 else f"{solution.suppressed:,} rows were"
-            notices.append(
-                f"{rows} left out of {table.rows:,}, as suppression_limit allows; who is left out "
-                "is unusual, so the release shows unusual people less often than there are"
-            )
-        if self.algorithm == "k-optimize" and not solution.proved:
-            notices.append("the groups may not be the best ones: the search ended before its proof")
-        return PrivateRecord(
-            rows_in=table.rows + table.dropped,
-            rows_out=release.rows,
-            suppressed=table.dropped + solution.suppressed,
-            held=0,
-            objective=_told(solution.loss),
-            decision={
-                **release.method["decision"],
-                "groups": groups,
-                "examined": solution.examined,
-                **(
-                    {
-                        "losses": {name: _told(loss) for name, loss in choice.losses.items()},
-                        "bound": _told(choice.bound),
-                    }
-                    if choice
-                    else {}
-                ),
-            },
-            notices=tuple(notices),
-            summary=(
-                f"in {groups:,} group{'s' * (groups != 1)}, {self.objective} {solution.loss:.6g}"
-                f"{_chosen(choice)}"
-            ),
-        )
-
-
-def _told(loss: float) -> str:
-    return format(Decimal(repr(loss)), "f")
-
-
-def _chosen(choice: Choice | None) -> str:
-    """Which algorithm was taken, and how far it is from the best, for the custodian."""
-    if choice is None:
-        return ""
-    return f" by {choice.algorithm}; no generalization is below {choice.bound:.6g}"
 
 
 def _disclosure(
@@ -334,8 +416,3 @@ def _disclosure(
         columns=exactly(roles.published) | recoded(solution.columns, solution.levels, spans),
         groups=Groups(column=GROUP, made="alike", by=roles.quasi_identifiers),
     )
-
-
-def _groups(solution: Solution) -> int:
-    """How many groups the release shows: those that show the same are one."""
-    return len(np.unique(np.column_stack([c.codes for c in solution.columns]), axis=0))

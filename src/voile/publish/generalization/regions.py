@@ -98,19 +98,19 @@ def _is_tree(hierarchy: BoundHierarchy) -> bool:
 def positions(values: DistinctValues) -> NDArray[np.float64]:
     """Where the d values of an ordered column lie between 0 and 1; missing ones lie at 0.
 
-    Numbers by their size, others by their place among the values.
+    Numbers by their size, others by their rank among the values.
     """
     first = int(values.missing)
-    place = np.zeros(len(values))
+    position = np.zeros(len(values))
     if len(values) - first < 2:
-        return place
+        return position
     if values.numbers is None:
-        place[first:] = np.linspace(0, 1, len(values) - first)
+        position[first:] = np.linspace(0, 1, len(values) - first)
     else:
         units = values.numbers.units
         length = int(units[-1]) - int(units[0])
-        place[first:] = ((units - units[0]) / length).astype(np.float64)
-    return place
+        position[first:] = ((units - units[0]) / length).astype(np.float64)
+    return position
 
 
 def domain_scale(hierarchy: BoundHierarchy, values: DistinctValues) -> float:
@@ -154,7 +154,7 @@ def _intervals(
     unknown = (low == 0) & values.missing
     share = _interval_share(hierarchy, values, low, high)
     share[unknown & (high > 0)] = 1.0
-    keys, first, place = np.unique(
+    keys, first, index = np.unique(
         np.where(unknown, -1, low.astype(np.int64) * len(values) + high),
         return_index=True,
         return_inverse=True,
@@ -163,7 +163,7 @@ def _intervals(
     shown = slice(1, None) if has_missing else slice(None)
     lowest, highest = low[first][shown], high[first][shown]
     widest = np.zeros(len(keys))
-    np.maximum.at(widest, place, share)
+    np.maximum.at(widest, index, share)
     if values.numbers is None:
         generalized = GeneralizedValues(
             share=widest,
@@ -179,7 +179,7 @@ def _intervals(
             missing=has_missing,
         )
     return ColumnRegions(
-        RecodedColumn(hierarchy.column, generalized, place.astype(np.int32)), share
+        RecodedColumn(hierarchy.column, generalized, index.astype(np.int32)), share
     )
 
 
@@ -190,8 +190,8 @@ def _interval_share(
     high: NDArray[np.int32],
 ) -> NDArray[np.float64]:
     own = hierarchy.values[0].share[hierarchy.codes[0][low]]
-    place = positions(values) * domain_scale(hierarchy, values)
-    share: NDArray[np.float64] = np.minimum(own + (1 - own) * (place[high] - place[low]), 1.0)
+    position = positions(values) * domain_scale(hierarchy, values)
+    share: NDArray[np.float64] = np.minimum(own + (1 - own) * (position[high] - position[low]), 1.0)
     return share
 
 
@@ -245,14 +245,14 @@ def _sets(
         own = hierarchy.values[0].share[hierarchy.codes[0][member]]
         return ColumnRegions(RecodedColumn(hierarchy.column, None, member.astype(np.int32)), own)
     share = _set_share(hierarchy, member_of, member, size)
-    places: dict[bytes, int] = {}
+    indices: dict[bytes, int] = {}
     of_group: list[int] = []
     for found in np.split(member.astype(np.int32), np.cumsum(size)[:-1]):
         key = found.tobytes() if len(found) <= MOST_NAMED else b""
-        of_group.append(places.setdefault(key, len(places)))
+        of_group.append(indices.setdefault(key, len(indices)))
     names = [
         set_text(values.texts[code] for code in np.frombuffer(key, np.int32)) if key else EVERYTHING
-        for key in places
+        for key in indices
     ]
     return _of_texts(hierarchy.column, names, np.array(of_group), share)
 
@@ -285,12 +285,12 @@ def _of_texts(
 ) -> ColumnRegions:
     """Groups that show one of some texts each; a text may stand there several times."""
     texts = sorted(set(names), key=lambda text: (text is not None, text))
-    places = {text: place for place, text in enumerate(texts)}
-    place = np.array([places[name] for name in names], dtype=np.int32)[of_group]
+    indices = {text: index for index, text in enumerate(texts)}
+    index = np.array([indices[name] for name in names], dtype=np.int32)[of_group]
     widest = np.zeros(len(texts))
-    np.maximum.at(widest, place, share)
+    np.maximum.at(widest, index, share)
     shown = GeneralizedValues(widest, tuple(texts), missing=bool(texts) and texts[0] is None)
-    return ColumnRegions(RecodedColumn(column, shown, place), share)
+    return ColumnRegions(RecodedColumn(column, shown, index), share)
 
 
 def _leaves_as_it_is(level: GeneralizedValues) -> bool:

@@ -58,6 +58,10 @@ class Search:
         self.examined = 0
         self._effort = effort
         self._verdict = np.zeros(self.lattice.size, dtype=np.int8)
+        for j, level in enumerate(problem.rolled_up.floor if problem.rolled_up else ()):
+            if level:
+                top = (*self.lattice.top[:j], level - 1, *self.lattice.top[j + 1 :])
+                self.lattice.below(self._verdict, top)[...] = _INFEASIBLE
         self._evaluated = np.zeros(self.lattice.size, dtype=np.bool_)
         self._best: Evaluation | None = None
         self._rank = (float("inf"), 0, 0)

@@ -34,6 +34,7 @@ __all__ = [
     "Closeness",
     "Demands",
     "Diversity",
+    "LastingTerms",
 ]
 
 
@@ -227,3 +228,14 @@ class Demands:
             "t": self.closeness.claim(self.sensitive) if self.closeness else None,
             "criteria": tuple(one.document() for one in self.listed) or None,
         }
+
+
+@dataclass(frozen=True)
+class LastingTerms:
+    """What a series asks of its groups."""
+
+    k: int
+    group_size: int
+    """Rows of a group when it is first published, where there are as many."""
+    relaxed: bool
+    sets: bool

@@ -25,10 +25,7 @@ from voile.errors import PlanError
 from voile.publish.geo_indistinguishability.decision import Drawn, lowered
 from voile.publish.geo_indistinguishability.fields import FieldTerms, read_secret
 from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
-from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
-from voile.publish.geo_indistinguishability.showing import road_map
-from voile.publish.geo_indistinguishability.statement import Costliest, Promise
-from voile.publish.geo_indistinguishability.terms import (
+from voile.publish.geo_indistinguishability.parameters import (
     Bounds,
     Place,
     Positive,
@@ -36,6 +33,9 @@ from voile.publish.geo_indistinguishability.terms import (
     Share,
     ZonesBy,
 )
+from voile.publish.geo_indistinguishability.promise import Costliest, Promise
+from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
+from voile.publish.geo_indistinguishability.showing import road_map
 from voile.randomness import Randomness
 from voile.release.trip_sums import Busiest
 from voile.values.value import File, Real, Says, checked

@@ -18,9 +18,7 @@ from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, nearest
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
-from voile.publish.geo_indistinguishability.showing import Showing
-from voile.publish.geo_indistinguishability.statement import Costliest, Promise, guarantee
-from voile.publish.geo_indistinguishability.terms import (
+from voile.publish.geo_indistinguishability.parameters import (
     Mechanism,
     Metres,
     Place,
@@ -30,6 +28,8 @@ from voile.publish.geo_indistinguishability.terms import (
     TripIds,
     check_together,
 )
+from voile.publish.geo_indistinguishability.promise import Costliest, Promise, guarantee
+from voile.publish.geo_indistinguishability.showing import Showing
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
@@ -55,6 +55,10 @@ class GeoIndistinguishability(SingleRelease):
     see ``mechanisms``.  Raises ``PlanError`` for parameters that cannot be, or contradict each
     other.
     """
+
+    why_no_series: ClassVar[str] = (
+        "what trips tell over all releases is bounded by their fleet, with fleet and budget"
+    )
 
     mechanism: Mechanism = "correlated-gaussian"
     """How positions are moved, or that distances are published in their place."""
@@ -84,8 +88,14 @@ class GeoIndistinguishability(SingleRelease):
     """Whether ids of trips are published, or numbers in the order in which trips begin."""
 
     of_trips: ClassVar[bool] = True
+    why_no_rows_per_person: ClassVar[str] = (
+        "it protects trips, and vehicles with all their trips, report by report: say budget in "
+        "[method], and vehicle in [roles]"
+    )
     variants: ClassVar[dict[str, type[GeoIndistinguishability]]] = {}
     """The classes of the mechanisms, by their names."""
+    checks_itself: ClassVar[bool] = True
+    """Whether what a plan gives is checked here; see ``registry``."""
 
     if TYPE_CHECKING:
 

@@ -5,7 +5,9 @@
 - ``static``      the optimum of a single release
 - ``full_cover``  the optimum of the next release of a series under the full-cover rule
 - ``exact``       the optimum against all earlier releases, pairwise
-- ``cuts``        the one dynamic programme behind the first two
+- ``narrow``      blocks of a batch that make bounds narrow
+- ``cuts``        the one dynamic programme behind the optima of ranges
+- ``patience``    what custodians are told about rows that wait
 """
 
 from voile.publish.ke_anonymity.publisher import KEAnonymity

@@ -3,10 +3,22 @@
 Pure: arrays in, a plain value out; only the decision knows the method, only the engine knows
 where the rows are.  All numbers are brought to one unit first, so that ranges compare exactly.
 
-Searches: "full-cover" and "exact" keep one partition of all published rows; "sealed-batches"
-keeps every old block as it is and cuts each batch of fresh rows by itself, so blocks never widen
-and their ranges may overlap.  A sealed batch is a union of atoms that never change, so every
-atom is a block of one release and valid: the "union" guarantee holds.
+Whether fresh rows are published is decided by ``models.waiting``, and where they are cut here:
+
+- The searches "full-cover" and "exact" keep one partition of all published rows.
+- "sealed-batches" keeps every old block as it is and cuts each batch of fresh rows by itself, so
+  blocks never widen and their ranges may overlap.  A sealed batch is a union of atoms that never
+  change, so every atom is a block of one release and valid: the "union" guarantee holds.
+- "narrow-batches" cuts batches likewise, but such that the bounds of sums and averages are narrow
+  (see ``narrow``) rather than their ranges.
+- Rows that a look refused before are published in one block with all that came later, whatever
+  the search.
+
+Every cut depends only on which values stand in which class of rows (those first published by one
+release, or fresh), and on earlier cuts.  Permuting the values of a class within its block changes
+none of that, in this release or a later one; which is what ``models.waiting`` needs of the cuts.
+
+Series with the rule "until-valid" publish all fresh rows as soon as they are valid together.
 """
 
 from __future__ import annotations
@@ -18,8 +30,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.waiting import NONE_REFUSED, Fate, Pool, Refused, WaitingRule
 from voile.publish.ke_anonymity.exact import exact_blocks
-from voile.publish.ke_anonymity.full_cover import Adversary, full_cover_blocks
+from voile.publish.ke_anonymity.full_cover import (
+    Adversary,
+    full_cover_blocks,
+    one_block_of_fresh,
+)
+from voile.publish.ke_anonymity.narrow import narrow_blocks
 from voile.publish.ke_anonymity.static import optimal_blocks
 from voile.release.history import Blocks, Version
 from voile.schema.numbers import ExactNumbers, decimals_of, units_of
@@ -28,7 +46,8 @@ from voile.table.summaries import ValueCounts
 
 __all__ = ["Decision", "Search", "Terms", "decide"]
 
-Search = Literal["full-cover", "exact", "sealed-batches"]
+Search = Literal["full-cover", "exact", "sealed-batches", "narrow-batches"]
+_SEALED = ("sealed-batches", "narrow-batches")
 
 
 @dataclass(frozen=True)
@@ -39,6 +58,8 @@ class Terms:
     e: Decimal
     adversary: Adversary = "union"
     search: Search = "full-cover"
+    batch: int | None = None
+    """Fresh rows that are looked at together (see ``models.waiting``); None: "until-valid"."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +72,13 @@ class Decision:
     """Shape (p, 2): index ranges [start, stop) of the blocks among the values."""
     batch: NDArray[np.int64]
     """Shape (p,): the version whose fresh rows a block seals; 0 for all published rows."""
-    held: bool
-    """Whether the fresh rows are held back."""
+    fate: Fate = "published"
+    """What becomes of the fresh rows, if there are any."""
+
+    @property
+    def held(self) -> bool:
+        """Whether fresh rows, if there are any, are held back."""
+        return self.fate != "published"
 
     def assignment(self, classes: int) -> BlockAssignment:
         """The block of each value and class of rows; the last class is the fresh rows."""
@@ -81,10 +107,16 @@ class Decision:
         )
 
 
-def decide(counts: ValueCounts, versions: tuple[Version, ...], terms: Terms) -> Decision | None:
+def decide(
+    counts: ValueCounts,
+    versions: tuple[Version, ...],
+    terms: Terms,
+    refused: Refused = NONE_REFUSED,
+) -> Decision | None:
     """The cheapest safe blocks, or None where no release is safe.
 
-    ``counts`` has a class of rows for each version and the last for fresh rows.
+    ``counts`` has a class of rows for each version and the last for fresh rows, of which those
+    ``refused`` were refused before.
     """
     scale = max(
         counts.values.scale,
@@ -94,38 +126,100 @@ def decide(counts: ValueCounts, versions: tuple[Version, ...], terms: Terms) -> 
     )
     values = counts.values.rescaled(scale)
     e = units_of(terms.e, scale)
-    present = counts.rows > 0
-    if terms.search == "sealed-batches":
-        return _sealed(values, present[:, -1], versions, terms.k, e)
-    releases = [_index_ranges(values, version.blocks) for version in versions]
-    held = False
+    fresh = counts.rows[:, -1] > 0
+    if terms.batch is None:
+        return _cut(values, counts.rows, versions, terms, e)
+    pool = Pool(values.units[fresh], counts.rows[fresh, -1], refused)
+    fate = WaitingRule(terms.batch, terms.k, e).fate(pool)
+    if fate != "published":
+        return _unchanged(values, versions, fate) if versions else None
+    if refused.rows:
+        return _in_one_block(values, fresh, versions, terms.search)
+    return _cut(values, counts.rows, versions, terms, e)
+
+
+def _cut(
+    values: ExactNumbers,
+    rows: NDArray[np.int64],
+    versions: tuple[Version, ...],
+    terms: Terms,
+    e: int,
+) -> Decision | None:
+    """The cheapest safe blocks, where fresh rows wait if and only if nothing else is safe."""
+    if terms.search in _SEALED:
+        return _sealed(values, rows[:, -1], versions, terms, e)
+    present = rows > 0
+    fate: Fate = "published"
     if terms.search == "exact" and versions and terms.adversary == "pairwise":
+        releases = [_index_ranges(values, version.blocks) for version in versions]
         ranges = exact_blocks(values.units, present.T, releases, terms.k, e)
     else:
-        latest = releases[-1] if releases else np.empty((0, 2), dtype=np.int64)
+        latest, _ = _latest(values, versions)
         cover = full_cover_blocks(values.units, present[:, -1], latest, terms.k, e, terms.adversary)
-        ranges, held = (cover.blocks, cover.held) if cover else (None, False)
+        ranges = cover.blocks if cover else None
+        fate = "waiting" if cover and cover.held else "published"
     if ranges is None:
         return None
-    return Decision(values, ranges, np.zeros(len(ranges), dtype=np.int64), held)
+    return Decision(values, ranges, np.zeros(len(ranges), dtype=np.int64), fate)
 
 
 def _sealed(
-    values: ExactNumbers, fresh: NDArray[np.bool_], versions: tuple[Version, ...], k: int, e: int
+    values: ExactNumbers,
+    rows: NDArray[np.int64],
+    versions: tuple[Version, ...],
+    terms: Terms,
+    e: int,
 ) -> Decision | None:
-    """Old blocks as they are, and the static optimum of the fresh rows beside them."""
-    latest = versions[-1].blocks if versions else None
-    old = _index_ranges(values, latest) if latest else np.empty((0, 2), dtype=np.int64)
-    old_batch = latest.batch if latest else np.empty(0, dtype=np.int64)
-    chosen = np.flatnonzero(fresh)
-    new = optimal_blocks(values.units[chosen], k, e) if len(chosen) else None
+    """Old blocks as they are, and the best of the fresh rows, (d,) by value, beside them."""
+    chosen = np.flatnonzero(rows)
+    fresh = values.units[chosen]
+    new = None
+    if len(chosen) and terms.search == "narrow-batches":
+        new = narrow_blocks(fresh, rows[chosen], terms.k, e)
+    elif len(chosen):
+        new = optimal_blocks(fresh, terms.k, e)
+    if new is None and not versions:
+        return None
     if new is None:
-        return Decision(values, old, old_batch, held=len(chosen) > 0) if latest else None
-    sealed = np.column_stack((chosen[new[:, 0]], chosen[new[:, 1] - 1] + 1))
-    batch = np.full(len(new), len(versions) + 1, dtype=np.int64)
-    return Decision(
-        values, np.concatenate((old, sealed)), np.concatenate((old_batch, batch)), held=False
+        return _unchanged(values, versions, "waiting" if len(chosen) else "published")
+    return _sealed_beside(
+        values, np.column_stack((chosen[new[:, 0]], chosen[new[:, 1] - 1] + 1)), versions
     )
+
+
+def _sealed_beside(
+    values: ExactNumbers, new: NDArray[np.int64], versions: tuple[Version, ...]
+) -> Decision:
+    """Old blocks as they are, and new ones of the fresh rows."""
+    old, old_batch = _latest(values, versions)
+    batch = np.full(len(new), len(versions) + 1, dtype=np.int64)
+    return Decision(values, np.concatenate((old, new)), np.concatenate((old_batch, batch)))
+
+
+def _in_one_block(
+    values: ExactNumbers, fresh: NDArray[np.bool_], versions: tuple[Version, ...], search: Search
+) -> Decision:
+    """All fresh rows in one block."""
+    if search in _SEALED:
+        place = np.flatnonzero(fresh)
+        return _sealed_beside(values, np.array([[place[0], place[-1] + 1]]), versions)
+    ranges = one_block_of_fresh(fresh, _latest(values, versions)[0])
+    return Decision(values, ranges, np.zeros(len(ranges), dtype=np.int64))
+
+
+def _unchanged(values: ExactNumbers, versions: tuple[Version, ...], fate: Fate) -> Decision:
+    """Old blocks as they are."""
+    return Decision(values, *_latest(values, versions), fate)
+
+
+def _latest(
+    values: ExactNumbers, versions: tuple[Version, ...]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Index ranges and batches of the blocks of the latest release."""
+    if not versions:
+        return np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64)
+    latest = versions[-1].blocks
+    return _index_ranges(values, latest), latest.batch
 
 
 def _index_ranges(values: ExactNumbers, blocks: Blocks) -> NDArray[np.int64]:

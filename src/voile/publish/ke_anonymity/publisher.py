@@ -13,8 +13,12 @@ which number at least k distinct ones and span a range of at least e.  In a seri
 ``adversary = "union"`` the same holds for every set of rows that an adversary can single out by
 intersecting and subtracting blocks of any number of releases; with "pairwise", by comparing one
 block of one earlier release with one block of the new one.  The model says nothing about how
-likely each value is, about adversaries who know some of the values, or about what the choice of
-the borders itself tells those who know the method.
+likely each value is, or about adversaries who know some of the values.  It holds against those who
+know the method, the plan and who waited, and reason backwards from them: ``models.waiting`` has the
+rule by which rows wait, and the proof; with "pairwise", of persons with several rows, and in a
+series that was begun with the rule "until-valid" and says so in its plan, it does not, and the
+release states it.  Of persons with several rows, values are different where they are different
+persons'; ``persons`` has the rule, and whom it holds against.
 
 Algorithm: the engine counts rows by distinct value and by the release in which they first
 appeared; ``decision`` cuts the values into blocks; the engine permutes within them.
@@ -28,11 +32,11 @@ the overall optimum fails (see ``full_cover``), so ``search = "exact"`` is offer
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Annotated, Any, ClassVar
+from functools import partial
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import AfterValidator, Field
@@ -40,18 +44,31 @@ from pydantic import AfterValidator, Field
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import PlanError, RefusedError
+from voile.models.waiting import Refused
 from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
 from voile.publish.ke_anonymity.full_cover import Adversary
+from voile.publish.ke_anonymity.patience import (
+    BATCH_OF_K,
+    held_back,
+    refuse_other_rule,
+)
+from voile.publish.ke_anonymity.persons import (
+    decide_of_persons,
+    guarantee_of_persons,
+    infeasible_of_persons,
+    refuse_series_of_persons,
+    units_of_values,
+)
 from voile.publish.ke_anonymity.statement import (
     guarantee,
+    infeasible_first,
     infeasible_next,
-    infeasible_single,
 )
 from voile.publish.publisher import refuse_ranking
 from voile.publish.shown import exactly
 from voile.randomness import Randomness
-from voile.release.check import check_against_history
-from voile.release.history import Blocks, History, SeriesTerms, Version
+from voile.release.check import check_against_history, check_values_of_units
+from voile.release.history import Blocks, History, SeriesTerms, Version, now
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
 from voile.schema.numbers import (
@@ -62,14 +79,17 @@ from voile.schema.numbers import (
     unscaled,
 )
 from voile.table.decisions import PermutedColumn, Treatment
+from voile.table.matching import Held
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
-from voile.table.summaries import KnownRows, RowMatch, ValueCounts
+from voile.table.summaries import RowMatch, ValueCounts
 from voile.values.value import NumberOrText, Says, checked
 
 __all__ = ["KEAnonymity"]
 
 _NAME = "ke-anonymity"
+
+UntilValid = Literal["until-valid"]
 
 
 def _plain(e: Decimal) -> Decimal:
@@ -101,8 +121,16 @@ class KEAnonymity:
     """Column that identifies a row across versions; None: rows are only appended."""
     adversary: Adversary = "union"
     """Who compares releases: any combination of blocks, or one old block with one new."""
-    search: Search = "full-cover"
-    """How the blocks of later releases are found; see ``decision``."""
+    search: Search | None = None
+    """How blocks are found; see ``decision``.
+
+    None is "narrow-batches" in a series against "union", and else "full-cover": a single release is
+    then the optimum of the source, the smallest sum of ranges."""
+    batch: Annotated[int, Field(ge=2)] | UntilValid | None = None
+    """New rows that are looked at together, at least k, 2 k by default; see ``models.waiting``.
+
+    "until-valid" is the rule of series begun with an earlier Voile: rows wait exactly as long as
+    they are not valid together, which tells about them.  Of a series against "union" only."""
 
     of_trips: ClassVar[bool] = False
     why_no_criteria: ClassVar[str] = (
@@ -113,8 +141,14 @@ class KEAnonymity:
         if self.record_key and not self.series:
             msg = "record_key is of use in a series only; name the series too, or leave it out"
             raise PlanError(msg)
-        if self.search == "sealed-batches" and self.adversary == "pairwise":
-            msg = 'search = "sealed-batches" gives the "union" guarantee; leave adversary out'
+        if self.search in ("sealed-batches", "narrow-batches") and self.adversary == "pairwise":
+            msg = f'search = "{self.search}" gives the "union" guarantee; leave adversary out'
+            raise PlanError(msg)
+        if self.batch and not self._compared_by_union:
+            msg = 'batch is of use in a series with adversary = "union" only; leave it out'
+            raise PlanError(msg)
+        if isinstance(self.batch, int) and self.batch < self.k:
+            msg = f"batch must be at least k = {self.k}: fewer rows never have k values"
             raise PlanError(msg)
 
     @property
@@ -126,6 +160,11 @@ class KEAnonymity:
     def ranks(self) -> bool:
         """All rows are asked for."""
         return False
+
+    @property
+    def counts_persons(self) -> bool:
+        """Blocks are blocks of persons, where these have several rows; see ``persons``."""
+        return True
 
     @property
     def shows_kept(self) -> bool:
@@ -168,18 +207,30 @@ class KEAnonymity:
         refuse_ranking(table, _NAME)
         column = self._sensitive(table)
         if self.series:
+            refuse_series_of_persons(table)
             agreed = self._series_terms(table)
             if history is None:
                 history = History(agreed, randomness.key("series", self.series).secret)
+            refuse_other_rule(history.terms, agreed)
             history.terms.refuse_difference(agreed)
+            history.refuse_earlier_clock(now())
         match = self._match(table, history) if history else None
         counts = table.count_values(column, match)
+        units = None if self.series else units_of_values(table, counts)
         versions = history.versions if history else ()
-        terms = Terms(self.k, self._e, self.adversary, self.search)
-        decision = decide(counts, versions, terms)
+        terms, protected = self._terms, table.plan.roles.protected
+        if units is not None:
+            decision = decide_of_persons(counts, units, terms)
+            wanting = partial(infeasible_of_persons, column, counts.values, units, terms, protected)
+            promise = guarantee_of_persons(column, terms, protected)
+        else:
+            waiting = match.waiting if match else None
+            refused = Refused(waiting.refused.height, waiting.left) if waiting else Refused()
+            decision = decide(counts, versions, terms, refused)
+            wanting = partial(infeasible_first, column, counts, terms)
+            promise = guarantee(column, terms, self.series, len(versions))
         if decision is None:
-            single = infeasible_single(column, counts.values, terms)
-            raise infeasible_next(terms) if versions else single
+            raise infeasible_next(terms) if versions else wanting()
         blocks = decision.blocks(counts)
         assignment = decision.assignment(counts.rows.shape[1])
         if history and history.versions:
@@ -188,19 +239,22 @@ class KEAnonymity:
         release_id = randomness.token("release", str(self.series), str(number))
         groups = assignment.grouping(counts)
         if history and match:
-            published, held = table.mark_rows(groups, match)
-            history = history.appended(Version(number, release_id, _now(), blocks, published, held))
-        released = table.apply(Treatment((PermutedColumn(column),), groups), randomness)
+            published, held = table.mark_rows(groups, match, _kept(decision))
+            history = history.appended(Version(number, release_id, now(), blocks, published, held))
+        treatment = Treatment((PermutedColumn(column),), groups)
+        released, _ = table.apply_counted(treatment, randomness)
         release = Release(
             table=released,
             method=self._method(len(blocks)),
             disclosure=_disclosure(table, column),
-            guarantee=guarantee(column, terms, self.series, number - 1),
+            guarantee=promise,
             roles=_published_roles(table),
             release_id=release_id,
             publishable=randomness.publishable,
             series=SeriesPlace(self.series, number) if self.series else None,
         )
+        if units is not None:
+            check_values_of_units(release, column, counts, units)
         private = self._record(table, release, decision, blocks, match)
         return Publication(release, private, history)
 
@@ -208,6 +262,26 @@ class KEAnonymity:
     def _e(self) -> Decimal:
         assert isinstance(self.e, Decimal)
         return self.e
+
+    @property
+    def _search(self) -> Search:
+        default: Search = "narrow-batches" if self._compared_by_union else "full-cover"
+        return self.search or default
+
+    @property
+    def _compared_by_union(self) -> bool:
+        return self.series is not None and self.adversary == "union"
+
+    @property
+    def _terms(self) -> Terms:
+        return Terms(self.k, self._e, self.adversary, self._search, self._batch)
+
+    @property
+    def _batch(self) -> int | None:
+        """Rows that are looked at together; None where rows wait by no rule or by the earlier."""
+        if not self._compared_by_union or self.batch == "until-valid":
+            return None
+        return self.batch or BATCH_OF_K * self.k
 
     def _sensitive(self, table: PrivateTable) -> str:
         sensitive = table.plan.roles.sensitive
@@ -227,7 +301,9 @@ class KEAnonymity:
                 "k": str(self.k),
                 "e": format(self._e, "f"),
                 "adversary": self.adversary,
-                "search": self.search,
+                "search": self._search,
+                # Series begun before there was a choice say nothing of it.
+                **({"batch": str(self._batch)} if self._batch else {}),
             },
             columns=dict(table.kinds(table.plan.roles.published)),
             roles={role: tuple(sorted(names)) for role, names in _published_roles(table).items()},
@@ -235,7 +311,7 @@ class KEAnonymity:
         )
 
     def _match(self, table: PrivateTable, history: History) -> RowMatch:
-        match = table.match_rows(_known_rows(history), history.key, self.record_key)
+        match = table.match_rows(history.known, history.key, self.record_key)
         if match.missing or match.changed:
             what = (
                 f"{match.missing:,} published rows are missing and {match.changed:,} have changed"
@@ -252,7 +328,11 @@ class KEAnonymity:
         return match
 
     def _method(self, blocks: int) -> dict[str, Any]:
-        series = {"adversary": self.adversary, "search": self.search} if self.series else {}
+        series: dict[str, Any] = {}
+        if self.series:
+            series = {"adversary": self.adversary, "search": self._search}
+        if self._compared_by_union:
+            series |= {"batch": self._batch or "until-valid"}
         return {
             "name": _NAME,
             "k": self.k,
@@ -269,16 +349,9 @@ class KEAnonymity:
         blocks: Blocks,
         match: RowMatch | None,
     ) -> PrivateRecord:
-        held = table.rows - release.rows
-        notices = list(table.notes)
-        if held:
-            rows = "1 row is" if held == 1 else f"{held:,} rows are"
-            notices.append(
-                f"{rows} held back: alone, the rows not yet published do not number {self.k} "
-                f"distinct values with a range of {self._e:f}, and comparing this release with "
-                "earlier ones would single them out. A later release publishes them when enough "
-                "company arrives"
-            )
+        held = match.fresh if match and decision.fate in ("waiting", "refused") else 0
+        aside = table.rows - release.rows - held
+        notices = [*table.notes, *held_back(held, aside, decision, self._terms)]
         if match and match.withdrawn:
             notices.append(
                 f"{match.withdrawn:,} of the rows held back before left the table; they were never "
@@ -290,7 +363,7 @@ class KEAnonymity:
         return PrivateRecord(
             rows_in=table.rows + table.dropped,
             rows_out=release.rows,
-            suppressed=table.dropped,
+            suppressed=table.dropped + aside,
             held=held,
             objective=objective,
             decision={"blocks": len(blocks)},
@@ -305,13 +378,9 @@ def _disclosure(table: PrivateTable, sensitive: str) -> Disclosure:
     return Disclosure(columns=columns, groups=Groups(column=GROUP, made="blocks", by=(sensitive,)))
 
 
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-
-
-def _known_rows(history: History) -> KnownRows:
-    published = tuple(version.published for version in history.versions)
-    return KnownRows(published, history.latest.held) if history.latest else KnownRows()
+def _kept(decision: Decision) -> Held:
+    """What becomes of fresh rows that have no group; all have one where they are published."""
+    return "waiting" if decision.fate == "published" else decision.fate
 
 
 def _published_roles(table: PrivateTable) -> Mapping[str, tuple[str, ...]]:

@@ -8,13 +8,22 @@ from voile.publish.ke_anonymity.static import largest_feasible
 from voile.release.claims import KEAnonymity
 from voile.release.release import Guarantee
 from voile.schema.numbers import ExactNumbers, unscaled
+from voile.table.summaries import ValueCounts
 
-__all__ = ["guarantee", "infeasible_next", "infeasible_single"]
+__all__ = ["guarantee", "infeasible_first", "infeasible_next", "infeasible_single"]
 
 _ASSUMPTIONS = (
     "nobody but the custodian knows any of the sensitive values",
-    "the adversary does not reason backwards from the choice of the groups' borders",
     "no other published data is derived from the same values",
+)
+_BORDERS = "the adversary does not reason backwards from the choice of the groups' borders"
+_DAYS = (
+    "neither the days on which releases are made nor which rows leave the table depend on the "
+    "sensitive values"
+)
+_BEGINNING = (
+    "nobody knows of attempts to begin the series that ended without a release, because the rows "
+    "were too few or too much alike"
 )
 _HELD = {
     "union": "the adversary does not reason from which rows were held back, which tells about "
@@ -46,9 +55,30 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
             f"; compared with the earlier {releases} of series {series!r}, the same holds for "
             f"{_SINGLED_OUT[terms.adversary]}"
         )
-        assumes += (_HELD[terms.adversary],)
+    if series:
+        assumes += _assumed_of_series(terms, earlier)
     claim = KEAnonymity(k=terms.k, e=terms.e, adversary=terms.adversary if series else None)
     return Guarantee((claim,), statement, assumes)
+
+
+def _assumed_of_series(terms: Terms, earlier: int) -> tuple[str, ...]:
+    """What the promise of a series takes for granted besides; see ``models.waiting``."""
+    if terms.batch is not None:
+        return (_DAYS, _BEGINNING)
+    borders = (_BORDERS,) if terms.adversary == "pairwise" else ()
+    return (*borders, _HELD[terms.adversary]) if earlier else ()
+
+
+def infeasible_first(column: str, counts: ValueCounts, terms: Terms) -> InfeasibleError:
+    """No release of this table exists, and none of a series that begins with it."""
+    rows = int(counts.rows.sum())
+    if terms.batch is not None and rows < terms.batch:
+        return InfeasibleError(
+            f"a series begins with at least batch = {terms.batch:,} rows, which are looked at "
+            f"together, and the table has {rows:,}. Publish when more have arrived, or choose a "
+            f"smaller batch, of at least k = {terms.k}"
+        )
+    return infeasible_single(column, counts.values, terms)
 
 
 def infeasible_single(column: str, values: ExactNumbers, terms: Terms) -> InfeasibleError:

@@ -18,6 +18,17 @@ Algorithm: the engine counts combinations of sensitive values, alone and with ea
 quasi-identifiers by their tie to the clusters; ``decision`` chooses, among many divisions with what
 ``measured`` says of them; the engine permutes.
 
+Persons with several rows: each weighs one in whatever is chosen by, clusters, ties, entropies, the
+probability of guessing and the divergence, divided evenly among their rows (``schema.persons``).
+Repeating all rows changes no choice.  What the release states of its columns are counts of its
+rows, which it shows.  Rows are permuted by themselves: a value that moves between two rows of one
+person hides nothing, and an arrangement that differs from another by such moves alone is no other
+to an adversary.  So each cluster has rows of at least two persons; where it holds two values of a
+column besides, these can be named as two persons', so that permuting does mix persons.  Who knows
+one row of a person learns which values stand in its cluster, and how often; a person with many of
+its rows has many of these.  Who knows all rows finds the cluster of each, and what is the same in
+all of them stands in all of these clusters.  The guarantee says so.
+
 Cost: a count of n rows for each quasi-identifier and one for the sensitive columns; the decision
 depends on n only through distinct values; permuting is O(n) for each column.  The automatic choice
 counts all published columns together once.

@@ -20,7 +20,7 @@ takes O(log m) further sets a K, of m columns.  All of it is private.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -30,8 +30,7 @@ from numpy.typing import NDArray
 from voile.errors import InfeasibleError
 from voile.models.dependence import entropy
 from voile.models.permutation import expected_divergence, whole_column_log_probability
-from voile.publish.m_shuffle.clustering import Clustering
-from voile.publish.m_shuffle.columns import ClusteredColumn, Rule
+from voile.publish.m_shuffle.columns import ClusteredColumn, Kind, Rule
 from voile.publish.m_shuffle.measured import MeasuredColumn, measured_columns
 from voile.publish.m_shuffle.sensitive import Labels
 from voile.table.summaries import CombinationCounts, GroupCounts
@@ -46,7 +45,7 @@ _MOST_WORDS = 2**62
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """All quasi-identifiers within the clusters of one division of the rows."""
+    """All quasi-identifiers within the clusters of one division."""
 
     labels: Labels
     """Shape (g,): the cluster of each combination of sensitive values."""
@@ -59,6 +58,9 @@ class Choice:
     """Clusters, and what is permuted within them."""
 
     division: Division
+    """Of rows, as the release shows them."""
+    kinds: Mapping[str, Kind]
+    """The group of each quasi-identifier."""
     permuted: tuple[str, ...]
     """In the order of the plan."""
     log_probability: float
@@ -90,21 +92,23 @@ def log_probability(
 def choose(
     columns: Sequence[GroupCounts],
     together: CombinationCounts,
-    clustering: Clustering,
+    divisions: Sequence[Labels],
     rule: Rule,
     limits: Limits,
 ) -> Choice:
     """The choice of fewest columns, then fewest clusters.
 
-    ``columns`` are counted by combination of sensitive values; ``together`` counts all columns.
+    ``columns`` are counted by combination of sensitive values; ``together`` counts all columns;
+    ``divisions`` are those to choose from, at least one, fewest clusters first.
+    Rows of persons who have several are weighed in the choice, and counted in what it shows.
     Raises ``InfeasibleError`` where none keeps to both limits; it names what each would need.
     """
-    search = _Search.of(columns, together, clustering, rule, limits)
+    search = _Search.of(columns, together, divisions, rule, limits)
     hidden = search.hidden()
     for candidate in hidden:
         if search.divergence(candidate) <= limits.divergence:
             return search.choice(candidate)
-    raise _infeasible(search, hidden, clustering.most)
+    raise _infeasible(search, hidden, int(divisions[-1].max()) + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +117,8 @@ class _Division:
 
     labels: Labels
     clusters: int
+    kinds: Mapping[str, Kind]
+    """Of all columns."""
     ranked: Sequence[MeasuredColumn]
     log_probabilities: Sequence[float]
     """Of the first column, the first two and so on; none is above the one before."""
@@ -154,22 +160,24 @@ class _Search:
         cls,
         columns: Sequence[GroupCounts],
         together: CombinationCounts,
-        clustering: Clustering,
+        labels: Sequence[Labels],
         rule: Rule,
         limits: Limits,
     ) -> _Search:
         """Measure all divisions."""
-        labels = [clustering.labels(k) for k in range(clustering.fewest, clustering.most + 1)]
-        rows = np.bincount(columns[0].group, weights=columns[0].rows).astype(np.int64)
+        weighed = [counts.weighed for counts in columns]
+        persons = together.units.units if together.units else int(together.rows.sum())
+        rows = np.bincount(weighed[0].group, weights=weighed[0].rows).astype(np.int64)
         divisions = []
-        for label, measured in zip(labels, measured_columns(columns, rows, labels), strict=True):
+        for label, measured in zip(labels, measured_columns(weighed, rows, labels), strict=True):
             ranked = rule.ranked(measured)
             least = [
-                log_probability(ranked[:number], int(rows.sum()), limits.probability)
+                log_probability(ranked[:number], persons, limits.probability)
                 for number in range(1, len(ranked) + 1)
             ]
             # k-means in several dimensions may make fewer clusters than it was asked for.
-            divisions.append(_Division(label, int(label.max()) + 1, ranked, least))
+            kinds = {column.name: rule.kind(column) for column in measured}
+            divisions.append(_Division(label, int(label.max()) + 1, kinds, ranked, least))
         return cls(columns, together, limits, [each for each in divisions if each.ranked])
 
     def hidden(self) -> list[_Candidate]:
@@ -204,7 +212,12 @@ class _Search:
 
     def _entropy_without(self, names: frozenset[str]) -> float:
         if names not in self._kept:
-            self._kept[names] = entropy(_rows_without(self.together, names))
+            counted, units = self.together, self.together.units
+            if units is None:
+                self._kept[names] = entropy(_rows_without(counted, counted.rows, names))
+            else:
+                kept = _rows_without(counted, units.weight, names)
+                self._kept[names] = entropy(kept, units.whole)
         return self._kept[names]
 
     def choice(self, candidate: _Candidate) -> Choice:
@@ -213,14 +226,17 @@ class _Search:
         merged = (ClusteredColumn.merged(counts, division.labels) for counts in self.columns)
         return Choice(
             division=Division(division.labels, division.clusters, tuple(merged)),
+            kinds=division.kinds,
             permuted=tuple(counts.column for counts in self.columns if counts.column in names),
             log_probability=candidate.log_probability,
             divergence=self.divergence(candidate),
         )
 
 
-def _rows_without(together: CombinationCounts, names: frozenset[str]) -> NDArray[np.int64]:
-    """Rows of each combination of the columns that are not named."""
+def _rows_without(
+    together: CombinationCounts, rows: NDArray[np.int64], names: frozenset[str]
+) -> NDArray[np.int64]:
+    """Rows, or what they weigh, of each combination of the columns that are not named."""
     key = np.zeros(len(together.rows), dtype=np.int64)
     size = 1
     for index, name in enumerate(together.columns):
@@ -233,7 +249,7 @@ def _rows_without(together: CombinationCounts, names: frozenset[str]) -> NDArray
         key = key * distinct + together.codes[:, index]
         size *= distinct
     _, place_of = np.unique(key, return_inverse=True)
-    return np.bincount(place_of, weights=together.rows).astype(np.int64)
+    return np.bincount(place_of, weights=rows).astype(np.int64)
 
 
 def _infeasible(search: _Search, hidden: Sequence[_Candidate], most: int) -> InfeasibleError:

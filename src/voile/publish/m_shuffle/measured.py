@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.compiled import njit
-from voile.models.dependence import adjusted_information, entropy
+from voile.models.dependence import adjusted_information, entropy, whole_counts
 from voile.models.hypergeometric import chance_shares
 from voile.models.permutation import log_factorials
 from voile.table.summaries import GroupCounts
@@ -52,14 +52,17 @@ def measured_columns(
 ) -> list[list[MeasuredColumn]]:
     """All columns, for each division.
 
-    ``columns`` are counted by combination of sensitive values, ``rows`` are those of each
-    combination, shape (g,), and a division has the cluster of each, from 0, none left out.
+    ``columns`` are counted by combination of sensitive values, all by rows or all by what these
+    weigh, ``rows`` are those of each combination, shape (g,), and a division has the cluster of
+    each, from 0, none left out.
     """
+    whole = columns[0].whole
     clusters = [_rows_of(labels, rows) for labels in divisions]
-    sizes, index = np.unique(np.concatenate(clusters), return_inverse=True)
+    counted = [whole_counts(each, whole) for each in clusters]
+    sizes, index = np.unique(np.concatenate(counted), return_inverse=True)
     indices = np.split(index, np.cumsum([len(each) for each in clusters])[:-1])
     within = [
-        _Division(labels, its_indices, entropy(its_rows), log_factorials(its_rows))
+        _Division(labels, its_indices, entropy(its_rows, whole), log_factorials(its_rows, whole))
         for labels, its_indices, its_rows in zip(divisions, indices, clusters, strict=True)
     ]
     by_column = [_measured(column, sizes, within) for column in columns]
@@ -83,14 +86,17 @@ def _measured(
     """One column, for each division; ``sizes`` are the rows that clusters of any have."""
     value_rows = _rows_of(column.value, column.rows)
     value_rows = value_rows[value_rows > 0]
-    total, spread = int(value_rows.sum()), entropy(value_rows)
-    chance = chance_shares(sizes, value_rows)
+    whole = column.whole
+    total, spread = int(value_rows.sum()) / whole, entropy(value_rows, whole)
+    met = whole_counts(value_rows, whole)
+    chance = np.zeros(len(sizes))
+    chance[sizes > 0] = chance_shares(sizes[sizes > 0], met[met > 0])
     by_value = np.argsort(column.value, kind="stable")
     value, group, rows = (part[by_value] for part in (column.value, column.group, column.rows))
     found = []
     for division in divisions:
         clusters = len(division.sizes)
-        entropic, logs, cells = _summed(value, group, rows, division.labels, clusters)
+        entropic, logs, cells = _summed(value, group, rows, whole, division.labels, clusters)
         joint = max(0.0, log(total) - entropic / total)
         by_chance = float(chance[division.sizes].sum())
         tie = adjusted_information((division.entropy, spread), joint, by_chance)
@@ -119,12 +125,13 @@ def _summed(
     value: NDArray[np.int64],
     group: NDArray[np.int64],
     rows: NDArray[np.int64],
+    whole: int,
     labels: Labels,
     clusters: int,
 ) -> tuple[float, float, int]:
     """Of the rows c of each cluster and value: sums of c ln c and ln c!, and how many there are.
 
-    Pairs ascend by value.
+    Rows may be weights, ``whole`` parts to one.  Pairs ascend by value.
     """
     added = np.zeros(clusters, dtype=np.int64)
     entropic, logs, cells = 0.0, 0.0, 0
@@ -136,12 +143,12 @@ def _summed(
             end += 1
         for i in range(start, end):
             cluster = labels[group[i]]
-            count = added[cluster]
-            if count == 0:
+            if added[cluster] == 0:
                 continue  # counted at an earlier pair
+            count = added[cluster] / whole
             added[cluster] = 0
             cells += 1
-            if count > 1:
+            if count != 1.0:
                 entropic += count * log(count)
                 logs += lgamma(count + 1.0)
         start = end

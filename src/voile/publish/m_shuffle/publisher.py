@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
@@ -25,12 +26,17 @@ from voile.publish.m_shuffle.decision import (
     log_probability,
 )
 from voile.publish.m_shuffle.sensitive import SensitiveValues
-from voile.publish.m_shuffle.showing import notices, published_decision
-from voile.publish.m_shuffle.statement import guarantee, named
-from voile.publish.m_shuffle.terms import Columns, check_limits, checked_rule
+from voile.publish.m_shuffle.wording import (
+    guarantee,
+    named,
+    notices,
+    one_alone,
+    published_decision,
+)
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.publish.shown import exactly, shown_roles
 from voile.randomness import Randomness
+from voile.release.check import check_units_of_groups
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
@@ -38,8 +44,8 @@ from voile.schema.numbers import json_number
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.private import PrivateTable
 from voile.table.published import GROUP
-from voile.table.summaries import CombinationCounts, GroupCounts
-from voile.values.value import Number, Says, checked
+from voile.table.summaries import GroupCounts
+from voile.values.value import KeptAs, Number, Says, Several, checked
 
 __all__ = ["MShuffle", "Scale"]
 
@@ -53,6 +59,63 @@ Scale = Literal["standardized", "units"]
 """How far apart several sensitive numbers are: in standard deviations, or in their own units."""
 
 
+def _different(names: tuple[str, ...] | int) -> tuple[str, ...] | int:
+    if isinstance(names, tuple) and len(set(names)) < len(names):
+        raise PydanticCustomError("different", "different columns")
+    return names
+
+
+Columns = Annotated[
+    Sequence[str] | int,
+    KeptAs(
+        Annotated[
+            Annotated[Several[str], Field(min_length=1)] | Annotated[int, Field(ge=1)],
+            AfterValidator(_different),
+        ]
+    ),
+    Says(
+        'names of different quasi-identifiers, such as ["zip", "age"], or how many of them to '
+        "permute, at least 1"
+    ),
+]
+"""Names of columns to permute, or how many."""
+
+
+def _checked_rule(
+    rule: RuleName | None, tie_threshold: object | None, entropy_threshold: object | None
+) -> RuleName:
+    """The rule that is named, or that the threshold belongs to; raises ``PlanError``."""
+    if rule is None:
+        rule = "mutual-information" if entropy_threshold is None else "entropy"
+    if rule == "entropy" and entropy_threshold is None:
+        msg = 'rule = "entropy" needs entropy_threshold, in nats'
+        raise PlanError(msg)
+    other = entropy_threshold if rule == "mutual-information" else tie_threshold
+    if other is not None:
+        name = "entropy_threshold" if rule == "mutual-information" else "tie_threshold"
+        msg = f'{name} is not of use with rule = "{rule}"; leave one of them out'
+        raise PlanError(msg)
+    return rule
+
+
+def _check_limits(given: Mapping[str, object]) -> None:
+    """Raise ``PlanError`` unless clusters and columns are either given or chosen by two limits."""
+    limits = [given["max_divergence"] is None, given["max_log_probability"] is None]
+    if any(limits) and not all(limits):
+        msg = (
+            "max_divergence and max_log_probability choose clusters and columns together; give "
+            "both, or neither"
+        )
+        raise PlanError(msg)
+    also = [name for name in ("clusters", "columns") if given[name] is not None]
+    if also and not any(limits):
+        msg = (
+            "max_divergence and max_log_probability choose clusters and columns; leave out "
+            f"{' and '.join(also)}, or the two limits"
+        )
+        raise PlanError(msg)
+
+
 @checked(PlanError)
 @dataclass(frozen=True)
 class MShuffle(SingleRelease):
@@ -64,6 +127,11 @@ class MShuffle(SingleRelease):
 
     why_no_criteria: ClassVar[str] = (
         "its clusters are rows whose sensitive values are alike, which is what criteria forbid"
+    )
+    why_no_series: ClassVar[str] = (
+        "each release shows how often every value of every column stands in the table, so that the "
+        "difference of two releases is the row of whoever came or left between them, however their "
+        "clusters are cut"
     )
     clusters: Annotated[
         int | None,
@@ -89,11 +157,16 @@ class MShuffle(SingleRelease):
     """How several numeric sensitive columns are compared."""
 
     def __post_init__(self) -> None:
-        rule = checked_rule(self.rule, self.tie_threshold, self.entropy_threshold)
+        rule = _checked_rule(self.rule, self.tie_threshold, self.entropy_threshold)
         if rule == "mutual-information" and self.tie_threshold is None:
             object.__setattr__(self, "tie_threshold", _TIE)
         object.__setattr__(self, "rule", rule)
-        check_limits({field.name: getattr(self, field.name) for field in fields(self)})
+        _check_limits({field.name: getattr(self, field.name) for field in fields(self)})
+
+    @property
+    def counts_persons(self) -> bool:
+        """Clusters are of persons, where these have several rows."""
+        return True
 
     @property
     def shows_kept(self) -> bool:
@@ -135,7 +208,7 @@ class MShuffle(SingleRelease):
             randomness.key("clusters"),
             standardized=self.scale == "standardized",
         )
-        choice = self._choice(table, values.counts, clustering)
+        choice = self._choice(table, values, clustering)
         permuted = [column for column in choice.division.columns if column.name in choice.permuted]
         if not any(column.log_arrangements for column in permuted):
             msg = (
@@ -146,8 +219,10 @@ class MShuffle(SingleRelease):
             raise InfeasibleError(msg)
         groups = Grouping.of_counts(values.counts, choice.division.labels)
         columns = tuple(PermutedColumn(name) for name in choice.permuted)
-        shown = table.apply(Treatment(columns, groups), randomness)
-        decision = published_decision(values, choice, self._rule)
+        shown, whose = table.apply_counted(Treatment(columns, groups), randomness)
+        if whose is not None:
+            check_units_of_groups(whose, GROUP, 2)
+        decision = published_decision(values, choice)
         release = Release(
             table=shown,
             method={**self._parameters(), "decision": decision},
@@ -229,9 +304,9 @@ class MShuffle(SingleRelease):
         raise PlanError(msg)
 
     def _choice(
-        self, table: PrivateTable, sensitive: CombinationCounts, clustering: Clustering
+        self, table: PrivateTable, values: SensitiveValues, clustering: Clustering
     ) -> Choice:
-        roles = table.plan.roles
+        roles, sensitive = table.plan.roles, values.counts
         names = roles.quasi_identifiers
         if self.max_divergence is not None and self.max_log_probability is not None:
             each = np.arange(len(sensitive.rows))  # by combination, for any clusters of these
@@ -240,25 +315,33 @@ class MShuffle(SingleRelease):
                 float(self.max_divergence), float(self.max_log_probability), self.probability
             )
             together = table.count_combinations(roles.published)
-            return choose(counts, together, clustering, self._rule, limits)
+            numbers = range(clustering.fewest, clustering.most + 1)
+            divisions = [clustering.labels(number) for number in numbers]
+            mixed = [labels for labels in divisions if not values.of_one_alone(labels)]
+            if not mixed:
+                raise one_alone(roles, values.of_one_alone(divisions[0]), divisions[0])
+            return choose(counts, together, mixed, self._rule, limits)
         labels = clustering.labels(self.clusters or clustering.fewest)
+        if alone := values.of_one_alone(labels):
+            raise one_alone(roles, alone, labels)
         counts = table.count_in_groups(Grouping.of_counts(sensitive, labels), names)
         columns = tuple(ClusteredColumn.of(column) for column in counts)
-        division = Division(labels, int(labels.max()) + 1, columns)
-        chosen = self._permuted(division)
-        permuted = [column for column in columns if column.name in chosen]
+        weighed = tuple(ClusteredColumn.of(column.weighed) for column in counts)
+        chosen = self._permuted(weighed)
+        permuted = [column for column in weighed if column.name in chosen]
         return Choice(
-            division=division,
+            division=Division(labels, int(labels.max()) + 1, columns),
+            kinds={column.name: self._rule.kind(column) for column in weighed},
             permuted=tuple(column.name for column in permuted),
-            log_probability=log_probability(permuted, table.rows, self.probability),
+            log_probability=log_probability(permuted, table.units, self.probability),
         )
 
-    def _permuted(self, division: Division) -> Sequence[str]:
+    def _permuted(self, columns: Sequence[ClusteredColumn]) -> Sequence[str]:
         """Names of the columns to permute."""
         if not isinstance(self.columns, tuple):
             wanted = self.columns if isinstance(self.columns, int) else None
-            return [column.name for column in weakest(division.columns, self._rule, wanted)]
-        for column in division.columns:
+            return [column.name for column in weakest(columns, self._rule, wanted)]
+        for column in columns:
             if column.name in self.columns and column.distinct == 1:
                 msg = (
                     f"[method] columns names {column.name!r}, which holds one value only, so there "
@@ -295,7 +378,7 @@ class MShuffle(SingleRelease):
             held=0,
             objective=f"{choice.log_probability:.12g}",
             decision=decision,
-            notices=(*table.notes, *notices(choice, self._rule)),
+            notices=(*table.notes, *notices(choice)),
             summary=f"in {clusters} cluster{'s' * (clusters != 1)}, within which "
             f"{named(choice.permuted)} {are} permuted",
         )

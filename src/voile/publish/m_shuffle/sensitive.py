@@ -24,6 +24,21 @@ class SensitiveValues:
     counts: CombinationCounts
 
     @cached_property
+    def weight(self) -> NDArray[np.float64]:
+        """How many rows have each combination, or persons, whose rows share one; shape (g,)."""
+        units = self.counts.units
+        if units is None:
+            return self.counts.rows.astype(np.float64)
+        return np.asarray(units.weight / units.whole)
+
+    def of_one_alone(self, labels: Labels) -> int:
+        """How many clusters have the rows of one person or household alone; 0 where rows count."""
+        units, clusters = self.counts.units, int(labels.max()) + 1
+        if units is None:
+            return 0
+        return int((~units.at_least(2, labels, clusters)).sum())
+
+    @cached_property
     def numeric(self) -> tuple[int, ...]:
         """Indices of the numeric columns."""
         return tuple(i for i, values in enumerate(self.counts.values) if values.numbers is not None)

@@ -59,7 +59,7 @@ def mondrian_boxes(remnant: Remnant, terms: SearchTerms) -> list[Group]:
     """The boxes around Mondrian's groups of the top rows searched from, precise or not."""
     targets = np.flatnonzero(remnant.targets(terms.batch))
     spread = np.ptp(remnant.values[targets], axis=0)
-    parts = _cut(remnant.values, targets, np.maximum(spread, 1), terms.k)
+    parts = _cut(remnant, targets, np.maximum(spread, 1), terms.k)
     return [box_around(remnant, part) for part in parts]
 
 
@@ -76,17 +76,18 @@ def _inside(remnant: Remnant, chosen: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 
 def _cut(
-    values: NDArray[np.int64], part: NDArray[np.int64], spread: NDArray[np.int64], k: int
+    remnant: Remnant, part: NDArray[np.int64], spread: NDArray[np.int64], k: int
 ) -> list[NDArray[np.int64]]:
-    """The parts of a group of rows, cut while both sides keep k."""
-    ranges = np.ptp(values[part], axis=0) / spread
+    """The parts of a group of rows, cut while both sides keep k, or as many persons."""
+    ranges = np.ptp(remnant.values[part], axis=0) / spread
     for column in np.argsort(-ranges, kind="stable"):
-        own = values[part, column]
+        own = remnant.values[part, column]
         # The median goes to the side that it makes the more even one.
         median = np.sort(own)[len(own) // 2]
         sides = min((own < median, own <= median), key=lambda left: abs(2 * left.sum() - len(own)))
-        if min(sides.sum(), (~sides).sum()) >= k:
-            return [*_cut(values, part[sides], spread, k), *_cut(values, part[~sides], spread, k)]
+        if min(remnant.persons(part[side]) for side in (sides, ~sides)) >= k:
+            cut = (_cut(remnant, part[side], spread, k) for side in (sides, ~sides))
+            return [group for side in cut for group in side]
     return [part]
 
 

@@ -9,6 +9,9 @@ Top rows come first in the order of rows; a set of top rows is a bitset of its o
 a set of top rows is known by its extreme top row at each side, and what lies in it is the
 intersection of 2 m prepared bitsets.
 
+Where persons have several rows a box counts persons besides, by going through its fresh rows with a
+mark for each person; only where it has k such rows, since it has no more persons.
+
 Cost: for n rows, t of them top, preparing takes O(m (n + t n / 64)) and so much memory; a box
 O(m n / 64).
 """
@@ -32,6 +35,7 @@ __all__ = [
     "bits_of",
     "content",
     "count",
+    "count_persons",
     "field_of",
     "has",
     "is_feasible",
@@ -75,6 +79,10 @@ class Question(NamedTuple):
     k: int
     numerator: int
     denominator: int
+    unit: NDArray[np.int32]
+    """(n,): whose each row is, from 0; (0,) where each is another person's."""
+    seen: NDArray[np.int64]
+    """(persons + 1,): when each was last counted, and then how often it was counted."""
 
 
 class Tally(NamedTuple):
@@ -86,6 +94,8 @@ class Tally(NamedTuple):
     fresh_tops: int
     members: int
     """Fresh rows."""
+    persons: int
+    """Whose these are; where they are fewer than k, no more is known than that."""
 
 
 def field_of(values: NDArray[np.int64], tops: int) -> Field:
@@ -134,15 +144,22 @@ def _prepare(depth: NDArray[np.int32], inwards: NDArray[np.int32], within: Any, 
         while last > 0:
             # All rows of one depth enter together, from the innermost outwards.
             first, level = last, depth[side, inwards[side, last - 1]]
-            past[side, level, :] = seen[: past.shape[2]]
+            put(seen, past[side, level])
             while first > 0 and depth[side, inwards[side, first - 1]] == level:
                 first -= 1
                 _add(seen, inwards[side, first])
             for index in range(first, last):
                 if inwards[side, index] < tops:
-                    within[side, inwards[side, index], :] = seen
+                    put(seen, within[side, inwards[side, index]])
             last = first
         _keep_tops(past[side], tops)
+
+
+@register_jitable
+def put(given: Any, into: Any) -> None:
+    """Copy as many words as there is room for; an assignment of arrays is long to compile."""
+    for word in range(len(into)):
+        into[word] = given[word]
 
 
 @register_jitable
@@ -207,7 +224,7 @@ def tighten(field: Any, chosen: Any, edge: Any) -> None:
 @register_jitable
 def content(field: Any, edge: Any, rows: Any) -> None:
     """The rows in the box whose sides stand at ``edge``."""
-    rows[:] = field.within[0, field.order[0, edge[0]]]
+    put(field.within[0, field.order[0, edge[0]]], rows)
     for side in range(1, len(edge)):
         wall = field.within[side, field.order[side, edge[side]]]
         for word in range(len(rows)):
@@ -217,13 +234,37 @@ def content(field: Any, edge: Any, rows: Any) -> None:
 @register_jitable
 def tally(question: Any, rows: Any) -> Any:
     """Count the rows of a box."""
+    members = count(question.fresh, rows)
+    persons = members
+    if len(question.unit) > 0 and members >= question.k:
+        persons = count_persons(question, rows)
     return Tally(
         count(question.targets, rows),
         count(question.field.top, rows),
         count(rows, rows),
         _count_fresh_tops(question, rows),
-        count(question.fresh, rows),
+        members,
+        persons,
     )
+
+
+@register_jitable
+def count_persons(question: Any, rows: Any) -> Any:
+    """Whose the fresh rows among these are; each row is another person's where nobody is named."""
+    if len(question.unit) == 0:
+        return count(question.fresh, rows)
+    now = question.seen[-1] + 1
+    question.seen[-1] = now
+    found = np.int64(0)
+    for word in range(len(rows)):
+        left = rows[word] & question.fresh[word]
+        while left:
+            person = question.unit[64 * word + lowest(left)]
+            left &= left - np.uint64(1)
+            if question.seen[person] != now:
+                question.seen[person] = now
+                found += 1
+    return found
 
 
 @register_jitable
@@ -242,9 +283,9 @@ def is_precise(question: Any, tops: int, total: int) -> Any:
 
 @register_jitable
 def is_feasible(question: Any, here: Any) -> Any:
-    """Whether a box is a group: k members, and precise in its members and in all of its rows."""
+    """Whether a box is a group: of k persons, and precise in its members and in all of its rows."""
     return (
-        here.members >= question.k
+        here.persons >= question.k
         and is_precise(question, here.tops, here.total)
         and is_precise(question, here.fresh_tops, here.members)
     )

@@ -3,13 +3,17 @@
 The counted table holds every row in the box around the best rows, so every box between its borders
 can be counted on it.
 
+Where persons have several rows, those of one person that agree in the ranking attributes are one
+appearance: what is searched, and what precision and recall count, are appearances.  A box holds all
+of such rows or none, and they are published together.
+
 Cost: O(r) for r rows in that box, apart from the search.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -19,6 +23,7 @@ from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.models.criteria import Criterion, Groups, SensitiveCells
+from voile.models.units import GroupedUnits
 from voile.publish.generalization.regions import regions
 from voile.publish.ranking.groups import Group, Search, publish_groups
 from voile.publish.ranking.groups import Groups as Found
@@ -56,6 +61,28 @@ class CountedTop:
             for name, values in zip(scoring.columns, counts.values, strict=False)
         ]
         return cls(counts, added, tops)
+
+    @cached_property
+    def appearances(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Combination of each row; or of each person and place, named by the first, and whose."""
+        rows, units = self.counts.rows, self.counts.units
+        if units is None:
+            return np.repeat(np.arange(len(rows)), rows), None
+        combination, unit = units.pairs
+        found = np.unique(np.column_stack([self.first[combination], unit]), axis=0)
+        return found[:, 0], found[:, 1]
+
+    @cached_property
+    def times(self) -> NDArray[np.int64]:
+        """Shape (g,): appearances of each combination; all at the first of those in one place."""
+        return np.bincount(self.appearances[0], minlength=len(self.counts.rows))
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """Shape (g,): the first combination with the same ranking attributes."""
+        ranked = self.counts.codes[:, : len(self.added)]
+        _, first, place = np.unique(ranked, axis=0, return_index=True, return_inverse=True)
+        return np.asarray(first[place.reshape(-1)], dtype=np.int64)
 
     @property
     def levels(self) -> tuple[Fraction, ...]:
@@ -106,7 +133,11 @@ class Ranked:
     kept: tuple[Group, ...]
     """The groups that are published: all that satisfy the criteria."""
     group: NDArray[np.int64]
-    """Shape (g,): the index in ``kept`` of each combination, -1 where it is not published."""
+    """Shape (g,): the index in ``kept`` of each combination, -1 where it is not published.
+
+    In a series larger numbers are those of earlier groups that are shown again."""
+    refused: NDArray[np.bool_]
+    """Shape (g,): combinations in groups that break the criteria."""
 
     @property
     def recall(self) -> Fraction:
@@ -116,22 +147,43 @@ class Ranked:
 
 
 def rank(
-    top: CountedTop, terms: SearchTerms, search: Search, criteria: Sequence[Criterion], key: Key
+    top: CountedTop,
+    terms: SearchTerms,
+    search: Search,
+    criteria: Sequence[Criterion],
+    key: Key,
+    fresh: NDArray[np.bool_] | None = None,
 ) -> Ranked:
-    """Search for groups, and leave out those that do not satisfy the criteria."""
-    rows = top.counts.rows
-    remnant = Remnant.of_rows(
-        np.repeat(top.positions, rows, axis=0), np.repeat(top.scores, rows), top.tops
-    )
-    combination = np.repeat(np.arange(len(rows)), rows)[remnant.row]
+    """Search for groups, and leave out those that do not satisfy the criteria.
+
+    ``fresh`` (g,) are the combinations that groups may show; None: all.
+    """
+    remnant, combination = _remnant(top)
+    if fresh is not None:
+        remnant = replace(remnant, fresh=fresh[combination])
     found = publish_groups(remnant, terms, search, key)
-    group = np.full(len(rows), -1, dtype=np.int64)
+    group = np.full(len(top.counts.rows), -1, dtype=np.int64)
     for number, one in enumerate(found.groups):
         group[combination[one.members]] = number
+    if top.counts.units is not None:
+        group = group[top.first]
     valid = _satisfying(top.counts, group, len(found.groups), criteria)
     index = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
     kept = tuple(one for one, is_valid in zip(found.groups, valid, strict=True) if is_valid)
-    return Ranked(found, kept, index[group])
+    return Ranked(found, kept, index[group], (group >= 0) & (index[group] < 0))
+
+
+def _remnant(top: CountedTop) -> tuple[Remnant, NDArray[np.int64]]:
+    """The rows in the box around the best, and the combination of each."""
+    places, unit = top.appearances
+    positions = top.positions
+    best = positions[top.is_top]
+    around = ((positions >= best.min(axis=0)) & (positions <= best.max(axis=0))).all(axis=1)
+    chosen = around[places]
+    places, unit = places[chosen], None if unit is None else unit[chosen]
+    tops = top.tops if unit is None else int(top.is_top[places].sum())
+    remnant = Remnant.of_rows(positions[places], top.scores[places], tops, unit)
+    return remnant, places[remnant.row]
 
 
 def shown_columns(
@@ -198,15 +250,22 @@ def _satisfying(
     valid = np.ones(groups, dtype=np.bool_)
     if not criteria or not groups:
         return valid
-    rows = np.bincount(group[group >= 0], counts.rows[group >= 0], groups).astype(np.int64)
+    weight = counts.rows if counts.units is None else counts.units.weight
+    rows = np.bincount(group[group >= 0], weight[group >= 0], groups).astype(np.int64)
     names = {criterion.column for criterion in criteria if criterion.column}
-    sensitive = {name: _cells(counts, group, name) for name in names}
+    sensitive = {name: _cells(counts, weight, group, name) for name in names}
+    units = None
+    if counts.units is not None:
+        values = {name: counts.codes[:, counts.columns.index(name)] for name in names}
+        units = GroupedUnits(counts.units, group, groups, values)
     for criterion in criteria:
-        valid &= criterion.holds(Groups(rows, sensitive))
+        valid &= criterion.holds(Groups(rows, sensitive, units))
     return valid
 
 
-def _cells(counts: CombinationCounts, group: NDArray[np.int64], column: str) -> SensitiveCells:
+def _cells(
+    counts: CombinationCounts, weight: NDArray[np.int64], group: NDArray[np.int64], column: str
+) -> SensitiveCells:
     index = counts.columns.index(column)
     distinct = len(counts.values[index])
     codes = counts.codes[:, index].astype(np.int64)
@@ -215,6 +274,6 @@ def _cells(counts: CombinationCounts, group: NDArray[np.int64], column: str) -> 
     return SensitiveCells(
         group=pairs // distinct,
         value=pairs % distinct,
-        rows=np.bincount(cell, counts.rows[inside]).astype(np.int64),
-        total=np.bincount(codes, counts.rows, distinct).astype(np.int64),
+        rows=np.bincount(cell, weight[inside]).astype(np.int64),
+        total=np.bincount(codes, weight, distinct).astype(np.int64),
     )

@@ -50,6 +50,7 @@ from voile.publish.ranking.boxes import (
     is_feasible,
     is_precise,
     lowest,
+    put,
     tally,
     tighten,
 )
@@ -208,11 +209,11 @@ def _look(question: Question, tree: _Tree, level: int, beyond_top: bool, rows: A
         feasible = widen(question, tree.edge[level], tree.work, rows)
     if feasible:
         tree.most[0] = count(question.targets, rows)
-        tree.found[:] = rows
+        put(rows, tree.found)
         return 0
     least = -(-question.k * question.numerator // question.denominator) - fresh_spare
     room = here.targets - max(tree.most[0] + 1, least)
-    if room < 1 or not (beyond_top or here.members >= question.k):
+    if room < 1 or not (beyond_top or here.persons >= question.k):
         return 0
     if not crowded:
         _cut_at_edge(question.field, tree, level)

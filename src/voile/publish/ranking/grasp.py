@@ -37,6 +37,7 @@ from voile.publish.ranking.boxes import (
     count,
     has,
     is_feasible,
+    put,
     tally,
     tighten,
 )
@@ -79,7 +80,7 @@ def _grasp(
     for iteration in range(len(words)):
         begin(question, starts[words[iteration, 0] % np.uint64(len(starts))], edge, rows)
         step = 1
-        while tally(question, rows).members < question.k and grow(
+        while tally(question, rows).persons < question.k and grow(
             question, barred, alpha, words[iteration, step], edge, rows
         ):
             step += 1
@@ -88,7 +89,7 @@ def _grasp(
         rating = _rating(question, rows)
         if rating > most:
             most = rating
-            best[:] = rows
+            put(rows, best)
     return most[0] == 1
 
 
@@ -96,7 +97,7 @@ def _grasp(
 def _rating(question: Question, rows: Any) -> Any:
     """How good a box is: (1, targets) if feasible; (0, - lack of top rows); (-1, 0) below k."""
     here = tally(question, rows)
-    if here.members < question.k:
+    if here.persons < question.k:
         return -1, np.int64(0)
     if is_feasible(question, here):
         return 1, here.targets
@@ -115,14 +116,14 @@ def _exchange(question: Question, exchange: tuple[int, int], edge: Any, rows: An
     trial = np.empty_like(rows)
     inner = np.empty_like(edge)
     for side in range(len(edge)):
-        inner[:] = edge
+        put(edge, inner)
         for word in range(len(chosen)):
             chosen[word] = rows[word] & question.targets[word]
             barred[word] = 0
         for _ in range(exchange[0] + 1):
             if _replenish(question, exchange[1], now, barred, inner.copy(), trial):
                 # The box was found from a copy of its sides: read them off its top rows.
-                rows[:] = trial
+                put(trial, rows)
                 for word in range(len(chosen)):
                     chosen[word] = rows[word] & question.targets[word]
                 edge[:] = 0

@@ -4,7 +4,8 @@ What a group shows is the smallest box around its members, and their range of sc
 are the rows in the box that no earlier group has published, so nobody is published twice.  Boxes
 may overlap.  A group is *feasible* if
 
-- it has at least k members: it stays k-anonymous for somebody who takes the other groups away;
+- it has at least k members, or members of k persons: it stays k-anonymous for somebody who takes
+  the other groups away;
 - all top rows in the box, published before or not, are at least ``precision`` of all rows of the
   table in the box;
 - its own top rows are at least ``precision`` of its members: else a box over rows that were
@@ -51,6 +52,8 @@ class Group:
     score_low: int
     score_high: int
     """Range of the scores of the members."""
+    persons: int
+    """Whose the members are."""
     thresholded: bool = False
     """Only rows of at least ``score_low`` belong to the group (Perfect Precision)."""
 
@@ -67,7 +70,7 @@ class Group:
     def is_feasible(self, terms: SearchTerms) -> bool:
         """Whether the group satisfies the terms; see the module."""
         least = min(self.precision, self.own_precision)
-        return len(self.members) >= terms.k and least >= terms.precision
+        return self.persons >= terms.k and least >= terms.precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +115,8 @@ def publish_groups(remnant: Remnant, terms: SearchTerms, search: Search, key: Ke
     """Search for groups until no top row is left or no group is found."""
     groups: list[Group] = []
     while (left := int(remnant.fresh[: remnant.tops].sum())) > 0:
-        outcome = _round(remnant, terms, search, key, left)
+        persons = remnant.persons(np.flatnonzero(remnant.fresh[: remnant.tops]))
+        outcome = _round(remnant, terms, search, key, persons)
         if outcome.group is None:
             stop = "impossible" if outcome.proved else "not found"
             break
@@ -154,5 +158,6 @@ def group_of(remnant: Remnant, inside: NDArray[np.bool_], *, thresholded: bool =
         int(shown.sum()),
         int(scores.min()),
         int(scores.max()),
+        remnant.persons(members),
         thresholded,
     )

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from voile.compiled import njit
-from voile.publish.ranking.boxes import Question, content, has, is_feasible, tally
+from voile.publish.ranking.boxes import Question, content, has, is_feasible, put, tally
 from voile.publish.ranking.groups import Outcome
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms
@@ -59,7 +59,7 @@ def _insert(question: Question, best: Any) -> bool:
             here = tally(question, rows)
             if here.targets > most and is_feasible(question, here):
                 most = here.targets
-                best[:] = rows
+                put(rows, best)
             growing = grow(question, barred, 0.0, np.uint64(0), edge, rows)
     return most > 0
 
@@ -67,7 +67,7 @@ def _insert(question: Question, best: Any) -> bool:
 @njit(cache=True, nogil=True)
 def begin(question: Question, start: int, edge: Any, rows: Any) -> None:
     """The box around one top row."""
-    edge[:] = question.field.rank[:, start]
+    put(question.field.rank[:, start], edge)
     content(question.field, edge, rows)
 
 

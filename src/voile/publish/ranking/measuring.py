@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.publish.ranking.decision import CountedTop, Ranked
+from voile.publish.ranking.groups import Group
 from voile.publish.ranking.ordered import range_names
 from voile.publish.ranking.terms import SearchTerms
 from voile.release.check import GuaranteeBrokenError
@@ -25,6 +26,8 @@ from voile.schema.ordered import ranks_in_order
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.decisions import RecodedColumn
 from voile.table.published import PublishedTable
+from voile.table.scores import in_one_unit
+from voile.table.whose import PublishedUnits
 
 __all__ = ["MeasuredGroup", "measure"]
 
@@ -41,6 +44,8 @@ class MeasuredGroup:
     precision: Fraction
     score_low: Fraction
     score_high: Fraction
+    """Of what lies in the box, whoever is in it: no score of a person, unless a least score is part
+    of what the group is."""
 
 
 def measure(
@@ -50,14 +55,17 @@ def measure(
     top: CountedTop,
     plan: Plan,
     terms: SearchTerms,
+    whose: PublishedUnits | None = None,
 ) -> list[MeasuredGroup]:
     """Each published group, by its number.
 
-    ``columns`` is what the groups of ``ranked`` show.  Raises ``GuaranteeBrokenError`` where a
+    ``columns`` is what the groups of ``ranked`` show; ``whose`` says which persons or households
+    the published rows are of, where these have several.  Raises ``GuaranteeBrokenError`` where a
     group has too few rows, its box too few of the best ones, or a member lies outside.
     """
     number = _numbers(columns)
     sizes = shown.group_sizes([_GROUP])
+    persons = sizes if whose is None else whose.in_groups([_GROUP])
     box = _Box.of(shown, top, plan, len(sizes))
     found = []
     for index, rows in enumerate(sizes.tolist()):
@@ -65,22 +73,25 @@ def measure(
         members = np.isin(ranked.group, kept)
         scores = top.scores[members]
         inside = box.holds(top, index)
-        if any(ranked.kept[one].thresholded for one in kept):
+        low, high = box.scores(top, index)
+        if any(one.thresholded for one in _of(ranked, kept)):
             inside &= top.scores >= scores.min()
+            low = top.levels[scores.min()]
         if int(top.counts.rows[members].sum()) != rows or not inside[members].all():
             msg = f"group {index + 1} of the ranking does not show the rows that were chosen"
             raise GuaranteeBrokenError(msg)
-        tops = int(top.counts.rows[inside & top.is_top].sum())
-        precision = Fraction(tops, int(top.counts.rows[inside].sum()))
-        if rows < terms.k or precision < terms.precision:
+        tops = int(top.times[inside & top.is_top].sum())
+        precision = Fraction(tops, int(top.times[inside].sum()))
+        if persons[index] < terms.k or precision < terms.precision:
             msg = f"group {index + 1} of the ranking has too few rows, or its box too few best ones"
             raise GuaranteeBrokenError(msg)
-        found.append(
-            MeasuredGroup(
-                index + 1, rows, precision, top.levels[scores.min()], top.levels[scores.max()]
-            )
-        )
+        found.append(MeasuredGroup(index + 1, rows, precision, low, high))
     return found
+
+
+def _of(ranked: Ranked, groups: NDArray[np.int64]) -> list[Group]:
+    """Those of some groups that were found now; earlier ones of a series have no threshold."""
+    return [ranked.kept[one] for one in groups.tolist() if one < len(ranked.kept)]
 
 
 def _numbers(columns: Sequence[RecodedColumn]) -> NDArray[np.int64]:
@@ -125,6 +136,19 @@ class _Box:
             within = (rank >= low[group]) & (rank <= high[group])
             inside &= within[top.counts.codes[:, column]]
         return inside
+
+    def scores(self, top: CountedTop, group: int) -> tuple[Fraction, Fraction]:
+        """The least and the most that values between the ends of a group's box add up to.
+
+        The ends are values of the table; each column adds more, or less, as its values rise.
+        """
+        units, common = in_one_unit(top.added)
+        least = most = 0
+        for added, rank, low, high in zip(units, self.rank, self.low, self.high, strict=True):
+            within = added[(rank >= low[group]) & (rank <= high[group])]
+            least += int(within.min())
+            most += int(within.max())
+        return Fraction(least, common), Fraction(most, common)
 
 
 _Side = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]

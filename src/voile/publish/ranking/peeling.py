@@ -40,6 +40,7 @@ from voile.publish.ranking.boxes import (
     content,
     count,
     is_feasible,
+    put,
     tally,
     tighten,
 )
@@ -90,13 +91,13 @@ def peel(question: Question, rule: int, theta: float, rows: Any) -> bool:
         tighten(field, chosen, edge)
         content(field, edge, rows)
         here = tally(question, rows)
-        if here.members < question.k:
+        if here.persons < question.k:
             return False
         if is_feasible(question, here):
             return True
         most = _NONE
         for side in range(sides):
-            trial[:] = chosen
+            put(chosen, trial)
             spare = edge.copy()
             stepping = True
             while stepping:
@@ -105,15 +106,15 @@ def peel(question: Question, rule: int, theta: float, rows: Any) -> bool:
                     break
                 content(field, spare, inner)
                 there = tally(question, inner)
-                if there.members < question.k:
+                if there.persons < question.k:
                     break
                 first, second, stepping = _rating(question, rule, theta, here, there)
                 if (first, second, worst) > most:
                     most = (first, second, worst)
-                    best[:] = trial
+                    put(trial, best)
         if most == _NONE:
             return False
-        chosen[:] = best
+        put(best, chosen)
     return False
 
 

@@ -1,7 +1,7 @@
 """The publisher of k-anonymous rankings.
 
 What it publishes: groups of at least k rows around the best rows of a table.  A group shows the
-smallest box around the ranking attributes of its rows and the range of their scores; their
+smallest box around the ranking attributes of its rows and the range of scores in it; their
 quasi-identifiers are generalized to the least that covers them.
 
 Source: "K-ARQ: k-Anonymous Ranking Query" (POSTECH, 2011).
@@ -10,6 +10,13 @@ Guarantee: each published row shares all that is shown of its quasi-identifiers 
 attributes with k - 1 others, and of the rows of the table in a published box a share of at least
 ``precision`` is among the best ``top``.  Both are measured again on what is published
 (``measuring``).  With ``l`` the sensitive values of each group are diverse as well.
+
+Persons with several rows: a group has rows of at least k persons, l values are those of l different
+ones, and the check counts both anew.  ``top`` counts persons, by the best row of each: the best
+rows are all that score no less than the last of these.  Precision, recall and the searches count
+appearances: a person once in each place, however many of the rows stand there.  So repeating all
+rows changes nothing, and whoever knows one row of a person finds k persons in its group.  Who knows
+several finds a group for each, and intersects them (``schema.persons``).
 
 Algorithm: the engine scores the rows by look-up, finds the least score of the best and keeps the
 rows in the box around them; from these alone groups are searched until the best are used up, and
@@ -25,7 +32,7 @@ be a group where none within is: an infeasibility is proved for boxes within.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -34,30 +41,39 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, Strict
 
-from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError, PlanError, TableError
-from voile.publish.generalization.regions import is_ordered
+from voile.models.k_anonymity import KAnonymity
+from voile.publish.generalization.lasting_statement import refuse_series, series_terms
 from voile.publish.generalization.terms import AskedCriteria, AskedDiversity, Demands, Diversity
 from voile.publish.publisher import SingleRelease
 from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
 from voile.publish.ranking.expression import parse
-from voile.publish.ranking.measuring import MeasuredGroup, measure
+from voile.publish.ranking.following import follow
+from voile.publish.ranking.lasting import Asked, lasting_boxes
+from voile.publish.ranking.measuring import measure
+from voile.publish.ranking.record import disclosure, document, exact_json, texts_of
 from voile.publish.ranking.remnant import Remnant, Ties
 from voile.publish.ranking.scoring import Scoring
 from voile.publish.ranking.searches import search
-from voile.publish.ranking.statement import Promise, nothing_found
+from voile.publish.ranking.statement import (
+    Promise,
+    nothing_found,
+    refuse_of_series,
+    told_of_boxes,
+    told_of_search,
+)
 from voile.publish.ranking.terms import SearchTerms
-from voile.publish.shown import Spans, exactly, recoded, shown_roles
+from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
-from voile.release.history import History
+from voile.release.check import check_against_counts, check_departures
+from voile.release.history import History, Version, now
 from voile.release.payment import Pay, unaccounted
-from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.release import PrivateRecord, Publication, Release, SeriesPlace
 from voile.schema.numbers import json_number
-from voile.schema.plan import ColumnPlan, Plan
-from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.schema.plan import Plan
+from voile.schema.roles import Protected
+from voile.table.decisions import Grouping, Treatment
 from voile.table.private import PrivateTable, TopRows
-from voile.table.published import GROUP
-from voile.table.summaries import CombinationCounts
 from voile.values.value import Exact, KeptAs, Number, Says, checked
 
 __all__ = ["Ranking"]
@@ -87,11 +103,12 @@ class Ranking(SingleRelease):
     """
 
     k: Annotated[int, Field(ge=2)]
-    """Least number of rows in a group; at least 2."""
+    """Least number of rows in a group, or of persons where these have several; at least 2."""
     top: Annotated[int, Field(ge=1)]
-    """How many rows are best; at least k."""
+    """How many rows are best, or persons by their best row; at least k."""
     precision: Number = Decimal("0.7")
-    """Least share of best rows among all rows in a box, above 0 and at most 1."""
+    """Least share of best rows among all rows in a box, above 0 and at most 1; rows of a person
+    that agree in what is ranked by count once."""
     by: Annotated[
         Mapping[str, Decimal | float] | str | None,
         KeptAs(dict[str, Annotated[Exact, Field(gt=0)]] | str | None),
@@ -124,6 +141,11 @@ class Ranking(SingleRelease):
     """Of ``exact`` and ``auto``: how many boxes are looked at for a group, on any machine."""
     seconds: Number | None = None
     """Of ``exact`` and ``auto``: a limit of time besides; what it allows depends on the machine."""
+    series: Annotated[str, Field(min_length=1)] | None = None
+    """Name that ties the releases of one table together whose people come and go; see
+    ``lasting``."""
+    record_key: Annotated[str, Field(min_length=1)] | None = None
+    """Of a series: the column that tells its rows apart, in every release."""
 
     def __post_init__(self) -> None:
         if self.k > self.top:
@@ -135,11 +157,18 @@ class Ranking(SingleRelease):
         if isinstance(self.by, str):
             parse(self.by)
         self._terms()
+        assert self.l is None or isinstance(self.l, Diversity)
+        refuse_of_series(self.series, self.record_key, self.search, self.l, self.criteria)
+
+    @property
+    def counts_persons(self) -> bool:
+        """Groups are groups of persons, where these have several rows."""
+        return True
 
     @property
     def ranks(self) -> bool:
-        """A ranking is about the best rows alone."""
-        return True
+        """A single ranking is about the best rows alone; a series follows all."""
+        return not self.series
 
     def get_ready(self) -> None:
         """Load the compiled searches, half a second that can pass while a table is read."""
@@ -159,6 +188,9 @@ class Ranking(SingleRelease):
         Raises ``InfeasibleError`` where no group was found, ``PlanError`` and ``TableError`` for
         what cannot be ranked.
         """
+        if self.series:
+            refuse_series(table, self.record_key)
+            return self._next_of_series(table, randomness, history)
         plan, terms = table.plan, self._terms()
         scoring, demands = self._scoring(plan), self._demands(plan)
         best = self._best(table, scoring)
@@ -168,34 +200,96 @@ class Ranking(SingleRelease):
         top = CountedTop.of(counts, best.tops, scoring, plan)
         ranked = rank(top, terms, search(self.search), criteria, randomness.key(_NAME))
         if not ranked.kept:
-            raise self._nothing(ranked, terms)
+            raise self._nothing(ranked, terms, plan.roles.protected)
         columns_shown = shown_columns(ranked, counts, plan)
         grouping = Grouping.of_counts(counts, ranked.group)
-        shown = best.table.apply(Treatment(columns_shown, grouping), randomness)
-        groups = measure(shown, columns_shown, ranked, top, plan, terms)
+        shown, whose = best.table.apply_counted(Treatment(columns_shown, grouping), randomness)
+        groups = measure(shown, columns_shown, ranked, top, plan, terms, whose)
         decision = {
-            "groups": [_document(group, scoring.expression.shift) for group in groups],
+            "groups": [document(group, scoring.expression.shift) for group in groups],
             "recall": round(float(ranked.recall), 6),
         }
-        promise = Promise(
-            terms,
-            self.top,
-            self.ties,
-            demands,
-            sensitive=bool(plan.roles.sensitive),
-            thresholded=self.search == "perfect-precision",
-        )
         release = Release(
             table=shown,
             method={**self._method(scoring, plan), "decision": decision},
-            disclosure=_disclosure(plan, counts, columns_shown),
-            guarantee=promise.guarantee(),
+            disclosure=disclosure(plan, counts, columns_shown),
+            guarantee=self._promise(plan, terms, demands).guarantee(),
             roles=shown_roles(plan.roles, shown.columns),
             release_id=randomness.token("release"),
             publishable=randomness.publishable,
         )
-        notices = (*best.table.notes, *self._notices(ranked))
+        if whose is not None:
+            check_against_counts(release, [KAnonymity(self.k), *criteria], counts, whose)
+        notices = (
+            *best.table.notes,
+            *told_of_search(ranked, self.search, self.top, plan.roles.protected),
+        )
         return Publication(release, self._record(table, release, ranked, notices))
+
+    def _next_of_series(
+        self, table: PrivateTable, randomness: Randomness, history: History | None
+    ) -> Publication:
+        """Make the next release of a series; see ``lasting``."""
+        assert self.series is not None
+        assert self.record_key is not None
+        plan, terms = table.plan, self._terms()
+        scoring, demands = self._scoring(plan), self._demands(plan)
+        method = texts_of(self._method(scoring, plan)) | {"boxes": "last"}
+        agreed = series_terms(self.series, self.record_key, method, table, demands)
+        history = history or History(agreed, randomness.key("series", self.series).secret)
+        history.terms.refuse_difference(agreed)
+        history.refuse_earlier_clock(now())
+        number = history.next_number
+        draw = randomness.key("departures", self.series, str(number))
+        tops = self._best(table.read(), scoring).tops
+        found = follow(table, tops, history, scoring, demands, draw)
+        asked = Asked(terms, search(self.search), found.criteria, randomness.key(_NAME))
+        made = lasting_boxes(found.members, found.top, found.number, asked, plan)
+        latest, counts = history.latest, found.top.counts
+        check_departures(latest.blocks if latest else None, made.blocks, self.k)
+        grouping = Grouping.of_counts(counts, made.ranked.group)
+        shown = table.apply(Treatment(made.columns, grouping), randomness)
+        groups = measure(shown, made.columns, made.ranked, found.top, plan, terms)
+        shift, promised = scoring.expression.shift, Decimal(self.precision)
+        decision = {"groups": [document(group, shift, promised) for group in groups]}
+        release = Release(
+            table=shown,
+            method={**self._method(scoring, plan), "decision": decision},
+            disclosure=disclosure(plan, counts, made.columns),
+            guarantee=self._promise(plan, terms, demands).guarantee(),
+            roles=shown_roles(plan.roles, shown.columns),
+            release_id=randomness.token("release", self.series, str(number)),
+            publishable=randomness.publishable,
+            series=SeriesPlace(self.series, number),
+        )
+        check_against_counts(release, [KAnonymity(self.k), *found.criteria], counts)
+        version = Version(
+            number, release.release_id, now(), made.blocks, made.published, made.retired
+        )
+        notices = (*table.notes, *told_of_boxes(made, self.k))
+        private = PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=release.rows,
+            suppressed=table.dropped + table.rows - release.rows - made.waiting,
+            held=made.waiting,
+            objective=_text(made.recall),
+            decision={"groups": len(groups), "best": tops, "stop": made.ranked.found.stop},
+            notices=notices,
+            summary=_summary(len(groups), made.recall, tops),
+        )
+        return Publication(release, private, history.appended(version))
+
+    def _promise(self, plan: Plan, terms: SearchTerms, demands: Demands) -> Promise:
+        return Promise(
+            terms,
+            self.top,
+            self.ties,
+            demands,
+            plan.roles.protected,
+            sensitive=bool(plan.roles.sensitive),
+            thresholded=self.search == "perfect-precision",
+            series=self.series,
+        )
 
     def _terms(self) -> SearchTerms:
         return SearchTerms(
@@ -221,8 +315,9 @@ class Ranking(SingleRelease):
         """The best rows, if some are better than others."""
         score.require_kinds(table)
         best = table.top_rows(score, self.top, ties=self.ties == "top")
-        if self.top > table.rows:
-            msg = f"top = {self.top:,} is above the number of rows, {table.rows:,}; lower it"
+        if self.top > table.units:
+            who = table.plan.roles.protected
+            msg = f"top = {self.top:,} is above the number of {who}s, {table.units:,}; lower it"
             raise PlanError(msg)
         if 0 < best.tops < table.rows:
             return best
@@ -234,8 +329,8 @@ class Ranking(SingleRelease):
             raise TableError(msg)
         if not best.tops:
             msg = (
-                f'more than top = {self.top:,} rows share the best score, and ties = "none" '
-                'counts none of them; use ties = "top", or a larger top'
+                f"more than top = {self.top:,} {table.plan.roles.protected}s share the best score, "
+                'and ties = "none" counts none of them; use ties = "top", or a larger top'
             )
             raise InfeasibleError(msg)
         return best
@@ -245,17 +340,17 @@ class Ranking(SingleRelease):
         assert self.l is None or isinstance(self.l, Diversity)
         return Demands.of(plan.roles, self.l, None, self.criteria)
 
-    def _nothing(self, ranked: Ranked, terms: SearchTerms) -> InfeasibleError:
+    def _nothing(self, ranked: Ranked, terms: SearchTerms, protected: Protected) -> InfeasibleError:
         if ranked.found.groups:
             return InfeasibleError(
                 "groups were found, but none whose sensitive values are as diverse as l and the "
                 "other criteria ask; lower l, or raise k or top"
             )
-        return nothing_found(ranked.found, terms, self.search)
+        return nothing_found(ranked.found, terms, self.search, protected)
 
     def _method(self, scoring: Scoring, plan: Plan) -> Mapping[str, Any]:
         """Name and parameters, with all that a reader needs to compute a score."""
-        signed = {m.column: _json(weight) for m, weight in scoring.expression.weights.items()}
+        signed = {m.column: exact_json(weight) for m, weight in scoring.expression.weights.items()}
         orders = {
             name: plan.columns[name].order for name in scoring.columns if name in plan.columns
         }
@@ -281,66 +376,19 @@ class Ranking(SingleRelease):
             rows_out=release.rows,
             suppressed=table.dropped + table.rows - release.rows,
             held=0,
-            objective=format(Decimal(repr(float(ranked.recall))), "f"),
+            objective=_text(ranked.recall),
             decision={"groups": groups, "best": ranked.found.tops, "stop": ranked.found.stop},
             notices=notices,
-            summary=(
-                f"in {groups:,} group{'s' * (groups != 1)}, which show {float(ranked.recall):.1%} "
-                f"of the best {ranked.found.tops:,}"
-            ),
+            summary=_summary(groups, ranked.recall, ranked.found.tops),
         )
 
-    def _notices(self, ranked: Ranked) -> Iterator[str]:
-        if ranked.found.tops != self.top:
-            yield (
-                f"{ranked.found.tops:,} rows instead of {self.top:,} count as best, because rows "
-                "share the score at the border"
-            )
-        if fewer := len(ranked.found.groups) - len(ranked.kept):
-            groups = "1 group was" if fewer == 1 else f"{fewer:,} groups were"
-            yield f"{groups} left out, whose sensitive values are not diverse enough"
-        if ranked.found.stop == "not found":
-            remedy = (
-                "work allows a longer search"
-                if self.search in {"auto", "exact"}
-                else 'search = "exact" would tell, and "auto" may find one'
-            )
-            yield f"no further group was found, though one may exist; {remedy}"
-        if self.search == "perfect-precision":
-            yield (
-                "each box comes with a least score: whoever knows a row's score and attributes "
-                "can tell whether it is published"
-            )
+
+def _text(share: Fraction) -> str:
+    return format(Decimal(repr(float(share))), "f")
 
 
-def _disclosure(
-    plan: Plan, counts: CombinationCounts, shown: Sequence[RecodedColumn]
-) -> Disclosure:
-    """What is ranked by and quasi-identifiers as the groups show them, and the rest as it is."""
-    spans: dict[str, Spans] = {}
-    values = dict(zip(counts.columns, counts.values, strict=True))
-    for name in (column.column for column in shown):
-        declared = plan.columns.get(name, ColumnPlan())
-        if name in plan.roles.ranking and declared.order is not None:
-            spans[name] = "range"
-        elif is_ordered(declared.bind_hierarchy(name, values[name]), values[name]):
-            spans[name] = "period"
-    by = (*plan.roles.quasi_identifiers, *plan.roles.ranking)
-    return Disclosure(
-        columns=exactly(plan.roles.published) | recoded(shown, None, spans),
-        groups=Groups(column=GROUP, made="alike", by=by),
+def _summary(groups: int, recall: Fraction, best: int) -> str:
+    return (
+        f"in {groups:,} group{'s' * (groups != 1)}, which show {float(recall):.1%} of the best "
+        f"{best:,}"
     )
-
-
-def _document(group: MeasuredGroup, shift: Fraction) -> Mapping[str, object]:
-    """What ``release.json`` says of a group."""
-    return {
-        "group": group.number,
-        "rows": group.rows,
-        "precision": round(float(group.precision), 6),
-        "score": [_json(shift + end) for end in (group.score_low, group.score_high)],
-    }
-
-
-def _json(value: Fraction) -> int | float:
-    return int(value) if value.denominator == 1 else float(value)

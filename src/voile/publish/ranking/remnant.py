@@ -4,6 +4,9 @@ Larger is better: the caller has turned attributes where lower is better, and ha
 scores, as whole numbers.  A row that lies outside the box of all top rows lies in no box that top
 rows span, so it is left out before anything is searched.
 
+Persons with several rows: the remnant has a row for each person and each different ranking
+attributes, so that rows of a person that agree in these count once; ``unit`` says whose each is.
+
 Ties: all rows that share the score at the border count as top (``ties="top"``), or none of them
 (``ties="none"``).  The order of the rows of a table decides nothing: rows are sorted by score and
 then by values, so that only equal rows, which are in the same boxes, can change places.
@@ -24,6 +27,7 @@ from voile.publish.ranking.terms import SearchTerms
 __all__ = ["Remnant", "Ties"]
 
 Ties = Literal["top", "none"]
+_EACH = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +45,8 @@ class Remnant:
     row: NDArray[np.int64]
     """(n,): where each row stood in the arrays that were given."""
     field: Field
+    unit: NDArray[np.int32] | None = None
+    """(n,): whose each row is, from 0; None: each is another person's."""
 
     @classmethod
     def of_table(
@@ -74,8 +80,14 @@ class Remnant:
         return replace(found, row=kept[found.row])
 
     @classmethod
-    def of_rows(cls, values: NDArray[np.int64], scores: NDArray[np.int64], tops: int) -> Self:
-        """The remnant from rows that were filtered already.
+    def of_rows(
+        cls,
+        values: NDArray[np.int64],
+        scores: NDArray[np.int64],
+        tops: int,
+        unit: NDArray[np.int64] | None = None,
+    ) -> Self:
+        """The remnant from rows that were filtered already; ``unit`` (n,) says whose each is.
 
         The rows must be all rows of the table in some box that holds the top rows, usually the
         box around them; ``tops`` counts the top rows, ties settled.  Raises ``PlanError`` where
@@ -90,7 +102,10 @@ class Remnant:
             msg = "rows of equal score must all be top or none: count them so"
             raise PlanError(msg)
         fresh = np.ones(len(scores), dtype=np.bool_)
-        return cls(values, scores, tops, fresh, row, field_of(values, tops))
+        whose = None
+        if unit is not None:
+            whose = np.unique(unit[row], return_inverse=True)[1].astype(np.int32)
+        return cls(values, scores, tops, fresh, row, field_of(values, tops), whose)
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -101,10 +116,19 @@ class Remnant:
         fresh[members] = False
         return replace(self, fresh=fresh)
 
+    def persons(self, rows: NDArray[np.int64]) -> int:
+        """Whose some rows are, given by their numbers: how many different persons."""
+        return len(rows) if self.unit is None else len(np.unique(self.unit[rows]))
+
     def targets(self, batch: int | None) -> NDArray[np.bool_]:
-        """Which top rows, shape (tops,), a search starts from: the best fresh ones and all ties."""
+        """Which top rows, shape (tops,), a search starts from: the best fresh ones and all ties.
+
+        ``batch`` counts persons, each by the best of their rows.
+        """
         left = self.fresh[: self.tops]
         ranked = np.flatnonzero(left)
+        if self.unit is not None:
+            ranked = ranked[np.sort(np.unique(self.unit[ranked], return_index=True)[1])]
         if batch is None or batch >= len(ranked):
             return left
         chosen: NDArray[np.bool_] = left & (
@@ -121,4 +145,6 @@ class Remnant:
             terms.k,
             terms.precision.numerator,
             terms.precision.denominator,
+            _EACH if self.unit is None else self.unit,
+            np.zeros(1 if self.unit is None else int(self.unit.max()) + 2, dtype=np.int64),
         )

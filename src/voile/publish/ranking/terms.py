@@ -20,12 +20,12 @@ class SearchTerms:
     """
 
     k: int
-    """A group has at least so many rows, top rows and others together."""
+    """A group has at least so many rows, or persons, with top rows and others together."""
     precision: Fraction
     """Least share of top rows among all rows of the table in the box, in (0, 1]; exact."""
     batch: int | None = None
-    """A search starts from so many of the best top rows that are left (and all tied with the
-    last of them); None: from all of them."""
+    """A search starts from so many of the best top rows that are left, or from those of so many
+    persons (and all tied with the last of them); None: from all of them."""
     beyond_top: bool = True
     """``exact``: try boxes spanned by any rows too, not only those spanned by top rows."""
     theta: Fraction = Fraction(4, 100)

@@ -5,6 +5,8 @@ beside it, top or not, can make it a group.  ``widen`` answers for one set of to
 box around them, or the proof that no feasible box holds exactly these of the top rows searched
 from.
 
+Where persons have several rows, k persons are asked for in place of k rows.
+
 Algorithm: first greedily, taking the row for which the sides move by the fewest ranks.  No row
 lies between, so rows come in one at a time where no two share a value; a top row only helps, and
 others may come in as long as the k rows leave room.  A tie may bring in several rows at once, and
@@ -25,7 +27,14 @@ from typing import Any
 import numpy as np
 
 from voile.compiled import njit
-from voile.publish.ranking.boxes import count, has, is_feasible, is_precise, tally
+from voile.publish.ranking.boxes import (
+    count,
+    count_persons,
+    has,
+    is_feasible,
+    is_precise,
+    tally,
+)
 
 __all__ = ["widen"]
 
@@ -77,7 +86,7 @@ def _widen_greedily(question: Any, start: Any, work: Any, rows: Any) -> bool:
     while True:
         work[0] -= 1
         here = tally(question, rows)
-        if here.members >= question.k:
+        if here.persons >= question.k:
             return bool(is_feasible(question, here))
         nearest, least = -1, np.int64(0)
         for row in range(field.depth.shape[1]):
@@ -170,7 +179,7 @@ def _leaves_room(question: Any, here: Any, out: Any) -> Any:
 @njit(cache=True, nogil=True)
 def _may_reach(question: Any, here: Any, rows: Any, out: Any) -> Any:
     """Whether k members and the precision are in reach with the rows that may come in."""
-    members = np.int64(0)
-    for row in range(question.field.depth.shape[1]):
-        members += has(question.fresh, row) and (has(rows, row) or not has(out, row))
-    return members >= question.k and _leaves_room(question, here, out)
+    reach = np.empty_like(rows)
+    for word in range(len(rows)):
+        reach[word] = rows[word] | ~out[word]
+    return count_persons(question, reach) >= question.k and _leaves_room(question, here, out)

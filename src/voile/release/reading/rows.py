@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import polars as pl
@@ -18,9 +19,9 @@ from voile.disclosure.disclosure import Disclosure, Shown
 from voile.errors import InputError, TableError, nearest
 from voile.release.release import Release
 from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Protected
 from voile.table.dates import as_dates
 from voile.table.dictionary import encode
-from voile.table.frames import from_native
 from voile.table.numeric import distinct_values
 from voile.table.value_types import with_missing
 
@@ -41,8 +42,7 @@ class PublishedRows:
     @classmethod
     def of(cls, release: Release) -> PublishedRows:
         """Read the rows of a release."""
-        frame, _ = from_native(release.to_native())
-        return cls(release, frame)
+        return cls(release, pl.DataFrame(release.table.to_arrow()))
 
     @property
     def disclosure(self) -> Disclosure:
@@ -104,6 +104,39 @@ class People:
     def described(self, name: str) -> ColumnPlan:
         """What the plan says of a column."""
         return (self.plan.columns if self.plan else {}).get(name, ColumnPlan())
+
+    @property
+    def protected(self) -> Protected:
+        """Who is protected as one: a row, a person or a household."""
+        return self.plan.roles.protected if self.plan else "row"
+
+    @property
+    def unit_column(self) -> str:
+        """The column that tells persons or households apart; raises ``TableError`` without one."""
+        name = self.plan.roles.unit if self.plan else None
+        if name is None:
+            msg = "the plan names no column that tells persons or households apart"
+            raise TableError(msg)
+        return name
+
+    @cached_property
+    def units(self) -> tuple[Codes, int]:
+        """Which person or household each row is of, from 0, shape (n,), and how many there are.
+
+        Each row is one of its own where the plan names nobody.  Raises ``TableError`` where the
+        table lacks the column that the plan names.
+        """
+        if self.protected == "row":
+            return np.arange(self.frame.height), self.frame.height
+        name = self.unit_column
+        if name not in self.frame.columns:
+            msg = (
+                f"the private original has no column {name!r}, which tells {self.protected}s apart"
+                f"{nearest(name, self.frame.columns)}"
+            )
+            raise TableError(msg)
+        column = encode(self.frame[name])
+        return column.codes.astype(np.int64), len(column.values)
 
     def numbers(self, name: str) -> Floats:
         """The numbers of a column, moved into its public bounds; NaN where there is none."""

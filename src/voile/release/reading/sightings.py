@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence, Labels
@@ -31,6 +30,7 @@ from voile.release.reading.rows import (
 from voile.release.reading.views import ColumnView
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.alignment import common_codes
+from voile.table.arrays import text_values
 from voile.table.combinations import combine
 from voile.table.dictionary import code_type, encode
 from voile.table.numeric import distinct_values
@@ -134,7 +134,7 @@ def _permuted(published: PublishedRows, view: ColumnView, place: Codes) -> Permu
     groups, count = published.groups()
     distinct, (value,) = common_codes([published.frame.select(published.columns_of(view.name))])
     cells = distinct, np.bincount(value, minlength=distinct.height)
-    codes = encode(pl.Series(known.texts, dtype=pl.String)).codes.astype(np.int64)
+    codes = encode(text_values(known.texts)).codes.astype(np.int64)
     _, first = np.unique(codes, return_index=True)
     each = ColumnView.of(published, cells, known.people, view.name, known.targets[first])
     group = np.empty(len(view.cells.rows), dtype=np.int64)
@@ -163,5 +163,5 @@ def exact_labels_as_one(labels: Sequence[Labels]) -> Labels:
     coded = [
         (column.astype(code_type(size)), size) for column, size in zip(columns, sizes, strict=True)
     ]
-    place = combine(coded).place.astype(np.int32)
+    place = combine(coded).index.astype(np.int32)
     return Labels(place[np.newaxis, :targets], place[targets:], labels[0].anything)

@@ -47,7 +47,7 @@ def paired_reports(release: Release, original: Any, named: TrajectoryColumns) ->
         for role in (*_PLACES, "remaining")
         if role in release.roles
     }
-    public, _ = from_native(release.to_native())
+    public = pl.DataFrame(release.table.to_arrow())
     trip, time = (release.roles[role][0] for role in ("trip", "time"))
     pairs = (
         _side(public, (trip, time), shown)

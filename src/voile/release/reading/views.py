@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from voile.disclosure.disclosure import Shown
@@ -20,6 +19,7 @@ from voile.disclosure.evidence import Evidence
 from voile.errors import InputError
 from voile.release.reading.rows import People, PublishedRows, Texts, finite, floats_of, texts_of
 from voile.schema.hierarchy.generalized import BoundHierarchy
+from voile.table.arrays import Frame
 from voile.table.dictionary import encode
 from voile.table.numeric import distinct_values
 
@@ -84,7 +84,7 @@ class ShownCells:
     """The g different cells of the published columns that show one column of a table."""
 
     name: str
-    shown: pl.DataFrame
+    shown: Frame
     rows: NDArray[np.int64]
     """Shape (g,): how many published rows show each."""
 
@@ -109,7 +109,7 @@ class ColumnView:
     def of(
         cls,
         published: PublishedRows,
-        cells: tuple[pl.DataFrame, NDArray[np.int64]],
+        cells: tuple[Frame, NDArray[np.int64]],
         people: People,
         name: str,
         targets: NDArray[np.int64],

@@ -1,9 +1,15 @@
-"""Risk against loss of every release of a grid, and the frontier that no other release beats."""
+"""Risk against loss of every release of a grid, and the frontier that no other release beats.
+
+Names stand beside points so that they hide neither points nor each other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from math import hypot
+from typing import Literal
 
 from voile.report.figures.canvas import (
     FONT,
@@ -19,14 +25,34 @@ from voile.report.figures.canvas import (
     rate_axis,
     sheet,
 )
-from voile.report.figures.labels import place_labels
-from voile.report.words import Share, clipped, counted, number, percent
+from voile.report.words import Share, clipped, counted, listed, number, percent, width_of
+from voile.study.frontier import Risk
 
-__all__ = ["Axes", "Placed", "draw_frontier"]
+__all__ = ["Axes", "Placed", "draw_frontier", "place_labels"]
 
 _WIDTH = 640.0
 _HEIGHT = 440.0
 _NAME = 170.0
+_MOST_TIES = 3
+"""Beyond so many sentences the lines in the chart say it better."""
+Side = Literal["left", "right", "center"]
+
+_GAP = 9.0
+_AROUND: tuple[tuple[float, float, Side], ...] = (
+    (1, 0.9, "left"),
+    (1, -0.9, "left"),
+    (-1, 0.9, "right"),
+    (-1, -0.9, "right"),
+    (1.2, 0, "left"),
+    (-1.2, 0, "right"),
+    (0, 1.5, "center"),
+    (0, -1.5, "center"),
+    (1, 2.4, "left"),
+    (1, -2.4, "left"),
+    (-1, 2.4, "right"),
+    (-1, -2.4, "right"),
+)
+"""Places around a point in multiples of the gap, the best first."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +66,16 @@ class Placed:
     loss: float
     best: bool
     """Whether it is on the frontier."""
+    low: float
+    high: float
+    """The interval of confidence of the risk."""
+    tied_with: tuple[str, ...] = ()
+    """Other releases on the frontier whose risk cannot be told from this one's."""
+
+    @property
+    def as_risk(self) -> Risk:
+        """The risk with its interval."""
+        return Risk(self.risk, self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -59,13 +95,23 @@ def draw_frontier(name: str, title: str, axes_named: Axes, points: Sequence[Plac
     best = [point for point in ordered if point.best]
     with drawing():
         figure, axes = sheet(_WIDTH, _HEIGHT, margins)
-        logarithmic = rate_axis(axes, [point.risk for point in points])
+        # Lower ends of intervals may be very small, and stretch the axis only where they are 0.
+        ends = [end for point in points for end in (point.risk, point.high)]
+        logarithmic = rate_axis(axes, [*ends, *(0.0 for point in points if point.low <= 0)])
         low, high = _range([point.loss for point in points])
         axes.set_ylim(low, high)
         number_axis(axes, vertical=True)
         axes.grid()
         risks = at_least([point.risk for point in ordered], axes)
         losses = [point.loss for point in ordered]
+        for point, loss in zip(ordered, losses, strict=True):
+            if point.low == point.high:  # counted, not estimated
+                continue
+            ends = at_least([point.low, point.high], axes)
+            axes.plot(
+                ends, [loss, loss], "-", color=Ink.AFTER if point.best else Ink.SOFT,
+                linewidth=1.2, alpha=0.7, clip_on=False,
+            )  # fmt: skip
         axes.plot(
             risks[: len(best)], losses[: len(best)], color=Ink.AFTER, linewidth=1.6,
             linestyle=(0, (5, 3)),
@@ -115,18 +161,105 @@ def _words(name: str, title: str, axes: Axes, points: Sequence[Placed], logarith
     best = sorted((point for point in points if point.best), key=lambda point: point.risk)
     said = f"{counted(len(points), 'release')}; {len(best):,} of them on the frontier"
     if best:
-        said += ", from the safest to the most useful: " + "; ".join(
+        said += ", by ascending risk: " + "; ".join(
             f"{point.name} with risk {percent(point.risk)} and {axes.loss} {number(point.loss)}"
             for point in best
+        )
+        tied = [point for point in best if point.tied_with]
+        said += "".join(
+            f". The risks of {point.name} and of {listed(point.tied_with, 3, '; ')} are tied: they "
+            "differ by less than their intervals of confidence"
+            for point in tied[:_MOST_TIES]
         )
     scale = " The axis of the risk is logarithmic, with 0 at its left end." if logarithmic else ""
     return Words(
         name,
         title,
         f"{said}.{scale}",
-        ("release", f"risk: {axes.risk}", axes.loss, "on the frontier"),
+        ("release", f"risk: {axes.risk}", "95 % from", "95 % to", axes.loss, "on the frontier"),
         tuple(
-            (point.name, Share(point.risk), point.loss, "yes" if point.best else "no")
+            (
+                point.name,
+                *map(Share, (point.risk, point.low, point.high)),
+                point.loss,
+                "yes" if point.best else "no",
+            )
             for point in points
         ),
     )
+
+
+@dataclass(frozen=True)
+class _Position:
+    """Where a name stands, in units of the drawing from the point."""
+
+    right: float
+    up: float
+    side: Side
+    """Which end of the text, or its middle, is there."""
+
+
+@dataclass(frozen=True)
+class _Box:
+    left: float
+    bottom: float
+    right: float
+    top: float
+
+    def meets(self, other: _Box) -> bool:
+        return (
+            self.left < other.right
+            and other.left < self.right
+            and self.bottom < other.top
+            and other.bottom < self.top
+        )
+
+    def within(self, other: _Box) -> bool:
+        return (
+            self.left >= other.left
+            and self.right <= other.right
+            and self.bottom >= other.bottom
+            and self.top <= other.top
+        )
+
+
+def place_labels(
+    points: Sequence[tuple[float, float]],
+    texts: Sequence[str],
+    size: tuple[float, float],
+    font: float,
+    joined: int,
+) -> list[_Position | None]:
+    """A place for each of p names, earlier ones first; None where there is no room.
+
+    ``points`` are (p, 2) from the lower left corner of a field of ``size`` (width, height); a line
+    joins the first ``joined`` of them, and no name stands on it.  Cost: O(p²).
+    """
+    field = _Box(0, 0, *size)
+    taken = [_Box(x - 5, y - 5, x + 5, y + 5) for x, y in points]
+    taken += [_Box(x - 1, y - 1, x + 1, y + 1) for x, y in _along(points[:joined])]
+    placed: list[_Position | None] = []
+    for (x, y), text in zip(points, texts, strict=True):
+        for across, up, side in _AROUND:
+            found = _Position(across * _GAP, up * _GAP, side)
+            box = _box(x + found.right, y + found.up, width_of(text, font), font, side)
+            if box.within(field) and not any(map(box.meets, taken)):
+                placed.append(found)
+                taken.append(box)
+                break
+        else:
+            placed.append(None)
+    return placed
+
+
+def _along(points: Sequence[tuple[float, float]]) -> Iterator[tuple[float, float]]:
+    """Points along the line through some points, a few units apart."""
+    for (x, y), (to_x, to_y) in pairwise(points):
+        steps = max(1, int(hypot(to_x - x, to_y - y) / 5))
+        for step in range(1, steps):
+            yield x + (to_x - x) * step / steps, y + (to_y - y) * step / steps
+
+
+def _box(x: float, y: float, width: float, font: float, side: Side) -> _Box:
+    left = {"left": x, "right": x - width, "center": x - width / 2}[side]
+    return _Box(left, y - 0.62 * font, left + width, y + 0.62 * font)

@@ -41,7 +41,8 @@ class Rate:
     """The success of one attack; all numbers are between 0 and 1."""
 
     name: str
-    targets: int
+    targets: str
+    """At whom it was aimed."""
     value: float
     low: float
     high: float
@@ -96,11 +97,17 @@ def _mark(axes: Axes, line: float, rate: Rate) -> None:
     axes.plot([value], [line], "o", color=Ink.AFTER, markersize=9, mfc=fill, **over)
 
 
+def _interval(rate: Rate) -> str:
+    if rate.low == rate.high:
+        return "counted in closed form, no interval"
+    return f"95 % interval {percent(rate.low)} to {percent(rate.high)}"
+
+
 def _words(name: str, title: str, rates: Sequence[Rate], logarithmic: bool) -> Words:
     sentences = [
         f"{rate.name}: {'succeeds' if rate.counted else 'is believed to succeed'} for "
-        f"{percent(rate.value)} of {rate.targets:,} targets (95 % interval {percent(rate.low)} to "
-        f"{percent(rate.high)}), guessing for {percent(rate.baseline)}."
+        f"{percent(rate.value)} of {rate.targets} ({_interval(rate)}), guessing for "
+        f"{percent(rate.baseline)}."
         for rate in rates
     ]
     if logarithmic:

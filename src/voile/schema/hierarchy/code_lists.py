@@ -43,6 +43,7 @@ from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.levels import (
     EVERYTHING,
     Level,
+    and_others,
     as_they_are,
     bind_levels,
     everything,
@@ -86,7 +87,7 @@ class CodeList:
         missed = [text for text, key in zip(texts, keys, strict=True) if key is None]
         if missed and self.unlisted == "refuse":
             # As of a taxonomy, the first value is quoted: nobody could mend the plan without.
-            others = f" and {len(missed) - 1:,} other values" if len(missed) > 1 else ""
+            others = and_others(len(missed) - 1)
             msg = (
                 f"column {column!r}: the list {self.name} misses the value {missed[0]!r}{others}; "
                 f'write code_list = {{ name = "{self.name}", unlisted = "group" }} to make one '
@@ -142,7 +143,7 @@ class PublicList:
         levels = [as_they_are(len(texts), np.where(finer, whole / _FINER, whole))]
         levels += [self._prefixed(texts, keys, kept) for kept in self.prefixes]
         depth = len(next(iter(self.groups.values())))
-        levels += [self._grouped(keys, place) for place in range(depth)]
+        levels += [self._grouped(keys, index) for index in range(depth)]
         return bind_levels(column, values, [*levels, everything(len(texts))], whole / _FINER)
 
     def _is_finer(self, text: str, key: str | None) -> bool:
@@ -157,9 +158,9 @@ class PublicList:
             shares.append(1 / len(self.groups) / (1 if inside else _FINER))
         return labelled(labels, np.array(shares))
 
-    def _grouped(self, keys: Sequence[str | None], place: int) -> Level:
-        below = Counter(groups[place] for groups in self.groups.values())
-        labels = [_UNLISTED if key is None else self.groups[key][place] for key in keys]
+    def _grouped(self, keys: Sequence[str | None], index: int) -> Level:
+        below = Counter(groups[index] for groups in self.groups.values())
+        labels = [_UNLISTED if key is None else self.groups[key][index] for key in keys]
         share = [below.get(label, 1) / len(self.groups) for label in labels]
         return labelled(labels, np.array(share))
 

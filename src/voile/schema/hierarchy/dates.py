@@ -66,8 +66,8 @@ _FORMS = {
 
 
 def _ascending(periods: tuple[str, ...]) -> tuple[str, ...]:
-    places = [PERIODS.index(period) for period in periods]
-    if any(shorter >= longer for shorter, longer in pairwise(places)):
+    indices = [PERIODS.index(period) for period in periods]
+    if any(shorter >= longer for shorter, longer in pairwise(indices)):
         raise PydanticCustomError("ascending", "each longer than the one before")
     if "week" in periods[:-1]:
         raise PydanticCustomError("week", "none behind week")

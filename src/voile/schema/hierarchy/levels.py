@@ -23,6 +23,7 @@ __all__ = [
     "EVERYTHING",
     "SMALLEST_SHARE",
     "Level",
+    "and_others",
     "as_they_are",
     "bind_levels",
     "everything",
@@ -69,16 +70,16 @@ def everything(count: int, bounds: tuple[Decimal, Decimal] | None = None) -> Lev
 def used_texts(codes: NDArray[Any], texts: Sequence[str], share: NDArray[np.float64]) -> Level:
     """A level with those of the declared ``texts`` that some value becomes."""
     used, codes = np.unique(codes, return_inverse=True)
-    return Level(codes, GeneralizedValues(share[used], tuple(texts[place] for place in used)))
+    return Level(codes, GeneralizedValues(share[used], tuple(texts[index] for index in used)))
 
 
 def labelled(labels: Sequence[str], share: NDArray[np.float64]) -> Level:
     """A level from the label of each of the p values and the share that the label covers."""
-    places: dict[str, int] = {}
-    codes = np.array([places.setdefault(label, len(places)) for label in labels], np.int32)
-    of_label = np.empty(len(places))
+    indices: dict[str, int] = {}
+    codes = np.array([indices.setdefault(label, len(indices)) for label in labels], np.int32)
+    of_label = np.empty(len(indices))
     of_label[codes] = share
-    return Level(codes, GeneralizedValues(of_label, tuple(places)))
+    return Level(codes, GeneralizedValues(of_label, tuple(indices)))
 
 
 def bind_levels(
@@ -116,3 +117,10 @@ def _topped(level: Level, leaf_share: float) -> Level:
 def _within_shares(values: GeneralizedValues) -> GeneralizedValues:
     share = np.clip(values.share, SMALLEST_SHARE, 1.0)
     return GeneralizedValues(share, values.texts, values.low, values.high, values.missing)
+
+
+def and_others(count: int) -> str:
+    """That so many other values are meant besides one that is named, in words; nothing for none."""
+    if not count:
+        return ""
+    return f" and {count:,} other value{'' if count == 1 else 's'}"

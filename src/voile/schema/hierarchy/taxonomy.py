@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 
 from voile.errors import PlanError
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
-from voile.schema.hierarchy.levels import as_they_are, bind_levels, present, used_texts
+from voile.schema.hierarchy.levels import (
+    and_others,
+    as_they_are,
+    bind_levels,
+    present,
+    used_texts,
+)
 
 __all__ = ["Taxonomy"]
 
@@ -43,7 +49,7 @@ class Taxonomy:
     source: str = field(default="the hierarchy", compare=False)
     """Where it was read, for messages."""
 
-    _places: dict[str, int] = field(init=False, repr=False, compare=False)
+    _indices: dict[str, int] = field(init=False, repr=False, compare=False)
     _groups: tuple[_Groups, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,15 +58,15 @@ class Taxonomy:
             msg = f"{self.source}: every value needs a path of the same length, at least one group"
             raise PlanError(msg)
         leaves = [path[0] for path in self.paths]
-        places = {leaf: place for place, leaf in enumerate(leaves)}
-        if len(places) < len(leaves):
-            repeated = next(leaf for place, leaf in enumerate(leaves) if places[leaf] != place)
+        indices = {leaf: index for index, leaf in enumerate(leaves)}
+        if len(indices) < len(leaves):
+            repeated = next(leaf for index, leaf in enumerate(leaves) if indices[leaf] != index)
             msg = f"{self.source}: the value {repeated!r} is repeated; each has one path"
             raise PlanError(msg)
         levels = list(zip(*self.paths, strict=True))
         for level in range(1, len(levels) - 1):
             self._require_coarsening(level, levels[level], levels[level + 1], leaves)
-        object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "_indices", indices)
         object.__setattr__(self, "_groups", tuple(map(_group, levels[1:])))
 
     def bind(
@@ -70,11 +76,11 @@ class Taxonomy:
 
         Raises ``PlanError`` that names the first value which is not listed.
         """
-        places = self._places_of(column, values)
+        indices = self._indices_of(column, values)
         leaf_share = 1 / len(self.paths)
-        levels = [as_they_are(len(places), leaf_share)]
+        levels = [as_they_are(len(indices), leaf_share)]
         levels += [
-            used_texts(group.codes[places], group.texts, group.share) for group in self._groups
+            used_texts(group.codes[indices], group.texts, group.share) for group in self._groups
         ]
         return bind_levels(column, values, levels, leaf_share)
 
@@ -82,61 +88,61 @@ class Taxonomy:
         """The values of a column that are not listed."""
         texts = present(values)
         found = zip(texts, self._found(column, values), strict=True)
-        return [text for text, place in found if place < 0]
+        return [text for text, index in found if index < 0]
 
     def _require_coarsening(
         self, level: int, lower: Sequence[str], upper: Sequence[str], leaves: Sequence[str]
     ) -> None:
         first: dict[str, int] = {}
-        for place, group in enumerate(lower):
-            other = first.setdefault(group, place)
-            if upper[place] != upper[other]:
+        for index, group in enumerate(lower):
+            other = first.setdefault(group, index)
+            if upper[index] != upper[other]:
                 msg = (
                     f"{self.source}: level {level + 1} is no coarsening of level {level}: "
                     f"{group!r} becomes {upper[other]!r} for the value {leaves[other]!r} and "
-                    f"{upper[place]!r} for {leaves[place]!r}; let it become one of them, or give "
+                    f"{upper[index]!r} for {leaves[index]!r}; let it become one of them, or give "
                     "one of the two groups another name"
                 )
                 raise PlanError(msg)
 
-    def _places_of(self, column: str, values: DistinctValues) -> NDArray[np.int64]:
+    def _indices_of(self, column: str, values: DistinctValues) -> NDArray[np.int64]:
         """For each value that is not missing, which of the listed values it is."""
-        texts, places = present(values), self._found(column, values)
-        if -1 in places:
+        texts, indices = present(values), self._found(column, values)
+        if -1 in indices:
             # The one place where a message quotes the table: without the value nobody could
             # complete the hierarchy, and a value alone says nothing about a person.
-            missed = [text for text, place in zip(texts, places, strict=True) if place < 0]
-            others = f" and {len(missed) - 1:,} other values" if len(missed) > 1 else ""
+            missed = [text for text, index in zip(texts, indices, strict=True) if index < 0]
+            others = and_others(len(missed) - 1)
             msg = (
                 f"column {column!r}: {self.source} misses the value {missed[0]!r}{others}; add a "
                 "line for each, or name the text in `missing` if it stands for a missing value"
             )
             raise PlanError(msg)
-        return np.array(places, dtype=np.int64)
+        return np.array(indices, dtype=np.int64)
 
     def _found(self, column: str, values: DistinctValues) -> list[int]:
         """For each value that is not missing, which of the listed values it is; -1: none."""
         texts = present(values)
-        places = [self._places.get(text, -1) for text in texts]
-        if -1 in places and values.kind in _READINGS:
-            return self._places_by_meaning(column, texts, values.kind)
-        return places
+        indices = [self._indices.get(text, -1) for text in texts]
+        if -1 in indices and values.kind in _READINGS:
+            return self._indices_by_meaning(column, texts, values.kind)
+        return indices
 
-    def _places_by_meaning(self, column: str, texts: Sequence[str], kind: str) -> list[int]:
+    def _indices_by_meaning(self, column: str, texts: Sequence[str], kind: str) -> list[int]:
         reading = _READINGS[kind]
-        places: dict[Any, int] = {}
-        for leaf, place in self._places.items():
+        indices: dict[Any, int] = {}
+        for leaf, index in self._indices.items():
             meaning = reading(leaf)
             if meaning is None:
                 continue
-            other = places.setdefault(meaning, place)
-            if other != place:
+            other = indices.setdefault(meaning, index)
+            if other != index:
                 msg = (
                     f"{self.source}: {self.paths[other][0]!r} and {leaf!r} are the same value of "
                     f"column {column!r}; keep one of them"
                 )
                 raise PlanError(msg)
-        return [places.get(reading(text), -1) for text in texts]
+        return [indices.get(reading(text), -1) for text in texts]
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +155,9 @@ class _Groups:
 
 
 def _group(names: Sequence[str]) -> _Groups:
-    places: dict[str, int] = {}
-    codes = np.array([places.setdefault(name, len(places)) for name in names], np.int32)
-    return _Groups(codes, tuple(places), np.bincount(codes) / len(codes))
+    indices: dict[str, int] = {}
+    codes = np.array([indices.setdefault(name, len(indices)) for name in names], np.int32)
+    return _Groups(codes, tuple(indices), np.bincount(codes) / len(codes))
 
 
 def _number(text: str) -> Decimal | None:

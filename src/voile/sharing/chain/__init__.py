@@ -14,23 +14,21 @@ demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``connect``).
     contract                   the contract that the package brings, its calls and events
     web3_chain, embedded       both back ends
     delivery, following        transactions until they are mined; events, through reorganisations
-    journal, mirror, anchors   what is kept on this side, in SQLite
+    journal, mirror            what is kept on this side, in SQLite
     chain_log, anchor_log      the logs
-    merkle, reading            for readers: proofs of inclusion, reports straight from a chain
-    auditing                   for auditors: a truck's records, from its card and a node
-    registry, funding          for the owner and for companies
+    merkle                     proofs of inclusion
+    readers                    reports and records straight from a chain, for readers and auditors
+    registry                   for the owner and for companies
 
 It needs web3 (``pip install 'voile[chain]'``; ``voile[embedded-chain]`` for the embedded one), and
 no compiler.
 """
 
 from voile.sharing.chain.anchor_log import AnchorLog
-from voile.sharing.chain.auditing import Audited, audit
 from voile.sharing.chain.chain_log import ChainLog, Mode
 from voile.sharing.chain.contract import Anchored, Contract, Deployment, Registration
 from voile.sharing.chain.embedded import EmbeddedChain, Mined
 from voile.sharing.chain.errors import ChainError, RevertedError, UnfundedError
-from voile.sharing.chain.funding import fill
 from voile.sharing.chain.interface import (
     Block,
     Chain,
@@ -42,15 +40,17 @@ from voile.sharing.chain.interface import (
     address_of,
 )
 from voile.sharing.chain.merkle import Inclusion, verify_inclusion
-from voile.sharing.chain.reading import (
+from voile.sharing.chain.readers import (
+    Audited,
     NotAnchoredError,
     Published,
     Readings,
+    audit,
     check_anchored,
     published,
     read_published,
 )
-from voile.sharing.chain.registry import Registry, deploy
+from voile.sharing.chain.registry import Registry, deploy, fill
 from voile.sharing.chain.web3_chain import connect, signer
 
 __all__ = [

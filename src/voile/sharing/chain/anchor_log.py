@@ -20,24 +20,26 @@ States are the other log's business, which saves them in one step with the repor
 
 Cost: one transaction of about 31,600 gas for each batch, whatever its size (48,700 for the first);
 the hashes of all records, in a file of 100 bytes for each report.
+
+Roots of a company, and the leaves under them, are kept on this side: hashes alone.
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from threading import Lock
 
-from voile.sharing.chain.anchors import Anchors, Leaf
 from voile.sharing.chain.contract import Anchored, Contract, Deployment
 from voile.sharing.chain.delivery import Delivery, Look, Outgoing
 from voile.sharing.chain.errors import ChainError, RevertedError
 from voile.sharing.chain.following import Follower
 from voile.sharing.chain.interface import Block, Chain, Signer, Terms, address_of
-from voile.sharing.chain.merkle import Inclusion, leaf_of
+from voile.sharing.chain.journal import Journal
+from voile.sharing.chain.merkle import Inclusion, leaf_of, path_of, root_of
 from voile.sharing.store.heads import Arrival
 from voile.sharing.store.protocols import Appended, ReportLog
 from voile.sharing.store.records import Entry
@@ -70,7 +72,7 @@ class AnchorLog(ReportLog):
         self._contract = Contract(chain, deployment)
         self._company = company
         self._beside = beside
-        self._anchors = Anchors(journal, deployment)
+        self._anchors = _Anchors(journal, deployment)
         self._terms = terms or Terms()
         self._delivery = Delivery(chain, deployment.address, self._terms)
         self._follower = Follower(self._contract, self._anchors, self._found, self._keep)
@@ -85,7 +87,7 @@ class AnchorLog(ReportLog):
         company may not anchor: nothing was changed by either.
         """
         leaves = [
-            Leaf(one.entry.truck, one.entry.slot, leaf_of(one.record))
+            _Leaf(one.entry.truck, one.entry.slot, leaf_of(one.record))
             for one in map(Arrival.of, entries)
         ]
         if not leaves:
@@ -176,7 +178,7 @@ class AnchorLog(ReportLog):
         if intended:
             self._anchors.gather([one for one in intended if self._is_beside(one)])
 
-    def _is_beside(self, leaf: Leaf) -> bool:
+    def _is_beside(self, leaf: _Leaf) -> bool:
         found = self._beside.after(leaf.truck, leaf.slot - 1, 1)
         return bool(found) and leaf_of(Arrival.of(found[0]).record) == leaf.leaf
 
@@ -217,3 +219,124 @@ class AnchorLog(ReportLog):
     def _look(self, outgoing: Sequence[Outgoing]) -> Look:
         self._follower.refresh()
         return Look.at(outgoing, self._anchors.places(one.key for one in outgoing))
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """The hash of a report's record, and whose it is."""
+
+    truck: bytes
+    slot: int
+    leaf: bytes
+
+
+@dataclass(frozen=True)
+class _Root:
+    """A root that was made."""
+
+    row: int
+    root: bytes
+    slot: int
+    """The latest of its reports'."""
+
+
+class _Anchors(Journal):
+    """Leaves by truck and slot."""
+
+    kind = "roots"
+    schema = """
+        CREATE TABLE IF NOT EXISTS intents (
+            truck BLOB NOT NULL, slot INTEGER NOT NULL, leaf BLOB NOT NULL,
+            PRIMARY KEY (truck, slot, leaf)) WITHOUT ROWID;
+        CREATE TABLE IF NOT EXISTS roots (
+            id INTEGER PRIMARY KEY, root BLOB NOT NULL UNIQUE, slot INTEGER NOT NULL,
+            number INTEGER, block INTEGER);
+        CREATE TABLE IF NOT EXISTS leaves (
+            truck BLOB NOT NULL, slot INTEGER NOT NULL, leaf BLOB NOT NULL,
+            root INTEGER NOT NULL REFERENCES roots (id), place INTEGER NOT NULL,
+            PRIMARY KEY (truck, slot)) WITHOUT ROWID;
+        CREATE INDEX IF NOT EXISTS under_root ON leaves (root, place)
+    """
+
+    def intend(self, leaves: Iterable[_Leaf]) -> None:
+        """These are about to be put into the other log, and then under a root."""
+        rows = [(one.truck, one.slot, one.leaf) for one in leaves]
+        with self.writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO intents VALUES (?, ?, ?)", rows)
+
+    def intended(self) -> Sequence[_Leaf]:
+        """What a crash has left between the two."""
+        rows = self.rows("SELECT truck, slot, leaf FROM intents ORDER BY slot, truck")
+        return [_Leaf(*row) for row in rows]
+
+    def gather(self, leaves: Sequence[_Leaf]) -> None:
+        """Put leaves that have no root under one, and forget all intents; in one step."""
+        with self.writing() as connection:
+            new = [one for one in leaves if self._root_of(one) is None]
+            if new:
+                root = root_of([one.leaf for one in new])
+                cursor = connection.execute(
+                    "INSERT INTO roots (root, slot) VALUES (?, ?)",
+                    (root, max(one.slot for one in new)),
+                )
+                connection.executemany(
+                    "INSERT INTO leaves VALUES (?, ?, ?, ?, ?)",
+                    [
+                        (one.truck, one.slot, one.leaf, cursor.lastrowid, index)
+                        for index, one in enumerate(new)
+                    ],
+                )
+            connection.execute("DELETE FROM intents")
+
+    def under_way(self) -> Sequence[_Root]:
+        """Roots that are not on the chain, the first made first."""
+        rows = self.rows("SELECT id, root, slot FROM roots WHERE block IS NULL ORDER BY id")
+        return [_Root(*row) for row in rows]
+
+    def roots_over(self, leaves: Iterable[_Leaf]) -> frozenset[bytes]:
+        """The roots of leaves."""
+        return frozenset(root for one in leaves if (root := self._root_of(one)) is not None)
+
+    def places(self, roots: Iterable[bytes]) -> dict[bytes, int]:
+        """The blocks of those that are on the chain."""
+        query = "SELECT block FROM roots WHERE root = ? AND block IS NOT NULL"
+        found = ((root, self.rows(query, root)) for root in roots)
+        return {root: int(rows[0][0]) for root, rows in found if rows}
+
+    def keep(self, connection: sqlite3.Connection, found: Iterable[Anchored]) -> None:
+        """What the chain shows.  Where a root is there twice, the first counts."""
+        connection.executemany(
+            "UPDATE roots SET number = ?, block = ? WHERE root = ? AND block IS NULL",
+            [(one.number, one.block, one.root) for one in found],
+        )
+
+    def forget_after(self, connection: sqlite3.Connection, number: int) -> None:
+        """They are to be anchored again."""
+        connection.execute(
+            "UPDATE roots SET number = NULL, block = NULL WHERE block > ?", (number,)
+        )
+
+    def inclusion(self, truck: bytes, slot: int) -> Inclusion | None:
+        """Where a report is; None where its root is not on the chain."""
+        found = self.rows(
+            "SELECT roots.id, number, place FROM leaves JOIN roots ON roots.id = leaves.root "
+            "WHERE truck = ? AND leaves.slot = ? AND block IS NOT NULL",
+            truck,
+            slot,
+        )
+        if not found:
+            return None
+        row, number, place = found[0]
+        rows = self.rows("SELECT leaf FROM leaves WHERE root = ? ORDER BY place", row)
+        leaves = [bytes(leaf) for (leaf,) in rows]
+        return Inclusion(number, place, len(leaves), path_of(leaves, place))
+
+    def _root_of(self, leaf: _Leaf) -> bytes | None:
+        found = self.rows(
+            "SELECT roots.root FROM leaves JOIN roots ON roots.id = leaves.root "
+            "WHERE truck = ? AND leaves.slot = ? AND leaf = ?",
+            leaf.truck,
+            leaf.slot,
+            leaf.leaf,
+        )
+        return bytes(found[0][0]) if found else None

@@ -10,11 +10,10 @@ them before anything is stored.
 """
 
 from voile.sharing.ingest.arrivals import Arrival, Decoded, Format, Refusal
-from voile.sharing.ingest.detecting import Request, decode, detect
+from voile.sharing.ingest.detecting import Request, decode, detect, passed_over
 from voile.sharing.ingest.errors import REASONS, IngestError
 from voile.sharing.ingest.fixes import BACKFILL, LIVE, Fix, Region, Rules
 from voile.sharing.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
-from voile.sharing.ingest.passing import passed_over
 from voile.sharing.ingest.tokens import (
     DeviceToken,
     admit,

@@ -1,8 +1,20 @@
-"""Which format a request is in, and its decoder.
+"""Which format a request is in, its decoder, and what is passed over.
 
 The first character of a body tells more than its content type, which some apps leave out and some
 get wrong: JSON begins with { or [, XML with <, NMEA with $ or !, and no form begins so.  A content
 type that belongs to none of them (images, multipart, ...) is not looked into.
+
+Phones keep positions in a queue and send the oldest until they are answered by a status below 400:
+Traccar Client before 9 every 30 s (traccar-client-android, ``RequestManager``, to which every other
+status is an exception, and ``TrackingController``, which reads the same position again), Traccar
+Client 9 and others as well (transistorsoft/react-native-background-geolocation, issue 275: until
+the server returns 200).  One position that nobody will ever take, such as the oldest of a phone
+that was away for eight days, would so hold back all that follow.  Of such a position a device whose
+token is right hears that it may go on, and the body of the answer says why nothing was taken.
+
+What somebody should see to is refused all the same: tokens, what is no message or lacks fields, and
+files, which people send.  So is a time in the future: it comes, or somebody's clock is put right,
+and until then the device keeps the position.
 """
 
 from __future__ import annotations
@@ -12,19 +24,30 @@ from dataclasses import dataclass, field
 
 from voile.sharing.ingest.arrivals import Arrival, Decoded, Format, check_size
 from voile.sharing.ingest.errors import IngestError
-from voile.sharing.ingest.fixes import Rules
+from voile.sharing.ingest.fixes import BACKFILL, Rules
 from voile.sharing.ingest.gpx import decode_gpx
 from voile.sharing.ingest.nmea import decode_nmea
 from voile.sharing.ingest.osmand import decode_osmand, is_osmand
 from voile.sharing.ingest.owntracks import decode_owntracks
 from voile.sharing.ingest.traccar import decode_traccar
 
-__all__ = ["Request", "decode", "detect"]
+__all__ = ["Request", "decode", "detect", "passed_over"]
 
 _FORM = "application/x-www-form-urlencoded"
 _TEXTS = ("", _FORM, "text/plain", "application/octet-stream")
 _JSON = ("application/json", "text/json")
 _XML = ("application/gpx+xml", "application/gpx", "application/xml", "text/xml")
+_FOR_EVER = frozenset(
+    {
+        "coordinates-swapped",
+        "latitude-out-of-range",
+        "longitude-out-of-range",
+        "no-fix",
+        "position-at-origin",
+        "time-too-old",
+        "value-out-of-range",
+    }
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +105,14 @@ def decode(request: Request, arrival: Arrival) -> Decoded:
             return decode_nmea(request.body, arrival)
         case Format.GPX:
             return decode_gpx(request.body, arrival)
+
+
+def passed_over(refusal: IngestError, request: Request) -> tuple[str, bytes] | None:
+    """Content type and body to answer with status 200; None where it is to be refused."""
+    if not refusal.positions or refusal.reason not in _FOR_EVER:
+        return None
+    form = detect(request.content_type, request.query, request.body, BACKFILL)
+    if form is Format.GPX:
+        return None
+    content_type, body = Decoded(form).reply
+    return content_type, body or f"not taken: {refusal.reason}\n".encode()

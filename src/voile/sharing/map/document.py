@@ -14,6 +14,14 @@ Lines are in the order of a Z-order curve: the next one begins nearby.  1e-5 deg
 Simplification is in Mercator's projection, which is what the page draws.
 
 Cost: some 0.1 s for the 50,000 edges of a city, and 3 bytes an edge once packed by gzip.
+
+A service sends it checked once, packed once, and named by its content.
+
+Bends that nobody sees are dropped, by Douglas and Peucker's algorithm ("Algorithms for the
+reduction of the number of points required to represent a digitized line or its caricature",
+Cartographica 10 (1973), 112-122): every point that was dropped lies within the tolerance of the
+segment that replaces it; the ends of lines stay.  Lines that meet at a crossing may part there by
+as much.  O(n log n) for n points as a rule, O(n^2) at worst.
 """
 
 from __future__ import annotations
@@ -21,25 +29,39 @@ from __future__ import annotations
 import gzip
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from voile.compiled import njit
 from voile.errors import InputError
 from voile.geodesy import Floats
 from voile.sharing.map.ranks import RANKS
-from voile.sharing.map.simplify import kept_points
 from voile.sharing.map.trails import Integers, joined
 
-__all__ = ["FORMAT", "VERSION", "RoadMap", "Streets", "compact_map"]
+__all__ = [
+    "FORMAT",
+    "MAP_PATH",
+    "VERSION",
+    "MapFile",
+    "RoadMap",
+    "Streets",
+    "compact_map",
+    "read_map",
+]
 
 FORMAT, VERSION = "voile-road-map", 1
 _UNITS = 100_000
 _EARTH = 6_378_137.0
 _NORTHERNMOST = 85.0
 """Mercator's projection has no poles."""
+MAP_PATH = "/map/roads.json"
+"""Where the page asks for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +186,7 @@ def _lines(plane: Floats, ends: Integers, tolerance: float) -> tuple[Integers, I
         return nodes, first
     # Mercator's scale grows to the north: metres there are longer on the map.
     stretch = np.cosh(plane[nodes[first[:-1]], 1] / _EARTH)
-    kept = kept_points(plane[nodes], first, tolerance * stretch)
+    kept = _kept_points(plane[nodes], first, tolerance * stretch)
     before = np.zeros(len(nodes) + 1, dtype=np.int64)
     np.cumsum(kept, out=before[1:])
     return nodes[kept], before[first]
@@ -198,3 +220,84 @@ def _z_order(units: Integers) -> Integers:
         for side in range(2):
             code |= ((sides[:, side] >> bit) & 1) << (2 * bit + side)
     return code
+
+
+@dataclass(frozen=True)
+class MapFile:
+    """The body of an answer, in both forms; send ``gzipped`` to who accepts gzip."""
+
+    body: bytes = field(repr=False)
+    gzipped: bytes = field(repr=False)
+    etag: str
+    """A strong one, with its quotes."""
+    content_type: str = "application/json"
+
+
+def read_map(path: str | Path) -> MapFile:
+    """Read what ``voile share roads`` wrote; raises ``InputError`` where it is something else."""
+    place = Path(path)
+    try:
+        body = place.read_bytes()
+    except OSError as error:
+        msg = f"{place}: the road map cannot be read ({error.strerror or 'input error'})"
+        raise InputError(msg) from None
+    try:
+        document = json.loads(body)
+        known = (document["format"], document["version"]) == (FORMAT, VERSION)
+    except (ValueError, TypeError, KeyError, RecursionError):
+        known = False
+    if not known:
+        msg = f"{place}: this is no road map of the page; make one with: voile share roads"
+        raise InputError(msg)
+    return MapFile(body, gzip.compress(body, 9, mtime=0), f'"{sha256(body).hexdigest()[:32]}"')
+
+
+def _kept_points(points: Floats, first: Integers, tolerance: Floats) -> NDArray[np.bool_]:
+    """Which points of m lines stay, shape (n,).
+
+    ``points`` has shape (n, 2), ``first`` shape (m + 1,), as ``trails.joined`` has it;
+    ``tolerance`` has shape (m,), in the unit of the points.
+    """
+    kept = np.zeros(len(points), dtype=np.bool_)
+    _keep(points, first, tolerance, kept)
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def _keep(points: Any, first: Any, tolerance: Any, kept: Any) -> None:  # pragma: no cover
+    waiting = np.empty((64, 2), dtype=np.int64)
+    for line in range(len(first) - 1):
+        low, high = first[line], first[line + 1] - 1
+        kept[low] = kept[high] = True
+        waiting[0] = low, high
+        count = 1
+        while count > 0:
+            count -= 1
+            low, high = waiting[count]
+            far, at = _farthest(points, low, high)
+            if far <= tolerance[line]:
+                continue
+            kept[at] = True
+            # The longer half waits, so that there are never more than log2(n) of them.
+            if at - low > high - at:
+                waiting[count], waiting[count + 1] = (low, at), (at, high)
+            else:
+                waiting[count], waiting[count + 1] = (at, high), (low, at)
+            count += 2
+
+
+@njit(cache=True, nogil=True)
+def _farthest(points: Any, low: int, high: int) -> tuple[float, int]:  # pragma: no cover - compiled
+    """The greatest distance of points between two others to their segment, and whose it is."""
+    x, y = points[low]
+    across, along = points[high, 0] - x, points[high, 1] - y
+    square = across * across + along * along
+    far, found = -1.0, low
+    for at in range(low + 1, high):
+        right, up = points[at, 0] - x, points[at, 1] - y
+        share = (right * across + up * along) / square if square > 0 else 0.0
+        share = min(1.0, max(0.0, share))
+        distance = math.hypot(right - share * across, up - share * along)
+        if distance > far:
+            far, found = distance, at
+    return far, found

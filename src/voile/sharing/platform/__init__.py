@@ -14,8 +14,7 @@
     storing              group commit
     publishing           the way as a whole
 
-    reading              what readers and auditors are shown
-    platform             all of it behind one face
+    platform             what readers and auditors are shown, and all of it behind one face
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 sections 3 and 6, the centralized platform.

@@ -12,7 +12,7 @@ reason, and changes nothing.
     establishment            Protocol 1, sender and receiver
     tracking, sealing        Protocol 2, the parties and the truck
     report, audit            Protocol 3, the truck: what it publishes and signs
-    reading                  Protocol 3, the reader
+    reader                   Protocol 3, the reader
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023).
 """
@@ -21,7 +21,7 @@ from voile.sharing.protocol.audit import Auditor, Record, is_equivocation
 from voile.sharing.protocol.establishment import Established, Pair, Receiver, Sender
 from voile.sharing.protocol.keys import PairKeys, TrackingPublic, TrackingSecret
 from voile.sharing.protocol.position import LEVELS, Position
-from voile.sharing.protocol.reading import Link, Reader, day_of, search
+from voile.sharing.protocol.reader import Link, Reader, day_of, search
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Publisher, Report
 from voile.sharing.protocol.sealing import SealedSubmission

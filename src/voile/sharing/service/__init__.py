@@ -5,14 +5,12 @@
     on_chain, fleet,       that send, how they stand
     chain_status
     problems, models       errors (RFC 9457) and JSON, as callers see them
-    limits, bodies,        how often, how much; headers of every answer, faults
-    middleware
+    limits, bodies         how often, how much
     connection             bounds of connections
     context                who asks, and threads for what blocks
     devices, company,      the routes
-    exchange, reading,
+    exchange, readers,
     feed, public
-    settling               what waits for a chain
     app, serving           all of it together, and running
 
 It needs FastAPI and uvicorn (``pip install 'voile[share]'``); ``options`` and ``folder`` do not.

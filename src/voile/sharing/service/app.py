@@ -1,26 +1,33 @@
-"""The application: routes, what stands around them, and what runs beside them."""
+"""The application: routes, what stands around them, and what runs beside them.
+
+What a log such as a chain could not do at once is done while the service runs.
+
+The outermost layer adds the headers that every answer has.  An exception that nobody expected may
+quote a position or a token, so neither the caller nor a log ever sees its message: the caller gets
+a problem with status 500, and the operator is told the kind of the exception and the line that
+raised it.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.routing import APIRoute
 from pydantic import BaseModel
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from voile.errors import VoileError
 from voile.sharing.platform import Platform
-from voile.sharing.service import company, devices, exchange, models, public, reading
+from voile.sharing.service import company, devices, exchange, models, public, readers
 from voile.sharing.service.bodies import Bodies
 from voile.sharing.service.broker import Broker
 from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.devices import Trackers
 from voile.sharing.service.feed import Feeds
-from voile.sharing.service.middleware import OutermostMiddleware
 from voile.sharing.service.mqtt import subscribe
 from voile.sharing.service.notices import Notices
 from voile.sharing.service.options import Options
@@ -33,7 +40,6 @@ from voile.sharing.service.problems import (
     handlers,
     response_of,
 )
-from voile.sharing.service.settling import settle
 from voile.version import VERSION
 
 if TYPE_CHECKING:
@@ -52,6 +58,15 @@ _NO_TELEMETRY: dict[str, Any] = {
     # failed validation, wherever the environment says.
     "telemetry": {"tracing": False, "metrics": False, "logs": False, "auto_configure": False}
 }
+_SETTLE_SECONDS = 15.0
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-resource-policy": "same-origin",
+    "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+    "cache-control": "no-store",
+}
+_STRICT_TRANSPORT = "max-age=31536000"
 
 
 def application(
@@ -74,7 +89,7 @@ def application(
     app.state.context = context
     app.state.feeds = Feeds(context)
     app.state.roads = roads
-    app.around = lambda inner: OutermostMiddleware(
+    app.around = lambda inner: _OutermostMiddleware(
         Bodies(
             Trackers(inner, handlers(_fields(), notices)),
             most_waiting=chosen.body_bytes_waiting,
@@ -114,7 +129,7 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
         responses=documented(*COMMON),
         **_NO_TELEMETRY,
     )
-    for module in (company, exchange, reading, public):
+    for module in (company, exchange, readers, public):
         app.include_router(module.router)
     public.add_page(app)
     _describe_problems(app)
@@ -122,7 +137,7 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
 
 
 async def _fault(request: Request, error: Exception) -> Response:
-    """What the caller is told; the exception goes on, and ``middleware`` tells the operator."""
+    """What the caller is told; the exception goes on, and the outermost tells the operator."""
     return response_of(ProblemError("fault"))
 
 
@@ -212,3 +227,58 @@ async def _tidy(context: ServiceContext, notices: Notices) -> None:
         except VoileError as error:
             notices.say(str(error))
         await asyncio.sleep(_TIDY_SECONDS)
+
+
+async def settle(context: ServiceContext, notices: Notices) -> None:
+    """At start, now and then, and as soon as the platform says so; troubles are told."""
+    behind, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def wake() -> None:
+        with suppress(RuntimeError):  # the service has ended
+            loop.call_soon_threadsafe(behind.set)
+
+    context.platform.when_behind(wake)
+    while True:
+        behind.clear()
+        try:
+            await context.do(context.platform.settle)
+        except VoileError as error:
+            notices.say(str(error))
+        with suppress(TimeoutError):
+            await asyncio.wait_for(behind.wait(), _SETTLE_SECONDS)
+
+
+class _OutermostMiddleware:
+    """Middleware of ASGI."""
+
+    def __init__(self, app: ASGIApp, notices: Notices, *, is_encrypted: bool) -> None:
+        """``is_encrypted``: whether people use https."""
+        self._app = app
+        self._notices = notices
+        headers = dict(_HEADERS)
+        if is_encrypted:
+            headers["strict-transport-security"] = _STRICT_TRANSPORT
+        self._headers = [(name.encode(), value.encode()) for name, value in headers.items()]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Hand on a request."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        started = False
+
+        async def send_on(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                given = message["headers"] = list(message.get("headers", ()))
+                names = {name for name, _ in given}
+                given += [one for one in self._headers if one[0] not in names]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, send_on)
+        except Exception as error:
+            self._notices.fault(error)
+            if not started:
+                await response_of(ProblemError("fault"))(scope, receive, send_on)

@@ -57,8 +57,31 @@ def _duckdb(address: Address) -> pa.Table:
 
 
 def _sqlite(address: Address) -> pa.Table:
-    file = _file(address).absolute().as_uri()
-    return _adbc(address, "adbc_driver_sqlite.dbapi", f"{file}?mode=ro", ())
+    file = _file(address)
+    if not _is_whole(file):
+        raise TableError(
+            f"{address}: the database file is cut off: it is shorter than it says; copy it again "
+            "from its source"
+        )
+    uri = f"{file.absolute().as_uri()}?mode=ro"
+    return _adbc(address, "adbc_driver_sqlite.dbapi", uri, ())
+
+
+def _is_whole(file: Path) -> bool:
+    """Whether a file of SQLite is as long as its header says; other files are left to the driver.
+
+    Of pages that are not there SQLite reads zeros, and so missing values where there were others.
+    The header's number of pages counts where it was written with the last change (the file format,
+    sections 1.3.2, 1.3.8 and 1.3.9).
+    """
+    with file.open("rb") as stream:
+        header = stream.read(100)
+    if len(header) < 100 or not header.startswith(b"SQLite format 3\0"):
+        return True
+    page = int.from_bytes(header[16:18], "big")
+    page = 65_536 if page == 1 else page
+    pages = int.from_bytes(header[28:32], "big") if header[24:28] == header[92:96] else 0
+    return file.stat().st_size >= page * pages
 
 
 def _postgresql(address: Address) -> pa.Table:

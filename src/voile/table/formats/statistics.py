@@ -30,6 +30,7 @@ import polars as pl
 from voile.errors import InputError, TableError, refuse_out_of_memory
 from voile.table.formats.registry import Whole, library
 from voile.table.formats.shaping import empty_texts_missing, refuse_nothing, whole_numbers
+from voile.table.source_files import corrupt
 
 __all__ = ["Sas", "SasTransport", "Spss", "Stata"]
 
@@ -134,10 +135,7 @@ class _Statistics:
             found: tuple[pl.DataFrame, Any] = read(str(file), output_format="polars", **options)
         except faults as fault:
             refuse_out_of_memory(fault)
-            raise TableError(
-                f"{file}: the file is not whole or not valid {self.what}; write it again from its "
-                "source"
-            ) from None
+            raise corrupt(file, self.what) from None
         return found
 
 

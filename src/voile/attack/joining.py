@@ -1,0 +1,258 @@
+"""Whose row is which by the best guess: where rows do not simply fit or not, or are too many.
+
+What it does: for some targets, each a published row with its owner, weighs the owner against all
+published rows, or the row against all people, by Bayes' rule (``posterior``), and says how often
+the best guess is right.  With noise, or with permuted columns, it takes the place of a guess among
+equals.
+
+Persons.  Where the plan names persons or households, they are the targets: one row of each is
+drawn, the known one.  The best guess is one among the persons whose rows weigh most, whatever the
+number of their rows.  By the link, or by drawn owners (``owners``), it is told whose rows those
+are; a person of whom such a row is known is right.  The probability that is given to the truth is
+that of the own row where the rows that weigh most count as often as there are persons among them.
+
+Cost: O(t (n + d) m) for t targets, n different rows, d different people and m columns; for persons
+as much for each of the rows that weigh most for some target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.fitted import spread
+from voile.attack.owners import Crowd, Owners, telling_columns, tells_all, uniform
+from voile.attack.posterior import (
+    draw_rows,
+    draw_targets,
+    owner_posteriors,
+    posteriors,
+    rows_of_people,
+)
+from voile.disclosure.noisy import Noisy
+from voile.disclosure.permuted import Permuted
+from voile.randomness import Key, Randomness
+from voile.release.reading.sightings import People, PublishedRows, Sightings
+
+__all__ = ["Aim", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """Some published rows with their owners, and what the adversary has to join them."""
+
+    published: PublishedRows
+    people: People
+    columns: tuple[str, ...]
+    """What the adversary knows of people."""
+    rows: Indices
+    """The t published rows that are targets."""
+    owners: Owners
+    """Of these rows."""
+    link: str | None
+    """What tells rows apart, if anything does."""
+    key: Key
+    """Draws owners."""
+    drawn_from: int
+    """Of how many rows or persons the targets were drawn."""
+    by_person: bool = False
+    """Whether the targets are persons or households."""
+
+    @classmethod
+    def at_rows(
+        cls,
+        published: PublishedRows,
+        people: People,
+        columns: tuple[str, ...],
+        link: str | None,
+        targets: int | None,
+        randomness: Randomness,
+    ) -> Aim:
+        """Published rows, and their owners."""
+        rows, key = draw_rows(published, targets, randomness), randomness.key("owners")
+        owners = _owners(published, people, rows, link, key)
+        return cls(published, people, columns, rows, owners, link, key, published.frame.height)
+
+    @classmethod
+    def at_persons(
+        cls,
+        published: PublishedRows,
+        people: People,
+        columns: tuple[str, ...],
+        link: str | None,
+        targets: int | None,
+        randomness: Randomness,
+    ) -> Aim:
+        """Persons or households, a row of each that was published, and that published row."""
+        key, there = randomness.key("owners"), np.arange(people.frame.height)
+        row_of = None
+        if link is not None:
+            row_of = rows_of_people(published, people, link, there)
+            there = np.flatnonzero(row_of >= 0)
+        own = draw_targets(people, columns, targets, randomness, link, there)
+        told = True
+        if row_of is not None:
+            rows = row_of[own]
+        else:
+            rows, told = _drawn_rows(published, people, own, key)
+        found = rows >= 0
+        drawn_from = len(np.unique(people.units[0][there]))
+        owners = Owners(own[found], told)
+        return cls(published, people, columns, rows[found], owners, link, key, drawn_from, True)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows either fit or do not: what is known is neither noisy nor permuted."""
+        shown = map(self.published.shown, self.columns)
+        return not any(isinstance(one, Noisy | Permuted) for one in shown)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """What came of t targets."""
+
+    right: Floats
+    """Shape (t,): the chance that the best guess is right."""
+    given: Floats
+    """Shape (t,): the probability that the adversary gives to the truth."""
+    choices: int
+    """Among how many rows or people he chooses."""
+    notes: tuple[str, ...]
+    overlap: bool = False
+    """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
+
+
+def row_of_each_owner(aim: Aim) -> Joined:
+    """The owners of t rows, each weighed against all published rows."""
+    with_owner = np.flatnonzero(aim.owners.person >= 0)
+    owners = aim.owners.person[with_owner]
+    sightings = Sightings.of(aim.published, aim.people, aim.columns, owners)
+    own = sightings.place[aim.rows[with_owner]]
+    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
+    several = 0
+    for chunk, weights in posteriors(sightings, len(owners)):
+        best = weights == weights.max(axis=1, keepdims=True)
+        one = np.arange(len(weights)), own[chunk]
+        fits = weights[one] > 0
+        rows = best @ sightings.rows
+        among = _persons_in(aim, sightings, best) if aim.by_person else rows
+        right[with_owner[chunk]] = fits * best[one] / among
+        given[with_owner[chunk]] = weights[one] * np.where(best[one], rows / among, 1.0)
+        several += int((np.count_nonzero(weights, axis=1) > 1).sum())
+    notes = sightings.notes
+    plain = aim.is_plain
+    if plain and several:
+        notes += (f"{several:,} of the targets fit rows of several groups, which overlap",)
+    elif plain and not aim.by_person:
+        notes += (rarest_rows(len(sightings.rows), int(sightings.rows.min())),)
+    choices = aim.drawn_from if aim.by_person else len(sightings.place)
+    return Joined(right, given, choices, notes, overlap=plain and several > 0)
+
+
+def owner_of_each_row(aim: Aim) -> Joined:
+    """The t rows, each weighed against all people."""
+    crowd = Crowd.of(aim.people, aim.columns)
+    every = Sightings.of(aim.published, aim.people, aim.columns, crowd.first)
+    wanted, sighting = np.unique(every.place[aim.rows], return_inverse=True)
+    own = np.append(crowd.number, -1)[aim.owners.person]
+    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
+    persons = _Incidence.of(crowd.number, *aim.people.units, len(crowd.count))
+    for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
+        place = np.full(len(crowd.count) + 1, -1)
+        place[who] = np.arange(len(who))
+        within = (chunk.start <= sighting) & (sighting < chunk.stop) & (place[own] >= 0)
+        these = np.flatnonzero(within)
+        best = weights == weights.max(axis=0, initial=0.0)
+        one = place[own[these]], sighting[these] - chunk.start
+        fits = weights[one] > 0
+        rows = crowd.count[who] @ best
+        among = persons.among(best.T, who) if aim.by_person else rows
+        rows, among = rows[one[1]], among[one[1]]
+        right[these] = fits * best[one] / among
+        given[these] = weights[one] * np.where(best[one], rows / among, 1.0)
+    choices = aim.people.units[1] if aim.by_person else aim.people.frame.height
+    return Joined(right, given, choices, every.notes)
+
+
+def _persons_in(aim: Aim, sightings: Sightings, best: NDArray[np.bool_]) -> Indices:
+    """Whose the rows are that weigh most for each of some targets: how many persons, (targets,)."""
+    rows = np.flatnonzero(np.append(best.any(axis=0), False)[sightings.place])
+    person = _owners(aim.published, aim.people, rows, aim.link, aim.key).person
+    own = np.full(len(sightings.place), -1)
+    own[aim.rows] = aim.owners.person
+    person = np.where(own[rows] >= 0, own[rows], person)
+    told = person >= 0
+    whose, units = aim.people.units
+    held = _Incidence.of(
+        sightings.place[rows[told]], whose[person[told]], units, len(sightings.rows)
+    )
+    return np.maximum(held.among(best, np.arange(len(sightings.rows))), 1)
+
+
+@dataclass(frozen=True, eq=False)
+class _Incidence:
+    """The different persons of each of some sets of rows."""
+
+    start: Indices
+    unit: Indices
+    units: int
+
+    @classmethod
+    def of(cls, place: Indices, whose: Indices, units: int, places: int) -> _Incidence:
+        """``whose`` the rows are that stand at ``place``, between 0 and ``places``."""
+        pairs = np.unique(place * units + whose)
+        return cls(np.searchsorted(pairs // units, np.arange(places + 1)), pairs % units, units)
+
+    def among(self, best: NDArray[np.bool_], which: Indices) -> Indices:
+        """How many persons stand in those of the sets ``which`` that each line of best marks."""
+        counted = np.empty(len(best), dtype=np.int64)
+        for line, marked in enumerate(best):
+            _, unit = spread(self.start, self.unit, which[marked])
+            counted[line] = len(np.unique(unit))
+        return counted
+
+
+def _owners(
+    published: PublishedRows, people: People, rows: Indices, link: str | None, key: Key
+) -> Owners:
+    if link is None:
+        return Owners.drawn(published, people, rows, key)
+    return Owners.linked(published, people, rows, link)
+
+
+def _drawn_rows(
+    published: PublishedRows, people: People, own: Indices, key: Key
+) -> tuple[Indices, bool]:
+    """A published row for each of t rows of the original, drawn by all columns that both have.
+
+    -1 where none fits; and whether that is how the true ones are distributed.
+    """
+    shared = telling_columns(published, people)
+    sightings = Sightings.of(published, people, shared, own)
+    order = np.argsort(sightings.place, kind="stable")
+    start = np.cumsum(sightings.rows) - sightings.rows
+    draws = uniform(key.within("rows"), len(own))
+    rows = np.full(len(own), -1)
+    for chunk, weights in posteriors(sightings, len(own)):
+        share = np.cumsum(weights * sightings.rows, axis=1)
+        for place in np.flatnonzero(share[:, -1] > 0):
+            reached = draws[chunk.start + place] * share[place, -1]
+            one = int(np.searchsorted(share[place], reached, side="right"))
+            one = min(one, int(np.flatnonzero(weights[place])[-1]))
+            back = int((share[place, one] - reached) / weights[place, one])
+            back = min(back, int(sightings.rows[one]) - 1)
+            rows[chunk.start + place] = order[start[one] + back]
+    return rows, tells_all(published, shared) and not sightings.notes
+
+
+def rarest_rows(combinations: int, fewest: int) -> str:
+    """How few rows show what the fewest rows show, as a clause."""
+    return (
+        f"of the {combinations:,} combinations that are published the rarest stands in "
+        f"{fewest:,} of the rows"
+    )

@@ -1,0 +1,309 @@
+"""One audit: read, recognise, let adversaries and measures look, count the three risks, record.
+
+All attacks and measures that take part in a study take part here (``attack.registry``,
+``utility.registry``, other packages' too); those that make no sense for the file are listed with
+the reason.  There is no rehearsal, for nobody here can make such a file again: people who were not
+in the data are those of the control.
+
+Cost: that of the attacks; rows beyond ``ROWS`` on any side are left out of the three risks, drawn
+at random, and said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import polars as pl
+
+from voile.attack.protocol import Attack, Knowledge
+from voile.audit.beside import Beside
+from voile.audit.foreign import Foreign, as_release
+from voile.audit.recognition import recognise
+from voile.audit.record import AuditRecord, ColumnDocument, RiskDocument
+from voile.audit.registry import Setting, risk_inquiries
+from voile.audit.risk import Risk
+from voile.audit.sides import Sides, read_sides
+from voile.errors import InputError, VoileError
+from voile.randomness import Randomness
+from voile.release.reading.rows import People, PublishedRows
+from voile.study.instruments import Instruments
+from voile.study.original import fingerprint
+from voile.study.plans import json_value
+from voile.study.record import AttackDocument, MeasureDocument, Skipped
+from voile.study.recording import versions
+from voile.table.holdout import hold_out
+from voile.utility.protocol import Comparison
+
+__all__ = ["ROWS", "Inquiry", "audit"]
+
+ROWS = 200_000
+"""Rows of each side that the three risks look at."""
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """What is asked in an audit.
+
+    Raises ``InputError`` unless there is a target.
+    """
+
+    targets: int = 1000
+    attacks: tuple[str, ...] | None = None
+    """Names of the attacks to run; None: all of them."""
+    first: tuple[str, ...] | None = None
+    """Columns that one of two people holds, in linkability, the other holding the rest; None: the
+    first half of the columns that are shown."""
+
+    def __post_init__(self) -> None:
+        if self.targets < 1:
+            msg = "the number of targets must be at least 1"
+            raise InputError(msg)
+
+
+def audit(
+    released: str | Path,
+    original: str | Path,
+    control: str | Path | None = None,
+    plan: str | Path | None = None,
+    *,
+    inquiry: Inquiry | None = None,
+    seed: int | None = None,
+    progress: Progress = lambda stage: None,
+) -> AuditRecord:
+    """Judge a released file of any origin against the table that it was made from; private.
+
+    ``control`` holds people of the same origin who were not in the data.  ``plan`` says roles,
+    types, hierarchies, and how columns are shown where that is not to be found out.  Raises a
+    ``VoileError`` where files, plan and inquiry disagree.
+    """
+    inquiry = inquiry or Inquiry()
+    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    clock = _Clock()
+    progress("reading")
+    sides = read_sides(
+        Path(released),
+        Path(original),
+        None if control is None else Path(control),
+        None if plan is None else Path(plan),
+    )
+    clock.lap("reading")
+    progress("recognising columns")
+    said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
+    recognised = recognise(sides.released, sides.original, said)
+    roles = {
+        role: tuple(n for n in names if any(one.name == n and one.columns for one in recognised))
+        for role, names in sides.roles.items()
+    }
+    foreign = as_release(sides.released, recognised, roles)
+    clock.lap("recognising")
+    court = _Court(sides, foreign, inquiry, randomness, progress)
+    risks = [*court.risks()]
+    clock.lap("risks")
+    instruments = Instruments.standard(inquiry.attacks)
+    attacks = [court.attack(attack) for attack in instruments.attacks]
+    clock.lap("attacks")
+    measured = [court.measure(measure) for measure in instruments.measures]
+    clock.lap("utility")
+    return AuditRecord(
+        released=Path(released).name,
+        digest=fingerprint(Path(released)),
+        rows=_rows(sides),
+        roles=sides.roles,
+        roles_of=sides.roles_of,
+        columns=tuple(
+            ColumnDocument(
+                name=one.name, shown=one.how, why=one.why, of=[*one.of], unread=[*one.unread]
+            )
+            for one in recognised
+        ),
+        unused=foreign.unused,
+        risks=tuple(_document(one) for one in risks if isinstance(one, Risk)),
+        risks_skipped=tuple(one for one in risks if isinstance(one, Skipped)),
+        attacks=tuple(one for one in attacks if not isinstance(one, Skipped)),
+        attacks_skipped=tuple(one for one in attacks if isinstance(one, Skipped)),
+        utility=tuple(one for each in measured if not isinstance(each, Skipped) for one in each),
+        utility_skipped=tuple(one for one in measured if isinstance(one, Skipped)),
+        notices=(*sides.notices, *court.notices),
+        versions=versions(),
+        seconds=clock.seconds,
+        protected=sides.original.protected,
+        control_void=sides.void,
+    )
+
+
+class _Clock:
+    """Seconds of each stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._last = perf_counter()
+
+    def lap(self, stage: str) -> None:
+        """What passed since the last one belongs to this stage."""
+        now = perf_counter()
+        self.seconds[stage], self._last = round(now - self._last, 3), now
+
+
+@dataclass
+class _Court:
+    """One file before adversaries and measures."""
+
+    sides: Sides
+    foreign: Foreign
+    inquiry: Inquiry
+    randomness: Randomness
+    progress: Progress
+
+    @property
+    def notices(self) -> list[str]:
+        """What was left out of the three risks, and what nobody understood."""
+        found = []
+        if self.foreign.unused:
+            named = ", ".join(map(repr, self.foreign.unused))
+            found.append(f"no column of the original is shown by {named}: nobody looked at them")
+        found += [
+            f"column {one.name!r}: {len(one.unread):,} labels are explained by nobody, and were "
+            "taken to stand for anything; name their hierarchy in a plan"
+            for one in self.foreign.recognised
+            if one.unread
+        ]
+        if find_spec("sklearn") is None:
+            found.append(
+                "nobody has learnt from the file, since scikit-learn is not installed: inference "
+                "may succeed more often (pip install 'voile[learn]')"
+            )
+        most = max(_rows(self.sides).values())
+        if most > ROWS:
+            found.append(f"the three risks look at {ROWS:,} rows of each side, drawn at random")
+        return found
+
+    def risks(self) -> Iterator[Risk | Skipped]:
+        """The three risks of WP216 and those of other packages, or why one was not counted."""
+        self.progress("three risks")
+        groups = [self._some(people) for people in self._groups()]
+        beside = Beside.of(self._looked_at(), groups, self.sides.plan, self._unit)
+        for name in beside.left_out:
+            yield Skipped("three risks", f"column {name!r} holds too many texts to compare")
+        if not beside.columns:
+            yield Skipped("three risks", "no column could be compared")
+            return
+        setting = Setting(
+            beside,
+            tuple(
+                n for n in self.sides.roles["sensitive"] if n in {c.name for c in beside.columns}
+            ),
+            self.inquiry.first,
+            self.inquiry.targets,
+            self.randomness.within("risks"),
+            self.progress,
+        )
+        for inquiry in risk_inquiries():
+            if reason := inquiry.refusal(setting):
+                yield Skipped(inquiry.name, reason)
+            else:
+                yield from inquiry.risks(setting)
+
+    @property
+    def _unit(self) -> str | None:
+        """The column that tells persons or households apart; None where each row is another."""
+        original = self.sides.original
+        return None if original.protected == "row" else original.unit_column
+
+    def attack(self, attack: Attack) -> AttackDocument | Skipped:
+        """What an adversary makes of the file, or why he was not asked."""
+        self.progress(f"attack: {attack.name}")
+        absent = None if self.sides.control is None else self.sides.control.frame
+        knowledge = Knowledge(targets=self.inquiry.targets, absent=absent)
+        release, original = self.foreign.release, self.sides.original
+        try:
+            told = attack.told(knowledge)
+            if attack.needs_absent and self.sides.void:
+                return Skipped(attack.name, "people of the original stand in the control")
+            if attack.needs_absent and absent is None:
+                return Skipped(attack.name, "nobody is known who was not in the data: no control")
+            if reason := told.refusal(release, self.sides.plan):
+                return Skipped(attack.name, reason)
+            draws = self.randomness.within("attack", attack.name)
+            found = told.run(release, original.frame, self.sides.plan, draws)
+        except VoileError as error:
+            return Skipped(attack.name, str(error).rstrip("."))
+        document: Any = json_value(found.document())
+        return document  # type: ignore[no-any-return]
+
+    def measure(self, measure: Any) -> Sequence[MeasureDocument] | Skipped:
+        """What the file is good for, or why that was not measured."""
+        self.progress(f"utility: {measure.name}")
+        try:
+            if reason := measure.refusal(self._comparison):
+                return Skipped(measure.name, reason)
+            return [json_value(found.document()) for found in measure.measure(self._comparison)]
+        except VoileError as error:
+            return Skipped(measure.name, str(error).rstrip("."))
+
+    @cached_property
+    def _comparison(self) -> Comparison:
+        """The same for all measures, which keep what they work out for it."""
+        return Comparison(
+            PublishedRows.of(self.foreign.release),
+            self.sides.original,
+            self.randomness.within("utility"),
+            self.sides.control,
+        )
+
+    def _groups(self) -> list[People]:
+        control = self.sides.control
+        return [self.sides.original, *([] if control is None else [control])]
+
+    def _some(self, people: People) -> pl.DataFrame:
+        """The rows of some people that the three risks look at."""
+        frame = people.frame.select(
+            people.column(name).alias(name) for name in people.frame.columns
+        )
+        if frame.height <= ROWS:
+            return frame
+        kept: pl.DataFrame
+        share = 1 - ROWS / frame.height
+        kept, _ = hold_out(frame, share, self.randomness.within("people"), self._unit)
+        return kept
+
+    def _looked_at(self) -> Foreign:
+        """The file in no more rows than the three risks look at."""
+        if self.foreign.release.rows <= ROWS:
+            return self.foreign
+        draws = self.randomness.key("rows").stream(self.foreign.release.rows).argsort()[:ROWS]
+        chosen = pl.Series(draws.astype("int64")).sort()
+        cut = [
+            replace(one, columns=tuple(column.gather(chosen) for column in one.columns))
+            for one in self.foreign.recognised
+        ]
+        return as_release(self.sides.released[chosen], cut, {})
+
+
+def _rows(sides: Sides) -> dict[str, int]:
+    found = {"released": sides.released.height, "original": sides.original.frame.height}
+    if sides.control is not None:
+        found["control"] = sides.control.frame.height
+    return found
+
+
+def _document(risk: Risk) -> RiskDocument:
+    return RiskDocument(
+        risk=risk.name,
+        of=risk.of,
+        goal=risk.goal,
+        targets=risk.targets,
+        main=risk.main.document(),  # type: ignore[typeddict-item]
+        control=None if risk.control is None else risk.control.document(),  # type: ignore[typeddict-item]
+        guess=risk.guess.document(),  # type: ignore[typeddict-item]
+        excess=risk.excess,
+        found=risk.found,
+        notes=list(risk.notes),
+    )

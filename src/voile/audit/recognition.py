@@ -1,0 +1,368 @@
+"""How each column of a released file is shown, found out beside the original; private.
+
+What is told apart, column by column:
+
+    exact        all cells are values of the original
+    permuted     the same, and each value as often as in the original, but beside others
+    synthetic    the same, in rows that nobody has
+    interval     two columns, or texts that write intervals
+    set          texts that name several values: labels of a hierarchy, prefixes, lists, ``*``
+    averaged     numbers of nobody, nearly each of which stands in several rows
+    noisy        numbers of nobody
+    withheld     no column shows it
+
+Whether rows are those of the original is asked of the columns whose cells are values: a row whose
+values nobody has together is of nobody.  In few columns of few values every row is of somebody,
+whoever made it; such columns count as shown as they are, which is how an adversary reads them.
+
+A plan overrules what was found (``[columns.X] shown``).  Cost: O(n m) and a sort for m columns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from voile.audit.spellings import ANYTHING, SetReader, ends_of
+from voile.disclosure.disclosure import Shown
+from voile.disclosure.exact import Exact
+from voile.disclosure.interval import Interval
+from voile.disclosure.permuted import Permuted
+from voile.disclosure.perturbed import Perturbed
+from voile.disclosure.value_set import ANYTHING as ANY_VALUE
+from voile.disclosure.value_set import ValueSet, set_text
+from voile.disclosure.withheld import Withheld
+from voile.errors import TableError, nearest
+from voile.release.reading.rows import People, Texts, floats_of, texts_of
+from voile.release.reading.views import KnownValues
+from voile.schema.kinds import ShownAs
+
+__all__ = ["Recognised", "recognise"]
+
+_PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to"), ("_lo", "_hi"))
+_RARE = 0.02
+"""The share of rows whose cells may be others than the rest, such as mistakes in a file."""
+_SHARED = 3
+"""Rows that show a number, where numbers are averages."""
+_FOUND = 0.9
+"""The share of rows that are of somebody, from which on the file shows rows of the original."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recognised:
+    """How one column of the original is shown by a released file; private."""
+
+    name: str
+    how: ShownAs
+    why: str
+    """A sentence."""
+    shown: Shown
+    """The same for adversaries and measures."""
+    columns: tuple[pl.Series, ...]
+    """What they read in place of the file's own columns, by the names that ``shown`` states."""
+    of: tuple[str, ...] = ()
+    """The columns of the file that show it."""
+    unread: tuple[str, ...] = ()
+    """Labels that nobody explains; they may stand for anything."""
+
+
+def recognise(
+    released: pl.DataFrame, original: People, overruled: Mapping[str, ShownAs] | None = None
+) -> list[Recognised]:
+    """How each column of the original is shown, in the order of the original.
+
+    ``overruled`` says it of some columns.  Raises ``TableError`` where a column cannot be shown as
+    the plan says, where the file shows nothing of the original, and where it has no rows.
+    """
+    if not released.height:
+        msg = "the released file has no rows"
+        raise TableError(msg)
+    said = overruled or {}
+    found = [_column(released, original, name, said.get(name)) for name in original.frame.columns]
+    if all(one.how == "withheld" for one in found):
+        first = original.frame.columns[0]
+        msg = (
+            "the released file shows no column of the original: none has the name of one"
+            f"{nearest(first, released.columns)}"
+        )
+        raise TableError(msg)
+    return _beside_others(found, original, said)
+
+
+def _column(
+    released: pl.DataFrame, original: People, name: str, said: ShownAs | None
+) -> Recognised:
+    """How one column is shown, by itself."""
+    if said == "withheld":
+        return Recognised(name, "withheld", "the plan says so.", Withheld(), ())
+    for low, high in _PAIRS:
+        if f"{name}{low}" in released.columns and f"{name}{high}" in released.columns:
+            return _two_columns(released, name, (low, high))
+    shown = name if name in released.columns else f"{name}.interval"
+    if shown not in released.columns:
+        return Recognised(name, "withheld", "no column of the file has its name.", Withheld(), ())
+    column = _Column.of(name, released[shown], original)
+    found = column.said(said) if said else column.found()
+    return replace(found, of=(shown,))
+
+
+def _two_columns(released: pl.DataFrame, name: str, ends: tuple[str, str]) -> Recognised:
+    of = tuple(f"{name}{end}" for end in ends)
+    numbers = [floats_of(released[one]) for one in of]
+    if any(np.isnan(side).all() for side in numbers):
+        msg = f"column {of[0]!r} of the released file and {of[1]!r} should be the ends of intervals"
+        raise TableError(f"{msg}, and one of them holds no numbers")
+    low, high = (
+        pl.Series(f"{name}{e}", s) for e, s in zip((".low", ".high"), numbers, strict=True)
+    )
+    why = f"two columns show its ends: {of[0]} and {of[1]}."
+    columns = tuple(side.fill_nan(None) for side in (low, high))
+    return Recognised(name, "interval", why, Interval(level="differs"), columns, of)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One column of a released file beside that of the original; by distinct cells."""
+
+    name: str
+    cells: Texts
+    """The e different cells."""
+    rows: np.ndarray
+    """Shape (e,): how many rows show each."""
+    place: np.ndarray
+    """Shape (n,): the cell of each row."""
+    values: set[str]
+    """All values of the original."""
+    numbers: np.ndarray | None
+    """Those of all rows of the original; None where it holds texts."""
+    reader: SetReader
+
+    @classmethod
+    def of(cls, name: str, released: pl.Series, original: People) -> _Column:
+        """From the rows of both sides."""
+        texts = texts_of(released)
+        cells = list(dict.fromkeys(texts))
+        index = {text: i for i, text in enumerate(cells)}
+        place = np.array([index[text] for text in texts], dtype=np.int64)
+        own = original.column(name)
+        values = {text for text in texts_of(own.unique()) if text is not None}
+        numbers = floats_of(own) if own.dtype.is_numeric() else None
+        return cls(
+            name,
+            cells,
+            np.bincount(place, minlength=len(cells)),
+            place,
+            values,
+            numbers,
+            SetReader(values, _nodes(original, name)),
+        )
+
+    def found(self) -> Recognised:
+        """How it is shown, as its cells look."""
+        own = [text is None or text in self.values for text in self.cells]
+        if all(own):
+            return self._exact("all its cells are values of the original.")
+        if self.numbers is not None and (ends := self._ends()) is not None:
+            if any(one and one[0] != one[1] for one in ends) or None in ends:
+                return self._intervals(ends)
+            return self._numbers(float(self.rows[np.array(own)].sum() / self.rows.sum()))
+        return self._sets()
+
+    def said(self, how: ShownAs) -> Recognised:
+        """How the plan says that it is shown; raises ``TableError`` where it cannot be."""
+        if how in {"exact", "permuted", "synthetic"}:
+            return replace(self._exact("the plan says so."), how=how)
+        if how == "set":
+            return self._sets()
+        ends = self._ends() if self.numbers is not None else None
+        if ends is None:
+            what = "intervals of numbers" if how == "interval" else "numbers"
+            msg = (
+                f"column {self.name!r} of the released file does not hold {what}, as the plan says"
+            )
+            raise TableError(msg)
+        return self._intervals(ends) if how == "interval" else replace(self._numbers(0.0), how=how)
+
+    def _exact(self, why: str) -> Recognised:
+        column = pl.Series(self.name, self.cells, dtype=pl.String).gather(self.place)
+        return Recognised(self.name, "exact", why, Exact(), (column,))
+
+    def _ends(self) -> list[tuple[float, float] | None] | None:
+        """The interval of each cell, None for anything; None where a cell is neither."""
+        assert self.numbers is not None
+        known = self.numbers[np.isfinite(self.numbers)]
+        whole = bool((known == np.round(known)).all())
+        read: list[tuple[float, float] | None] = []
+        for text in self.cells:
+            if text is None or text.strip().lower() in ANYTHING:
+                read.append(None)
+                continue
+            ends = ends_of(text, whole=whole)
+            if ends is None:
+                return None
+            read.append((ends.low, ends.high))
+        return read
+
+    def _intervals(self, ends: Sequence[tuple[float, float] | None]) -> Recognised:
+        assert self.numbers is not None
+        least, most = np.nanmin(self.numbers), np.nanmax(self.numbers)
+        sides = []
+        for side, suffix in enumerate((".low", ".high")):
+            numbers = [None if one is None else float(one[side]) for one in ends]
+            within = [
+                x if x is None or np.isfinite(x) else float(least if side == 0 else most)
+                for x in numbers
+            ]
+            column = pl.Series(f"{self.name}{suffix}", within, dtype=pl.Float64)
+            sides.append(column.gather(self.place))
+        hidden = int(self.rows[[one is None for one in ends]].sum())
+        tail = f"; {hidden:,} rows show none" if hidden else ""
+        why = f"its cells write intervals{tail}."
+        return Recognised(self.name, "interval", why, Interval(level="differs"), tuple(sides))
+
+    def _numbers(self, known: float) -> Recognised:
+        """Numbers of no row: averages, or noise."""
+        shared = float(self.rows[self.rows >= _SHARED].sum() / self.rows.sum())
+        column = pl.Series(self.name, self.cells, dtype=pl.String).cast(pl.Float64, strict=False)
+        shown = column.gather(self.place)
+        scale = self._distance(shown.to_numpy())
+        averaged = shared >= 1 - _RARE and known < 1 - _RARE
+        how: ShownAs = "averaged" if averaged else "noisy"
+        among = f"{1 - known:.1%} of its numbers are of nobody"
+        why = f"{among}, and nearly all stand in several rows." if averaged else f"{among}."
+        return Recognised(self.name, how, why, Perturbed(scale=scale), (shown,))
+
+    def _distance(self, shown: np.ndarray) -> float:
+        """How far published numbers lie from true ones, as far as both columns tell."""
+        assert self.numbers is not None
+        own, seen = self.numbers[np.isfinite(self.numbers)], shown[np.isfinite(shown)]
+        extent = float(np.ptp(own)) or 1.0
+        if len(self.numbers) == len(shown):
+            apart = np.abs(self.numbers - shown)
+            apart = apart[np.isfinite(apart)]
+            if len(apart) and apart.mean() < np.abs(own - own.mean()).mean() / 2:
+                return float(max(apart.mean(), extent * 1e-6))
+        more = float(np.var(seen) - np.var(own))
+        return float(np.sqrt(more / 2)) if more > 0 else extent / 50
+
+    def _sets(self) -> Recognised:
+        """Texts that stand for several values, as far as anybody can read them."""
+        texts: Texts = []
+        unread = []
+        for text in self.cells:
+            named = None if text is None else self.reader.read(text)
+            if text is None:
+                texts.append(None)
+            elif named is None or len(named) == len(self.values):
+                texts.append(ANY_VALUE)
+                unread += [text] * (named is None)
+            else:
+                texts.append(set_text(sorted(named)))
+        column = pl.Series(self.name, texts, dtype=pl.String).gather(self.place)
+        labels = len(unread)
+        told = f"; {labels:,} of its labels are explained by nobody and may stand for anything: "
+        told += "name their hierarchy in a plan"
+        why = f"its cells name several values{told if labels else ''}."
+        return Recognised(self.name, "set", why, ValueSet(), (column,), unread=tuple(unread))
+
+
+def _nodes(original: People, name: str) -> dict[str, frozenset[str]]:
+    """The labels of the hierarchy that the plan declares, and the values below each."""
+    if original.described(name).hierarchy is None:
+        return {}
+    values = KnownValues(original, name, np.arange(original.frame.height))
+    below: dict[str, set[str]] = {}
+    for level in values.generalized(None) or ():
+        for label, value in zip(level, values.texts, strict=True):
+            if label is not None and value is not None:
+                below.setdefault(label, set()).add(value)
+    return {label: frozenset(found) for label, found in below.items()}
+
+
+def _beside_others(
+    found: list[Recognised], original: People, said: Mapping[str, ShownAs]
+) -> list[Recognised]:
+    """What columns of values are beside each other: of one row, permuted, synthetic."""
+    open_ = [one for one in found if one.how == "exact" and one.name not in said]
+    names = [one.name for one in open_]
+    if len(open_) < 2:
+        return found
+    rows = _Rows.of(open_, original)
+    if rows.is_of_somebody(names):
+        return found
+    permuted = rows.permuted(names)
+    of = {one.name: one for one in found}
+    for one in open_:
+        if permuted is None:
+            why = "its cells are values of the original, in rows that nobody has."
+            of[one.name] = replace(one, how="synthetic", why=why)
+        elif one.name in permuted:
+            why = "it has the values of the original, each as often, but beside those of others."
+            of[one.name] = replace(one, how="permuted", why=why, shown=Permuted())
+    return list(of.values())
+
+
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Rows of the file and of the original in columns whose cells are values, as codes."""
+
+    shown: Mapping[str, np.ndarray]
+    own: Mapping[str, np.ndarray]
+
+    @classmethod
+    def of(cls, columns: Sequence[Recognised], original: People) -> _Rows:
+        """Both sides, coded alike."""
+        shown: dict[str, np.ndarray] = {}
+        own: dict[str, np.ndarray] = {}
+        for one in columns:
+            codes: dict[str | None, int] = {}
+            for side, texts in (
+                (own, texts_of(original.column(one.name))),
+                (shown, one.columns[0].to_list()),
+            ):
+                side[one.name] = np.array([codes.setdefault(t, len(codes)) for t in texts])
+        return cls(shown, own)
+
+    def found(self, names: Sequence[str]) -> float:
+        """The share of the file's rows whose values somebody has, each person once."""
+        own, seen = (
+            Counter(zip(*(side[name].tolist() for name in names), strict=True))
+            for side in (self.own, self.shown)
+        )
+        return sum(min(count, own[row]) for row, count in seen.items()) / seen.total()
+
+    def is_of_somebody(self, names: Sequence[str]) -> bool:
+        """Whether nearly all rows are of somebody."""
+        return self.found(names) >= _FOUND
+
+    def permuted(self, names: Sequence[str]) -> set[str] | None:
+        """The fewest columns without which rows are of somebody; None where there are none.
+
+        One after another, always that without which most rows are found; at most half of them, and
+        only such as hold the values of the original as often.
+        """
+        left, gone = list(names), set[str]()
+        can = {name for name in names if self._as_often(name)}
+        while not self.is_of_somebody(left):
+            if len(left) < 3 or len(gone) + 1 > len(names) / 2:
+                return None
+            rates = {
+                name: self.found([n for n in left if n != name]) for name in left if name in can
+            }
+            if not rates:
+                return None
+            best = max(rates, key=lambda name: rates[name])
+            left.remove(best)
+            gone.add(best)
+            can.discard(best)
+        return gone
+
+    def _as_often(self, name: str) -> bool:
+        own, shown = Counter(self.own[name].tolist()), Counter(self.shown[name].tolist())
+        scale = own.total() / shown.total()
+        apart = sum(abs(own[code] - scale * shown[code]) for code in own | shown)
+        return apart <= 2 * _RARE * own.total()

@@ -1,0 +1,138 @@
+"""The plain result of an audit: how a file shows each column, and what it gives away; private.
+
+Declared here once: from the types follow its JSON and what is refused when one is read back.  A
+control that is null says that nobody was known who was not in the data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from voile.errors import InputError
+from voile.schema.kinds import ShownAs
+from voile.schema.roles import Protected
+from voile.study.documents import schema_of, without_heading
+from voile.study.record import (
+    PRIVATE,
+    AttackDocument,
+    EstimateDocument,
+    MeasureDocument,
+    Skipped,
+)
+from voile.values.value import Several, checked, closed, plain
+
+__all__ = [
+    "AUDIT_FORMAT",
+    "AuditRecord",
+    "ColumnDocument",
+    "RiskDocument",
+    "audit_document",
+    "audit_schema",
+    "read_audit",
+]
+
+AUDIT_FORMAT = "voile-audit-record-1"
+
+Count = Annotated[int, Field(ge=0)]
+
+
+@closed
+class ColumnDocument(TypedDict):
+    """How one column of the original is shown."""
+
+    name: str
+    shown: ShownAs
+    why: str
+    of: list[str]
+    """The columns of the file that show it."""
+    unread: list[str]
+    """Labels that nobody explains."""
+
+
+@closed
+class RiskDocument(TypedDict):
+    """One of the three risks; see ``risks``."""
+
+    risk: Annotated[str, Field(min_length=1)]
+    """"singling out", "linkability", "inference", or what another package counts."""
+    of: str
+    goal: str
+    targets: Count
+    main: EstimateDocument
+    control: EstimateDocument | None
+    guess: EstimateDocument
+    excess: float
+    """The share of what control, or guessing without one, leaves open that the adversary finds."""
+    found: bool
+    """Whether main and control, or guessing without one, differ by more than chance."""
+    notes: list[str]
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class AuditRecord:
+    """What was found about a released file; private."""
+
+    released: str
+    """Name of the file or folder."""
+    digest: str
+    """Of what it holds: BLAKE2b with 16 bytes, in hexadecimal."""
+    rows: Mapping[str, Count]
+    """Of the file ("released"), the original, and the control where there is one."""
+    roles: Mapping[str, Several[str]]
+    """Columns of the original by role."""
+    roles_of: Literal["plan", "proposal"]
+    """Who says so: the plan, or Voile, which guesses from names and values."""
+    columns: Several[ColumnDocument]
+    unused: Several[str]
+    """Columns of the file that show no column of the original."""
+    risks: Several[RiskDocument]
+    risks_skipped: Several[Skipped]
+    attacks: Several[AttackDocument]
+    attacks_skipped: Several[Skipped]
+    utility: Several[MeasureDocument]
+    utility_skipped: Several[Skipped]
+    notices: Several[str]
+    """What a reader should know, a sentence each without a full stop."""
+    versions: Mapping[str, str]
+    seconds: Mapping[str, float]
+    protected: Protected = "row"
+    """Who is a target: a row, or a person or household, who may have several."""
+    control_void: bool = False
+    """Whether the control holds people of the original, beside whom nothing can be told."""
+
+
+def audit_document(record: AuditRecord) -> dict[str, Any]:
+    """A record for JSON; the first key says that it is private."""
+    return {"private": PRIVATE, "format": AUDIT_FORMAT, **plain(record)}
+
+
+def read_audit(path: str | Path) -> AuditRecord:
+    """Read the record of an audit; raises ``InputError`` where the file holds none."""
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{path}: it cannot be read ({error.strerror})"
+        raise InputError(msg) from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("format") != AUDIT_FORMAT:
+        msg = f"{path}: this is not the record of an audit in the format {AUDIT_FORMAT}"
+        raise InputError(msg)
+    try:
+        return AuditRecord(**without_heading(document))
+    except (InputError, TypeError) as error:
+        msg = f"{path}: {error}; run the audit again with this version of Voile"
+        raise InputError(msg) from None
+
+
+def audit_schema() -> dict[str, Any]:
+    """The schema of ``audit.json``, for programs that read it."""
+    return schema_of("Voile: the record of an audit (private)", AUDIT_FORMAT, AuditRecord)

@@ -1,0 +1,110 @@
+"""What a risk is: how often an adversary succeeds, beside those who were not in the data; private.
+
+Source: Article 29 Data Protection Working Party, Opinion 05/2014 on anonymisation techniques
+(WP216), section 2.2: "the possibility to isolate some or all records which identify an individual"
+(``singling_out``), "to link at least two records concerning the same data subject"
+(``linkability``), "to deduce, with significant probability, the value of an attribute from the
+values of a set of other attributes" (``inference``).
+
+Each is how often an adversary succeeds against people of the original (``main``), how often the
+same adversary succeeds against people who were not in the data (``control``: what the file tells
+of everybody, which is its use), and how often somebody who has not seen the file does (``guess``).
+What the file gives away of its own people is main beyond control.  Intervals have a confidence of
+95 %; a risk is found where those of main and control, or of main and guess without a control, lie
+apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.outcome import Estimate
+
+__all__ = ["CONTROL", "ORIGINAL", "Question", "Risk", "share_of"]
+
+ORIGINAL, CONTROL = 0, 1
+"""The groups of people in a ``Beside``."""
+
+
+@dataclass(frozen=True)
+class Risk:
+    """How often one adversary succeeds, beside those who were not in the data; private."""
+
+    name: str
+    """One of the three, or one that another package counts."""
+    of: str
+    """What it was about: the kind of predicate, the two sets of columns, the wanted column."""
+    goal: str
+    """What counts as a success, as a clause."""
+    targets: int
+    main: Estimate
+    control: Estimate | None
+    """None: nobody is known who was not in the data."""
+    guess: Estimate
+    notes: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> Estimate:
+        """What the main rate is held against."""
+        return self.guess if self.control is None else self.control
+
+    @property
+    def excess(self) -> float:
+        """The share of what the control leaves open that the adversary finds; at most 1."""
+        other = self.beside.value
+        return 0.0 if other >= 1 else (self.main.value - other) / (1 - other)
+
+    @property
+    def found(self) -> bool:
+        """Whether the file gives away more of its own people, beyond chance."""
+        return self.main.low > self.beside.high
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a risk is about."""
+
+    name: str
+    of: str
+    goal: str
+
+    def answered(
+        self,
+        won: Sequence[Mapping[str, NDArray[np.float64]]],
+        guessed: Estimate | NDArray[np.float64],
+    ) -> Risk:
+        """The rates of the best of several adversaries.
+
+        ``won`` has the chance of success of each adversary, by name, for each target, first those
+        of the original and then those of the control.  Who is best, by what he finds beyond the
+        control, is chosen on the first half of the targets, and counted on the second, so that the
+        choice flatters nobody.  ``guessed`` is the rate of guessing, or its successes.
+        """
+        count = len(next(iter(won[ORIGINAL].values())))
+        half = count // 2 if len(won[ORIGINAL]) > 1 else 0
+
+        def beyond(name: str) -> float:
+            found = [float(each[name][:half].mean()) for each in won]
+            return found[ORIGINAL] - (found[CONTROL] if len(found) > 1 else 0.0)
+
+        best = max(won[ORIGINAL], key=beyond) if half else next(iter(won[ORIGINAL]))
+        rates = [share_of(each[best][half:]) for each in won]
+        return Risk(
+            self.name,
+            self.of,
+            self.goal,
+            count - half,
+            rates[ORIGINAL],
+            rates[CONTROL] if len(rates) > 1 else None,
+            guessed if isinstance(guessed, Estimate) else share_of(guessed[half:]),
+            (f"the best adversary against {half:,} other targets: {best}",) if half else (),
+        )
+
+
+def share_of(success: NDArray[np.float64]) -> Estimate:
+    """How often each of some targets was found, as a rate."""
+    return Estimate.of_total(float(success.sum()), len(success))

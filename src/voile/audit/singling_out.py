@@ -1,0 +1,238 @@
+"""Singling out: predicates learnt from a file that fit exactly one person; private.
+
+Source: WP216, section 2.2.1; isolation by predicates learnt from what was released is that of Cohen
+and Nissim, "Towards formalizing the GDPR's notion of singling out" (PNAS 117, 2020).
+
+A predicate of several columns asks for the cells of one published row in some columns, two to six
+or two to all, drawn at random; half of the rows are of those that fewest rows are like.  A number
+that is rare in the file asks for itself or for what lies beyond it.  Of those drawn the ones
+are tried that fewest published rows fulfil.  A predicate of one column asks for a cell that fewest
+rows show, or for what lies beyond the outermost number.  It succeeds where exactly one person fits.
+
+Where a person has several rows, one of them is enough to fit.
+
+Guess: the same columns, the cell of each from another row.  Original and control are looked at in
+equal numbers, for it is easier to be the only one among few.
+
+Cost: p predicates times the people, and times the published rows, a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.audit.beside import Beside, Column
+from voile.audit.registry import Setting
+from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
+from voile.randomness import Draws, Randomness
+
+__all__ = ["SinglingOut", "singling_out"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_PREDICATES = 1000
+_MOST_COLUMNS = 6
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """The risk as audits count it."""
+
+    name: ClassVar[str] = "singling out"
+
+    def refusal(self, setting: Setting) -> str | None:
+        """It makes sense wherever a column is shown."""
+        del setting
+        return None
+
+    def risks(self, setting: Setting) -> Iterator[Risk]:
+        """Of several columns, and of one."""
+        yield from singling_out(setting.beside, setting.randomness)
+
+
+def singling_out(beside: Beside, randomness: Randomness) -> Iterator[Risk]:
+    """Predicates of several columns, and of one."""
+    if len(beside.columns) > 1:
+        yield _isolated(beside, randomness.within("several columns"), several=True)
+    yield _isolated(beside, randomness.within("one column"), several=False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Predicates:
+    """p predicates: for each its columns, and a cell of each; -1 is a column that is left out."""
+
+    cell: Indices
+    """Shape (p, m)."""
+    side: Indices
+    """Shape (p, m): 0 for the values that the cell covers, -1 for those up to it, 1 from it on."""
+
+    def only(self, chosen: Indices) -> _Predicates:
+        return _Predicates(self.cell[chosen], self.side[chosen])
+
+
+def _isolated(beside: Beside, randomness: Randomness, *, several: bool) -> Risk:
+    columns = beside.columns
+    draws = randomness.key("predicates").generator()
+    predicates = (_of_rows if several else _of_cells)(columns, beside.rows, draws)
+    sizes = [beside.people(group) for group in range(len(beside.units))]
+    size = min(sizes)
+    blind = replace(predicates, cell=_blind(columns, predicates, draws))
+    rates = []
+    for group in range(len(sizes)):
+        chosen = np.sort(draws.permutation(sizes[group])[:size])
+        rates.append(_isolating(beside, predicates, group, chosen))
+        if group == ORIGINAL:
+            guessed = _isolating(beside, blind, group, chosen)
+    count = len(predicates.cell)
+    kind = "several columns" if several else "one column"
+    notes = [f"{int(rates[ORIGINAL].sum()):,} of {count:,} predicates fit exactly one person"]
+    if len(sizes) > 1 and min(sizes) < sizes[ORIGINAL]:
+        notes.append(f"{size:,} people were drawn on each side, as many as the control has")
+    return Risk(
+        "singling out",
+        f"predicates of {kind}",
+        "exactly one person fits the predicate",
+        count,
+        share_of(rates[ORIGINAL]),
+        share_of(rates[CONTROL]) if len(sizes) > 1 else None,
+        share_of(guessed),
+        tuple(notes),
+    )
+
+
+def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
+    """Cells of one row in some columns, of the predicates drawn those that fewest rows share."""
+    drawn = 4 * _PREDICATES
+    _, like, count = np.unique(
+        np.stack([column.cell for column in columns], axis=1),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    rarest = np.flatnonzero(count[like.ravel()] == count.min())
+    row = np.concatenate((draws.choice(rarest, drawn // 2), draws.integers(rows, size=drawn // 2)))
+    cell = np.stack([column.cell[row] for column in columns], axis=1)
+    most = np.where(np.arange(drawn) % 2, min(len(columns), _MOST_COLUMNS), len(columns))
+    size = draws.integers(2, most + 1)
+    order = np.argsort(draws.uniform(size=cell.shape), axis=1)
+    cell = np.where(np.argsort(order, axis=1) < size[:, np.newaxis], cell, -1)
+    cell = np.unique(cell, axis=0)
+    predicates = _Predicates(
+        cell, np.stack([_sides(c, cell[:, i]) for i, c in enumerate(columns)], 1)
+    )
+    shared = _sharing(columns, predicates, rows)
+    order = np.lexsort((draws.uniform(size=len(shared)), shared))
+    fewest = order[:_PREDICATES]
+    return predicates.only(fewest[shared[fewest] <= max(shared[order[0]], 1)])
+
+
+def _of_cells(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
+    """Cells of one column that stand in fewest rows, and what lies beyond the outermost numbers."""
+    cells, sides, shared = [], [], []
+    for place, column in enumerate(columns):
+        count = np.bincount(column.cell, minlength=column.covers.shape[1])
+        seen = np.flatnonzero(count)
+        options = [(cell, 0, count[cell]) for cell in seen.tolist()]
+        if column.numbers is not None:
+            order = seen[np.argsort(column.numbers[1][seen])]
+            options += [(int(order[0]), -1, 1), (int(order[-1]), 1, 1)]
+        for cell, side, rows_of in options:
+            line = np.full((2, len(columns)), [[-1], [0]])
+            line[:, place] = cell, side
+            cells.append(line[0])
+            sides.append(line[1])
+            shared.append(rows_of)
+    del rows
+    least = np.array(shared)
+    order = np.lexsort((draws.uniform(size=len(least)), least))[:_PREDICATES]
+    chosen = order[least[order] <= max(least.min(), 1)]
+    return _Predicates(np.array(cells)[chosen], np.array(sides)[chosen])
+
+
+def _sides(column: Column, cell: Indices) -> Indices:
+    """What lies beyond rare numbers, for every other predicate; else what the cell covers."""
+    side = np.zeros(len(cell), dtype=np.int64)
+    if column.numbers is None:
+        return side
+    shown = column.numbers[1]
+    rare = np.bincount(column.cell, minlength=len(shown)) <= max(1, len(column.cell) // 1000)
+    upper = shown > (np.median(seen) if len(seen := _finite(shown[column.cell])) else np.nan)
+    chosen = cell >= 0
+    side[chosen] = np.where(rare[cell[chosen]], np.where(upper[cell[chosen]], 1, -1), 0)
+    side[::2] = 0
+    return side
+
+
+def _finite(numbers: Floats) -> Floats:
+    return numbers[np.isfinite(numbers)]
+
+
+def _fits(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
+    """Which values satisfy one condition, shape (v,)."""
+    if side == 0 or column.numbers is None:
+        fits: NDArray[np.bool_] = column.covers[:, cell]
+        return fits
+    values, shown = column.numbers
+    return np.asarray(values >= shown[cell] if side > 0 else values <= shown[cell])
+
+
+def _isolating(
+    beside: Beside, predicates: _Predicates, group: int, people: Indices
+) -> NDArray[np.float64]:
+    """Whether exactly one of some persons fulfils each predicate, by any of his rows."""
+    rows = np.flatnonzero(np.isin(beside.units[group], people))
+    unit = beside.units[group][rows]
+    seen = [column.value[group][rows] for column in beside.columns]
+    found = np.zeros(len(predicates.cell))
+    for place, left in enumerate(_fulfilling(beside.columns, predicates, seen, of_cells=False)):
+        whose = unit if left is None else unit[left]
+        found[place] = len(whose) > 0 and whose.min() == whose.max()
+    return found
+
+
+def _sharing(columns: Sequence[Column], predicates: _Predicates, rows: int) -> Indices:
+    """How many published rows fulfil each predicate."""
+    cells = [column.cell for column in columns]
+    fulfilling = _fulfilling(columns, predicates, cells, of_cells=True)
+    return np.array([rows if left is None else len(left) for left in fulfilling], dtype=np.int64)
+
+
+def _fulfilling(
+    columns: Sequence[Column],
+    predicates: _Predicates,
+    seen: Sequence[Indices],
+    *,
+    of_cells: bool,
+) -> Iterator[Indices | None]:
+    """Which rows fulfil each predicate, by their places; None for all."""
+    for cells, sides in zip(predicates.cell, predicates.side, strict=True):
+        left: Indices | None = None
+        for column, codes, cell, side in zip(columns, seen, cells, sides, strict=True):
+            if cell < 0:
+                continue
+            fits = _fits_cells(column, cell, side) if of_cells else _fits(column, cell, side)
+            left = np.flatnonzero(fits[codes]) if left is None else left[fits[codes[left]]]
+        yield left
+
+
+def _fits_cells(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
+    """Which cells of the file show what a condition asks for, shape (g,)."""
+    if side == 0 or column.numbers is None:
+        return np.asarray(np.arange(column.covers.shape[1]) == cell)
+    shown = column.numbers[1]
+    return np.asarray(shown >= shown[cell] if side > 0 else shown <= shown[cell])
+
+
+def _blind(columns: Sequence[Column], predicates: _Predicates, draws: Draws) -> Indices:
+    """The same columns with the cells of other rows, each drawn by itself."""
+    cell = predicates.cell.copy()
+    for place, column in enumerate(columns):
+        used = cell[:, place] >= 0
+        cell[used, place] = draws.choice(column.cell, size=int(used.sum()))
+    return cell

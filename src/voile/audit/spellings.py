@@ -1,0 +1,120 @@
+r"""How released files write intervals, sets and suppressed values: cells read for what they cover.
+
+ARX writes ``[20, 30[``, sdcMicro ``[20,30)`` or ``(20,30]``, offices ``20-29``, ``90+``, ``>= 90``,
+``under 5``; many write ``*`` for anything, and ``021**`` for a prefix.  A half-open end is moved
+to the next whole number where the column holds whole numbers, and to the next number in double
+precision elsewhere.
+
+Cost: one look-up a distinct cell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["ANYTHING", "Ends", "SetReader", "ends_of"]
+
+ANYTHING = frozenset({"*", "**", "***", "any", "all", "suppressed", "{*}"})
+"""Cells, in lower case, that stand for any value."""
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BRACKETS = re.compile(
+    rf"([\[\]\(])\s*({_NUMBER}|-inf|)\s*[,;]\s*({_NUMBER}|inf|)\s*([\[\]\)])", re.IGNORECASE
+)
+_SPELLINGS = tuple(
+    (re.compile(pattern, re.IGNORECASE), low, high)
+    for pattern, low, high in (
+        (rf"({_NUMBER})", "from", "to"),
+        (rf"({_NUMBER})\s*(?:-|–|—|to|\.\.\.?|:)\s*({_NUMBER})", "from", "to"),  # noqa: RUF001
+        (rf"(?:>=|≥|from|at least)\s*({_NUMBER})", "from", "open"),
+        (rf"({_NUMBER})\s*(?:\+|and (?:over|more|above)|or more)", "from", "open"),
+        (rf"(?:<=|≤|up to|at most)\s*({_NUMBER})", "open", "to"),
+        (rf"({_NUMBER})\s*(?:and (?:under|less|below)|or less)", "open", "to"),
+        (rf"(?:>|over|above|more than)\s*({_NUMBER})", "after", "open"),
+        (rf"(?:<|under|below|less than)\s*({_NUMBER})", "open", "before"),
+    )
+)
+"""Patterns, and what their first and last number says of the two ends."""
+_MASKED = re.compile(r"(?P<prefix>[^*]+)(?P<mask>\*+)")
+
+
+@dataclass(frozen=True)
+class Ends:
+    """A closed interval of numbers; infinite where an end is open to that side."""
+
+    low: float
+    high: float
+
+
+def ends_of(text: str, *, whole: bool) -> Ends | None:
+    """The interval that a cell writes, a number being one of a single point; None where it is none.
+
+    ``whole`` says that the column holds whole numbers, between which nothing lies.
+    """
+    text = text.strip()
+    if found := _BRACKETS.fullmatch(text):
+        left, low, high, right = found.groups()
+        ends = float(low or "-inf"), float(high or "inf")
+        return _closed(*ends, outside=(left in "](", right in "[)"), whole=whole)
+    for pattern, first, last in _SPELLINGS:
+        if found := pattern.fullmatch(text):
+            numbers = [float(number) for number in found.groups()]
+            low_end = -np.inf if first == "open" else numbers[0]
+            high_end = np.inf if last == "open" else numbers[-1]
+            outside = first == "after", last == "before"
+            return _closed(low_end, high_end, outside=outside, whole=whole)
+    return None
+
+
+def _closed(low: float, high: float, *, outside: tuple[bool, bool], whole: bool) -> Ends | None:
+    """An interval whose ends may lie outside of it; None where it is empty."""
+    if outside[0] and np.isfinite(low):
+        low = np.floor(low) + 1 if whole else np.nextafter(low, np.inf)
+    if outside[1] and np.isfinite(high):
+        high = np.ceil(high) - 1 if whole else np.nextafter(high, -np.inf)
+    return Ends(float(low), float(high)) if low <= high else None
+
+
+@dataclass(frozen=True)
+class SetReader:
+    """Reads cells as sets of the values that a column may have."""
+
+    values: AbstractSet[str]
+    """All of them."""
+    nodes: dict[str, frozenset[str]]
+    """Labels of a hierarchy, and the values below each."""
+
+    def read(self, text: str) -> Collection[str] | None:
+        """The values that a cell names; all for one that stands for any, None for an unknown one.
+
+        A cell that is a value names it; otherwise a label of the hierarchy names what lies below,
+        ``021**`` what begins so, and ``{a, b}``, ``a|b``, ``a, b`` or ``a;b`` what they list.
+        """
+        if text in self.values:
+            return (text,)
+        if text in self.nodes:
+            return self.nodes[text]
+        if text.strip().lower() in ANYTHING:
+            return self.values
+        if masked := _MASKED.fullmatch(text.strip()):
+            return self._masked(masked["prefix"], len(masked["mask"])) or None
+        return self._listed(text.strip())
+
+    def _masked(self, prefix: str, mask: int) -> Sequence[str]:
+        begin = [value for value in self.values if value.startswith(prefix)]
+        as_long = [value for value in begin if len(value) == len(prefix) + mask]
+        return as_long or begin
+
+    def _listed(self, text: str) -> Sequence[str] | None:
+        if text[:1] + text[-1:] in {"{}", "[]", "()"}:
+            text = text[1:-1]
+        for mark in ("|", ";", ","):
+            parts = [part.strip().strip("\"'") for part in text.split(mark)]
+            if len(parts) > 1 and all(part in self.values for part in parts):
+                return parts
+        return None

@@ -1,0 +1,146 @@
+"""``voile audit``: judge a released file of any origin."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from voile.audit.examine import Inquiry, audit
+from voile.audit.judged import keep_judged
+from voile.audit.record import AuditRecord, RiskDocument, audit_document
+from voile.cli.reporting import names_of, targets_option, tell_left_out, utility_row
+from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
+from voile.durable import new_private_folder, write_text
+from voile.study.documents import json_text
+from voile.study.rates import rates_of
+from voile.study.record import PRIVATE, AttackDocument, EstimateDocument
+
+__all__ = ["audit_command"]
+
+
+@click.command("audit", short_help="Judge a released file of any origin.")
+@click.argument("released", metavar="RELEASED", type=click.Path(path_type=Path))
+@click.option(
+    "--original", required=True, type=click.Path(path_type=Path), help="The table it was made from."
+)
+@click.option(
+    "--control",
+    type=click.Path(path_type=Path),
+    help="People of the same origin who were not in the data.",
+)
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help="Roles, types and hierarchies, and how columns are shown [default: found out].",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A folder that does not exist yet.",
+)
+@targets_option
+@click.option(
+    "--attacks", metavar="NAMES", help="The attacks to run, separated by commas [default: all]."
+)
+@click.option(
+    "--first",
+    metavar="NAMES",
+    help="Columns that one of two people holds who link, separated by commas; the other holds the "
+    "rest [default: half of the columns].",
+)
+@click.option("--seed", type=int, help="Repeatable draws of targets.")
+@as_json
+def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    released: Path,
+    original: Path,
+    control: Path | None,
+    plan: Path | None,
+    out: Path,
+    targets: int,
+    attacks: str | None,
+    first: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Judge the file RELEASED, whoever made it, against the table that it was made from.
+
+    How each column is shown is found out and said: as it is, an interval, a set or a label,
+    permuted, noise, averages, or rows of nobody. A plan overrules it: [columns.X] shown = "exact",
+    "interval", "set", "permuted", "noisy", "averaged", "synthetic" or "withheld".
+
+    Then the three risks that European data protection names are counted: singling out, linkability,
+    inference; each beside the same against people of the control, who were not in the data. All
+    attacks and measures of a study follow. RELEASED may be a release folder of Voile, whose
+    release.json is not read.
+
+    The folder holds audit.json, which was computed with the private original and must stay private,
+    and in `released` a copy of what was judged, for `voile check` and `voile sign`.
+    """
+    with progress() as stage:
+        inquiry = Inquiry(targets, names_of(attacks), names_of(first))
+        with new_private_folder(out) as folder:
+            record = audit(
+                released, original, control, plan, inquiry=inquiry, seed=seed, progress=stage
+            )
+            stage("keeping a copy of what was judged")
+            keep_judged(released, folder)
+            write_text(folder / "audit.json", json_text(audit_document(record)))
+    with telling_what_is_done(f"the audit stands at {out}"):
+        for notice in record.notices:
+            say(f"voile: {notice}.")
+        if as_json:
+            print_json({**audit_document(record), "out": str(out)})
+        else:
+            _show(record)
+
+
+def _show(record: AuditRecord) -> None:
+    click.echo(PRIVATE)
+    print_table(
+        ["column", "shown", "why"],
+        [[column["name"], column["shown"], column["why"]] for column in record.columns],
+    )
+    click.echo()
+    print_table(
+        ["risk", "of", "succeeds", "control", "guessing", "targets", ""],
+        [_risk_row(risk) for risk in record.risks],
+    )
+    if "control" not in record.rows:
+        click.echo("No control was given: what a file tells of everybody counts as a risk here.")
+    if record.attacks:
+        click.echo()
+        print_table(["attack", "succeeds", "guessing"], list(map(_attack_row, record.attacks)))
+    if record.utility:
+        click.echo()
+        print_table(
+            ["utility", "value", "original", "useless", "better"],
+            list(map(utility_row, record.utility)),
+        )
+    skipped = (*record.risks_skipped, *record.attacks_skipped, *record.utility_skipped)
+    tell_left_out(skipped)
+
+
+def _risk_row(risk: RiskDocument) -> list[object]:
+    return [
+        risk["risk"],
+        risk["of"],
+        _estimate(risk["main"]),
+        "" if risk["control"] is None else _estimate(risk["control"]),
+        _estimate(risk["guess"]),
+        f"{risk['targets']:,}",
+        "FOUND" if risk["found"] else "",
+    ]
+
+
+def _estimate(one: EstimateDocument) -> str:
+    low, high = ((one[end] or 0) * 100 for end in ("low", "high"))
+    return f"{(one['value'] or 0) * 100:.3g}% ({low:.3g} to {high:.3g})"
+
+
+def _attack_row(attack: AttackDocument) -> list[object]:
+    rates = rates_of(attack)
+    if rates is None:
+        return [attack["attack"], "not measured", ""]
+    return [attack["attack"], f"{100 * rates.success:.3g}%", f"{100 * rates.baseline:.3g}%"]

@@ -1,0 +1,115 @@
+"""``voile dossier``: what was judged, on one page for those who decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from voile.cli.show import ledger_option, say, telling_what_is_done
+from voile.durable import new_private_file, replace_private_file
+from voile.errors import InputError, RefusedError
+from voile.ledger import Ledger
+from voile.ledger.budget import shown
+from voile.policy.assumptions import ASSUMPTIONS, read_ticks
+from voile.policy.case import SIGNATURES, open_case
+from voile.policy.checking import judge
+from voile.policy.stated import policy_of_text
+from voile.policy.verdict import VERDICT, read_verdict
+from voile.report.dossier_page import Dossier, Event
+from voile.report.html import render_dossier
+from voile.signing.verifying import SignedBy, verify
+
+__all__ = ["dossier_command"]
+
+_PUBLIC = 0o644
+
+
+@click.command("dossier", short_help="Draw what was judged, on one page for those who decide.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="A new file, in HTML.")
+@click.option(
+    "--public",
+    is_flag=True,
+    help="The public part, which may go with the release: nothing in it was computed with the "
+    "private original. It is drawn of a verdict that has passed.",
+)
+@ledger_option
+def dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -> None:
+    """Draw the dossier of what `voile check` has judged in DIR: one HTML file, laid out for A4.
+
+    It says what is published, and to whom; what the promise assumes, each assumption with who has
+    ticked it; the three risks beside control and guessing; the worst-off person, without a value of
+    anybody; what the release is good for; the verdict; who has signed; and of the ledger the
+    history of the series and the data set.
+
+    The private part, which is drawn unless --public asks for the other, must stay private. Print it
+    from a browser.
+    """
+    case = open_case(folder)
+    if case.private is None or case.record is None:
+        msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
+        raise InputError(msg)
+    verdict = read_verdict(case.private / VERDICT)
+    stated = policy_of_text(verdict.text, f"{case.private / VERDICT}: its policy")
+    if judge(case, stated) != verdict:
+        msg = (
+            f"{case.private / VERDICT}: this is not what the policy says of what stands here now; "
+            "run voile check again"
+        )
+        raise RefusedError(msg)
+    dossier = Dossier(
+        name=case.data.name if case.document is None else _name(case.document),
+        document=case.document,
+        record=case.record,
+        verdict=verdict,
+        policy=stated.policy,
+        ticks=read_ticks(case.private / ASSUMPTIONS),
+        signatures=_signatures(folder, signed=(case.public / SIGNATURES).is_file()),
+        history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
+    )
+    text = render_dossier(dossier, public=public)
+    if public and not (out.exists() or out.is_symlink()):
+        replace_private_file(out, text, _PUBLIC)
+    else:
+        new_private_file(out, text)
+    with telling_what_is_done(f"the dossier stands at {out}"):
+        what = "the public part" if public else "the private part, which must stay private"
+        say(f"{out}: {what}.")
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    of = document.get("series", {}).get("name") or document.get("data_set") or "release"
+    return f"{of} {document['release_id'][:8]}"
+
+
+def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
+    if not signed:
+        return ()
+    found = verify(folder)
+    if found.changes:
+        raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+    return found.signatures
+
+
+def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[Event]:
+    """Releases of the series and the data set that a release belongs to, as the ledger has them."""
+    if document is None:
+        return
+    here = document["release_id"]
+    series = document.get("series", {}).get("name")
+    opened = Ledger(path)
+    for summary in opened.series():
+        for one in summary.versions if summary.terms.name == series else ():
+            what = f"version {one.number} of the series {series}, {one.rows:,} rows"
+            yield Event(one.created, what, one.release_id, "", one.release_id == here)
+    for state in opened.data_sets():
+        if state.limit.data_set != document.get("data_set"):
+            continue
+        for entry in state.entries:
+            spent = ", ".join(f"epsilon {shown(event.epsilon)}" for event in entry.events)
+            ours = entry.release_id == here
+            yield Event(entry.created, entry.kind, entry.release_id, spent, ours)
+        yield Event("", f"of the data set {state.limit.data_set}: {state.balance}", "", "", False)

@@ -1,0 +1,45 @@
+"""``voile sign``: sign a release, its evidence, a policy and its verdict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from voile.cli.show import say, telling_what_is_done
+from voile.policy.case import SIGNATURES, open_case
+from voile.signing.keys import read_key
+from voile.signing.signing import sign
+
+__all__ = ["sign_command"]
+
+
+@click.command("sign", short_help="Sign a release, its evidence, a policy and its verdict.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--key", required=True, type=click.Path(path_type=Path), help="A file that `voile key` made."
+)
+@click.option(
+    "--as",
+    "role",
+    required=True,
+    metavar="ROLE",
+    help='As whom: a role, such as "data protection officer", and better no name.',
+)
+def sign_command(folder: Path, key: Path, role: str) -> None:
+    """Sign what stands in DIR, which `voile check` has passed.
+
+    Signed are all published files by their hashes, the record, the verdict and what humans have
+    ticked by salted commitments, and the policy. signatures.json is written among what is
+    published; salts.json, which opens the commitments, stays with the private part. Several may
+    sign, each in one role.
+
+    Refused are a release that is not publishable, one that was made with a seed, and a verdict that
+    has not passed or is not that of what stands in DIR now.
+    """
+    case = open_case(folder)
+    signature = sign(case, read_key(key), role)
+    path = case.public / SIGNATURES
+    with telling_what_is_done(f"the signature stands at {path}"):
+        click.echo(f"{path}: signed as {signature.role!r} with {signature.key}")
+        say("voile verify tells whether anything is changed from now on.")

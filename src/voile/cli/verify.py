@@ -1,0 +1,74 @@
+"""``voile verify``: whether anything was changed since it was signed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from voile.cli.show import as_json, print_json, telling_what_is_done
+from voile.errors import RefusedError
+from voile.policy.stated import read_policy
+from voile.signing.keys import public_key
+from voile.signing.verifying import Verification, verify
+
+__all__ = ["verify_command"]
+
+
+@click.command("verify", short_help="Tell whether anything was changed since it was signed.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--key",
+    "keys",
+    metavar="PUBLIC",
+    multiple=True,
+    help="A public key that you trust, or a file that holds it; may be said several times. Each "
+    "must have signed.",
+)
+@click.option(
+    "--policy",
+    metavar="POLICY",
+    help="The policy as you know it: it must be the one that was signed, and you trust the keys "
+    "that it names.",
+)
+@as_json
+def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
+    """Tell whether anything in DIR was changed since it was signed. Exit status 0, or 4 if so.
+
+    DIR is what `voile sign` has signed, or its public part alone, as a recipient has it. Without a
+    key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
+    make a key.
+    """
+    known = [public_key(one) for one in keys]
+    found = verify(folder, known, None if policy is None else read_policy(policy))
+    with telling_what_is_done(f"{folder} was verified"):
+        if as_json:
+            print_json(_document(found))
+        else:
+            _show(found)
+    if found.changes:
+        raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+
+
+def _show(found: Verification) -> None:
+    if not found.changes:
+        for one in found.signatures:
+            click.echo(f"{one.words}.")
+        if found.private == "not here":
+            click.echo("The private part is not here: only its commitments were signed.")
+        else:
+            click.echo("The private part is here, and unaltered.")
+    for role in found.absent:
+        click.echo(f"The policy asks a {role!r} to sign, and nobody has.")
+
+
+def _document(found: Verification) -> dict[str, object]:
+    return {
+        "unaltered": not found.changes,
+        "changes": list(found.changes),
+        "signatures": [
+            {"role": one.role, "key": one.key, "known": one.known} for one in found.signatures
+        ],
+        "absent": list(found.absent),
+        "private": found.private,
+    }

@@ -1,0 +1,66 @@
+"""A column of numbers near the true ones, how they were made being unknown: noise, or averages.
+
+Files of another make seldom say which noise their numbers carry.  Whoever reads one supposes that
+a published number is a Laplace variable around the true one, with a mean distance of ``scale``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal, Self
+
+import numpy as np
+from pydantic import Field
+
+from voile.disclosure.exact import AsItReads
+from voile.disclosure.known import Cells, Domain, Floats, Indices, Known
+
+if TYPE_CHECKING:
+    from voile.disclosure.covering import Covered
+
+__all__ = ["Near", "Perturbed"]
+
+Chosen = slice | Indices
+
+
+class Perturbed(AsItReads):
+    """Each row shows a number near its own."""
+
+    kind: Literal["perturbed"] = "perturbed"
+    scale: Annotated[float, Field(gt=0)]
+    """The mean distance of a published number from the true one, as far as anybody can tell."""
+
+    def evidence(self, known: Known, cells: Cells) -> Near:
+        """A cell fits a number the better the nearer it is."""
+        return Near(known.numbers, cells.numbers(cells.name), self.scale)
+
+    def covered(self, domain: Domain, cells: Cells) -> Covered:
+        """A number stands for the nearest value."""
+        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
+
+        return labels_covered(domain, cells, super().evidence(domain.known, cells), level=0)
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Known numbers of t targets, and numbers near them in n rows."""
+
+    known: Floats
+    """Shape (t,); NaN for a missing value."""
+    shown: Floats
+    """Shape (n,)."""
+    scale: float
+
+    def log_weights(self, targets: Chosen) -> Floats:
+        """How well each row fits each of some targets, shape (targets, n); -inf rules it out.
+
+        Only a missing value fits a missing one.
+        """
+        known = self.known[targets, np.newaxis]
+        weights = -np.abs(known - self.shown) / self.scale
+        missing = np.isnan(known) & np.isnan(self.shown)
+        return np.where(missing, 0.0, np.nan_to_num(weights, nan=-np.inf))
+
+    def only(self, rows: Indices) -> Self:
+        """The same about some of the rows."""
+        return replace(self, shown=self.shown[rows])

@@ -1,0 +1,241 @@
+"""What stands in the folder that is judged: a study, an audit, or a release alone; private.
+
+    study      DIR/release/           what is published, with release.json
+               DIR/private/           record.json; here verdict and assumptions are kept, too
+    audit      DIR/released/NAME      a copy of what was judged: a file, or a release's folder
+               DIR/audit.json         and beside it verdict and assumptions
+    release    DIR/release.json       with the data; no evidence, and nothing is written
+
+Evidence that is not of the release beside it is refused.  Cost: reading the data once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import file_digest
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from voile.audit.judged import RELEASED
+from voile.audit.record import AuditRecord, RiskDocument, read_audit
+from voile.errors import InputError
+from voile.policy.shown import ShownRows
+from voile.release.claims import Claim
+from voile.release.release import Release
+from voile.release.stored import read_release
+from voile.study.documents import read_record
+from voile.study.original import fingerprint
+from voile.study.record import AttackDocument, MeasureDocument, StudyRecord
+from voile.table.opening import published_rows, rows_in_memory
+from voile.table.places import file_and_part
+from voile.table.reading import list_columns
+from voile.values.value import closed
+
+__all__ = [
+    "AUDIT",
+    "SIGNATURES",
+    "Case",
+    "FileDocument",
+    "files_in",
+    "open_case",
+]
+
+AUDIT = "audit.json"
+SIGNATURES = "signatures.json"
+"""Among what is published, and about all the rest of it."""
+_RECORD = "record.json"
+_DOCUMENT = "release.json"
+
+
+@closed
+class FileDocument(TypedDict):
+    """One published file."""
+
+    file: str
+    bytes: Annotated[int, Field(ge=0)]
+    sha256: str
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A release, or a file of another make, with the evidence about it."""
+
+    kind: Literal["study", "audit", "release"]
+    public: Path
+    """The folder of what is published, or will be."""
+    private: Path | None
+    """The folder of the evidence; None where there is none."""
+    data: Path
+    """What is read as the published rows: a release's folder, or a file, perhaps with its part."""
+    record: StudyRecord | AuditRecord | None
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """Names of the private files that were written with the record."""
+        names = {"study": (_RECORD, "report.html"), "audit": (AUDIT,), "release": ()}[self.kind]
+        return tuple(name for name in names if self.private and (self.private / name).is_file())
+
+    @property
+    def attacks(self) -> Sequence[AttackDocument]:
+        """What adversaries made of it."""
+        return self.record.attacks if self.record else ()
+
+    @property
+    def measures(self) -> Sequence[MeasureDocument]:
+        """What it is good for."""
+        return self.record.utility if self.record else ()
+
+    @property
+    def risks(self) -> Sequence[RiskDocument]:
+        """The three risks of WP216, which audits count."""
+        return self.record.risks if isinstance(self.record, AuditRecord) else ()
+
+    @property
+    def skipped(self) -> Mapping[str, str]:
+        """Why attacks, risks and measures were left out, by name."""
+        if self.record is None:
+            return {}
+        left_out = [*self.record.attacks_skipped, *self.record.utility_skipped]
+        if isinstance(self.record, AuditRecord):
+            left_out += self.record.risks_skipped
+        return {one.name: one.reason for one in left_out}
+
+    @property
+    def whose(self) -> str:
+        """Who is protected: "row", "person" or "household"."""
+        if isinstance(self.record, StudyRecord):
+            return self.record.publication.get("protected", "row")
+        return self.record.protected if self.record else "row"
+
+    @cached_property
+    def files(self) -> tuple[FileDocument, ...]:
+        """Each file that is published, by its name in the public folder, but for signatures."""
+        return files_in(self.public)
+
+    @cached_property
+    def document(self) -> Mapping[str, Any] | None:
+        """What ``release.json`` says; None for a file of another make."""
+        path = self.data / _DOCUMENT
+        if not path.is_file():
+            return None
+        try:
+            document = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            document = None
+        if not isinstance(document, dict):
+            msg = f"{path}: this does not describe a release of Voile"
+            raise InputError(msg)
+        return document
+
+    @cached_property
+    def release(self) -> Release | None:
+        """The release; None for a file of another make.  Raises ``TableError``."""
+        return None if self.document is None else read_release(self.data)
+
+    @property
+    def claims(self) -> Sequence[Claim]:
+        """What is promised; nothing of a file of another make."""
+        return self.release.guarantee.claims if self.release else ()
+
+    @property
+    def publishable(self) -> bool:
+        """False where ``release.json`` says that it was made with a seed."""
+        return self.release is None or self.release.publishable
+
+    @cached_property
+    def rows(self) -> ShownRows:
+        """The published rows; raises ``TableError`` where they cannot be read."""
+        release = self.release
+        if release is not None:
+            groups = release.disclosure.groups
+            return ShownRows(
+                release.table,
+                dict(release.roles),
+                None if groups is None else groups.column,
+                frozenset(release.disclosure.permuted),
+            )
+        assert isinstance(self.record, AuditRecord)
+        texts = list(list_columns(self.data))
+        frame, _ = rows_in_memory(str(self.data), texts=texts)
+        shown = {column["name"]: column["of"] for column in self.record.columns}
+        roles = {
+            role: tuple(one for name in names for one in shown.get(name, ()))
+            for role, names in self.record.roles.items()
+        }
+        permuted = {c["name"] for c in self.record.columns if c["shown"] == "permuted"}
+        return ShownRows(published_rows(frame), roles, None, frozenset(permuted))
+
+
+def files_in(folder: Path) -> tuple[FileDocument, ...]:
+    """Each file of a public folder, but for signatures; raises ``InputError`` for what is none."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if name == SIGNATURES or path.is_dir():
+            continue
+        if path.is_symlink() or not path.is_file():
+            msg = f"{path}: this is no plain file, and cannot be published"
+            raise InputError(msg)
+        try:
+            with path.open("rb") as stream:
+                digest = file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            msg = f"{path}: it cannot be read ({error.strerror or 'input or output error'})"
+            raise InputError(msg) from None
+        found.append(FileDocument(file=name, bytes=path.stat().st_size, sha256=digest))
+    return tuple(found)
+
+
+def open_case(folder: str | Path) -> Case:
+    """What stands in a folder; raises ``InputError`` where nothing can be judged there."""
+    place = Path(folder)
+    if not place.is_dir():
+        msg = f"{place}: there is no such folder; name what study, audit or publish has written"
+        raise InputError(msg)
+    if (place / AUDIT).is_file():
+        return _audited(place)
+    if (place / "private" / _RECORD).is_file():
+        return _studied(place)
+    if (place / _DOCUMENT).is_file():
+        return Case("release", place, None, place, None)
+    msg = (
+        f"{place}: nothing to judge stands here: neither {AUDIT} of an audit, nor "
+        f"private/{_RECORD} of a study, nor {_DOCUMENT} of a release"
+    )
+    raise InputError(msg)
+
+
+def _audited(place: Path) -> Case:
+    record = read_audit(place / AUDIT)
+    data = place / RELEASED / record.released
+    if not file_and_part(data)[0].exists():
+        msg = (
+            f"{data}: the file that was judged is not here; run voile audit again, which keeps a "
+            "copy beside its record"
+        )
+        raise InputError(msg)
+    if fingerprint(data) != record.digest:
+        msg = f"{data}: this is not the file that {place / AUDIT} is about; it was changed since"
+        raise InputError(msg)
+    return Case("audit", place / RELEASED, place, data, record)
+
+
+def _studied(place: Path) -> Case:
+    record = read_record(place / "private" / _RECORD)
+    case = Case("study", place / "release", place / "private", place / "release", record)
+    if case.document is None:
+        msg = f"{place / 'release'}: the release that was studied is not here"
+        raise InputError(msg)
+    if case.document.get("release_id") != record.release["release_id"]:
+        msg = (
+            f"{place / 'private' / _RECORD}: this is the record of another release than the one in "
+            f"{place / 'release'}"
+        )
+        raise InputError(msg)
+    return case

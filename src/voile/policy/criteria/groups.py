@@ -1,0 +1,98 @@
+"""k, l and t: how many rows show the same, and what their groups tell of sensitive columns.
+
+They are counted on the published rows, whoever made them.  Where persons have several rows, nobody
+sees whose rows are published: k is then what the release promises of persons, which its publisher
+counted with the persons beside, and a file that promises nothing has no figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from voile.policy.assumptions import Tick
+from voile.policy.case import Case
+from voile.policy.criteria.base import Criterion, Share
+from voile.policy.ruling import Finding, Ruling, at_least, at_most
+from voile.policy.shown import ShownRows
+from voile.release.claims import GroupClaim
+
+__all__ = ["Closeness", "Diversity", "GroupSize"]
+
+
+class GroupSize(Criterion):
+    """At least so many persons show the same in all quasi-identifiers: k."""
+
+    kind: Literal["group-size"] = "group-size"
+    least: Annotated[int, Field(ge=1)]
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One: the smallest group."""
+        del ticks
+        asks = f"at least {self.least:,} persons show the same in all that others may know (k)"
+        yield at_least(self.kind, asks, _smallest(case), self.least)
+
+
+class Diversity(Criterion):
+    """At least so many different sensitive values in each group: distinct l-diversity."""
+
+    kind: Literal["diversity"] = "diversity"
+    least: Annotated[int, Field(ge=1)]
+    column: str | None = None
+    """A published column; None: each sensitive one."""
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One for each sensitive column."""
+        del ticks
+        asks = f"at least {self.least:,} different values in each group (l)"
+        for found in _of_columns(case, self.column, lambda rows: rows.least_diverse):
+            yield at_least(self.kind, asks, found, self.least)
+
+
+class Closeness(Criterion):
+    """Sensitive values of a group are distributed nearly as in all rows: t-closeness."""
+
+    kind: Literal["closeness"] = "closeness"
+    most: Share
+    column: str | None = None
+    """A published column; None: each sensitive one."""
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One for each sensitive column."""
+        del ticks
+        asks = f"groups at most {self.most} from all rows (t)"
+        for found in _of_columns(case, self.column, lambda rows: rows.furthest):
+            yield at_most(self.kind, asks, found, float(self.most))
+
+
+def _smallest(case: Case) -> Finding | str:
+    promised = [claim for claim in case.claims if isinstance(claim, GroupClaim)]
+    units = next((claim.unit for claim in promised if claim.unit), None)
+    if units is None and case.whose == "row":
+        return case.rows.smallest_group()
+    whose = units or case.whose
+    of_units = [claim for claim in promised if claim.unit]
+    if case.release is None or not of_units:
+        return f"{whose}s have several rows, and nothing is promised of how many show the same"
+    for claim in of_units:
+        for breach in claim.breaches(case.release):
+            return f"the release does not hold what it promises: {breach}"
+    least = min(claim.k for claim in of_units)
+    return Finding.exactly(least, f"{whose}s, as the release promises: rows do not show whose")
+
+
+def _of_columns(
+    case: Case,
+    column: str | None,
+    measure: Callable[[ShownRows], Callable[[str], Finding | str]],
+) -> Iterator[Finding | str]:
+    """A figure of each sensitive column, or of one; why there is none."""
+    names = case.rows.sensitive if column is None else (column,)
+    if not names:
+        yield "no published column is sensitive; say which in the plan"
+    elif case.whose != "row":
+        yield f"{case.whose}s have several rows, and nobody sees whose rows are published"
+    else:
+        yield from (measure(case.rows)(name) for name in names)

@@ -1,0 +1,198 @@
+"""Categories that must be absent: HIPAA's eighteen, as a checklist of columns and formats.
+
+Source: 45 CFR 164.514(b)(2)(i), (A) to (R); for zip codes and ages the guidance of the Office for
+Civil Rights on it (26 November 2012), with the seventeen prefixes of fewer than 20,000 people by
+the census of 2000.  ``identifiers.toml`` says what is looked for in each category, by the names of
+columns and in their cells, and what a machine cannot look for.  Besides:
+
+    zip      codes of more than three digits under the name of a zip code, or restricted prefixes
+    dates    cells that are days, months or times; more than one value of an age above 89
+    unique   whole numbers or texts of which every row shows another
+
+What is found is told by category and column, and no cell is quoted.
+
+Cost: a look at each distinct cell of a column and format.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Literal, get_args
+
+from voile.audit.spellings import ANYTHING, ends_of
+from voile.errors import TableError
+from voile.policy.assumptions import Tick
+from voile.policy.case import Case
+from voile.policy.criteria.base import Criterion
+from voile.policy.ruling import Finding, Ruling, at_most
+from voile.schema.names import fits, words_of
+from voile.table.published import GROUP, PublishedTable
+
+__all__ = ["Identifiers", "Letter", "categories"]
+
+Letter = Literal[
+    "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R"
+]
+
+_RESTRICTED = frozenset(
+    {"036", "059", "063", "102", "203", "556", "692", "790", "821"}
+    | {"823", "830", "831", "878", "879", "884", "890", "893"}
+)
+_ZIP = ("zip*", "postal", "postcode", "plz")
+_AGE = ("age", "agep", "ages", "alter")
+_OLDEST = 89
+_CALENDAR = frozenset({"date", "datetime", "time"})
+_FEWEST = 20
+"""Rows from which on it tells something that each shows another value."""
+_WORDY = 6
+"""Words of a cell, on average, from which on a column holds free text."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of the eighteen, and how it is looked for."""
+
+    letter: Letter
+    name: str
+    columns: tuple[str, ...]
+    formats: tuple[re.Pattern[str], ...]
+    beyond: str
+    special: str = ""
+
+
+@cache
+def categories() -> tuple[Category, ...]:
+    """All eighteen."""
+    text = files("voile.policy.criteria").joinpath("identifiers.toml").read_text("utf-8")
+    return tuple(
+        Category(
+            said["letter"],
+            said["name"],
+            tuple(said["columns"]),
+            tuple(re.compile(rf"(?<![\w@.-])(?:{one})(?![\w@-])") for one in said["formats"]),
+            said["beyond"],
+            said.get("special", ""),
+        )
+        for said in tomllib.loads(text)["category"]
+    )
+
+
+class Identifiers(Criterion):
+    """None of these categories is found in what is published."""
+
+    kind: Literal["identifiers"] = "identifiers"
+    absent: tuple[Letter, ...] = get_args(Letter)
+    """Letters of 45 CFR 164.514(b)(2)(i); by default all eighteen."""
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One for each category."""
+        del ticks
+        columns = [_Cells.of(case.rows.table, name) for name in case.rows.table.columns]
+        wordy = [column.name for column in columns if column.is_wordy]
+        for category in categories():
+            if category.letter not in self.absent:
+                continue
+            asks = f"({category.letter}) no {category.name}"
+            found = [why for column in columns for why in _found(category, column)]
+            notes = [f"looked for: {_looked_for(category)}"]
+            notes += [f"not looked for: {category.beyond}"] * bool(category.beyond)
+            if wordy and category.letter in "ABC":
+                notes.append(f"free text, to be read by a human: {', '.join(wordy)}")
+            why = "; ".join(found) or f"not found in {len(columns)} columns"
+            finding = Finding.exactly(len(found), why, *notes)
+            yield at_most(self.kind, asks, finding, 0)
+
+
+def _looked_for(category: Category) -> str:
+    parts = [f"columns named {', '.join(category.columns)}"] * bool(category.columns)
+    parts += [f"{len(category.formats)} formats within cells"] * bool(category.formats)
+    parts += [_SPECIAL[category.special]] if category.special else []
+    return "; ".join(parts)
+
+
+_SPECIAL = {
+    "zip": "zip codes of more than three digits, or of areas of few people",
+    "dates": "columns of dates and times, ages above 89",
+    "unique": "columns of which each row shows another value",
+}
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The distinct cells of a published column."""
+
+    name: str
+    kind: str
+    texts: Sequence[str]
+    """Without those that stand for anything."""
+    rows: int = 0
+    distinct: int = 0
+    words: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, table: PublishedTable, name: str) -> _Cells:
+        kind = table.kinds()[name]
+        try:
+            shown = table.cells([], name) if table.rows else None
+        except TableError:
+            shown = None  # NaN or an infinity: numbers, and none of the eighteen by its cells
+        texts = [] if shown is None else [text for text in shown.values.texts if text is not None]
+        told = [text for text in texts if text.strip().lower() not in ANYTHING]
+        stem = name.removesuffix(".low").removesuffix(".high").removesuffix(".interval")
+        return cls(name, kind, told, table.rows, len(texts), words_of(stem))
+
+    @cached_property
+    def is_wordy(self) -> bool:
+        """Whether it holds free text."""
+        counts = [len(text.split()) for text in self.texts]
+        return self.kind == "text" and bool(counts) and sum(counts) >= _WORDY * len(counts)
+
+
+def _found(category: Category, column: _Cells) -> Iterator[str]:
+    """What of a category a column shows, a clause each; one at most."""
+    if column.name == GROUP or not column.texts:
+        return
+    if fits(category.columns, column.words):
+        yield f"column {column.name!r} has the name of it"
+        return
+    looks = {"zip": _zips, "dates": _dates, "unique": _unique}
+    if category.special and (why := looks[category.special](column)):
+        yield f"column {column.name!r} {why}"
+        return
+    if column.kind == "text":
+        matches = sum(any(one.search(text) for one in category.formats) for text in column.texts)
+        if matches:
+            yield f"column {column.name!r} has the format of it in {matches:,} different cells"
+
+
+def _zips(column: _Cells) -> str | None:
+    if not fits(_ZIP, column.words):
+        return None
+    digits = [re.match(r"\d*", text.strip())[0] for text in column.texts]  # type: ignore[index]
+    if any(len(one) > 3 for one in digits):
+        return "shows more than the first three digits of zip codes"
+    if any(one in _RESTRICTED for one in digits):
+        return "shows the first three digits of zip codes of areas with fewer than 20,000 people"
+    return None
+
+
+def _dates(column: _Cells) -> str | None:
+    if column.kind in _CALENDAR:
+        return "holds dates or times, of which the year alone may be shown"
+    if not fits(_AGE, column.words):
+        return None
+    read = (ends_of(text, whole=True) for text in column.texts)
+    old = {ends for ends in read if ends is not None and ends.high > _OLDEST}
+    return "tells ages above 89 apart" if len(old) > 1 else None
+
+
+def _unique(column: _Cells) -> str | None:
+    each = column.rows >= _FEWEST and column.distinct == column.rows
+    if each and column.kind in {"text", "integer"}:
+        return "shows another value in each row"
+    return None

@@ -1,0 +1,164 @@
+"""What the name of a column tells: its words, whether it names somebody or something, its meaning.
+
+The meanings are data (``words.toml``), so that others may read and add to them.  A name alone never
+decides: ``columns`` holds it against how the values are written.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import unicodedata
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any, Literal
+
+from voile.schema.kinds import Kind
+
+__all__ = ["Meaning", "Role", "fits", "meaning_of", "named", "stems_of", "words_of"]
+
+Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]
+"""What is proposed for a column; "drop": no role, so that it is not published."""
+
+_ENDS = ("id", "nummer", "nr", "kennung", "numer")
+_JOINTS = ("en", "n", "s")
+"""What German puts between the parts of a word."""
+_PLAIN_LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ß": "ss", "ø": "o", "Ø": "O"})
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What columns of such names mostly are."""
+
+    words: tuple[str, ...]
+    role: Role
+    kind: Kind
+    reason: str
+    bounds: tuple[Decimal, Decimal] | None = None
+
+    def fits(self, words: tuple[str, ...]) -> bool:
+        """Whether a name of these words has the meaning."""
+        return fits(self.words, words)
+
+
+def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
+    """Whether a name of these words fits one of some patterns, as ``words.toml`` writes them."""
+    return any(
+        all(any(fnmatchcase(word, part) for word in words) for part in pattern.split("+"))
+        for pattern in patterns
+    )
+
+
+def words_of(name: str) -> tuple[str, ...]:
+    """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id."""
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", _without_accents(name))
+    parts = re.findall(r"[^\W_]+", parted)
+    words = (part.casefold().rstrip("0123456789") or part for part in parts)
+    return tuple(piece for word in words for piece in _without_id(word))
+
+
+def stems_of(names: Sequence[str]) -> Mapping[str, str]:
+    """Names without the letter that tells one of several measures of a thing from the others.
+
+    ``schoolk`` beside ``school1`` and ``school2`` is a school; other names stay as they are.
+    """
+    numbered = Counter(
+        stem.casefold() for name in names if (stem := name.rstrip("0123456789")) != name
+    )
+    return {
+        name: name[:-1] if name[-1:].isalpha() and numbered[name[:-1].casefold()] > 1 else name
+        for name in names
+    }
+
+
+def meaning_of(name: str) -> Meaning | None:
+    """The first meaning that fits a name."""
+    whole = tuple(part.casefold() for part in re.findall(r"[^\W_]+", _without_accents(name)))
+    words = (*words_of(name), *whole)
+    return next((meaning for meaning in _meanings() if meaning.fits(words)), None)
+
+
+def named(name: str) -> Literal["person", "household", "thing"] | None:
+    """Whom or what a name says that the column tells apart; None where it says nothing of it.
+
+    ``patient_nbr``, ``id_patient`` and ``player`` are persons; ``customer_zip_code`` is none.
+    """
+    words = [word for word in words_of(name) if word not in _lexicon()["between"]]
+    for who in ("person", "household"):
+        known = _lexicon()[who]
+        ids, plain = _lexicon()["id"], _lexicon()["plain_id"] | _lexicon()["before"]
+        before = any(one in plain and other in known for one, other in pairwise(words))
+        behind = words[-2:-1] != [] and words[-2] in known and words[-1] in ids
+        if before or behind or (len(words) == 1 and words[0] in known):
+            return "person" if who == "person" else "household"
+        if any(word in _lexicon()[f"{who}_id"] for word in words):
+            return "person" if who == "person" else "household"
+    ends = {*words[:1], *words[-1:]}
+    return "thing" if ends & _lexicon()["plain_id"] or words == ["name"] else None
+
+
+def _without_accents(name: str) -> str:
+    """A name in plain letters: ``numéro_élève`` is numero_eleve."""
+    name = re.sub(r"\b[Nn]r?[°º]", "nro ", name)
+    apart = unicodedata.normalize("NFKD", name.translate(_PLAIN_LETTERS))
+    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+
+
+def _without_id(word: str) -> tuple[str, ...]:
+    """A word that ends like an id behind a word that is known, as the two words that it is.
+
+    ``schoolid`` is school, id; ``patientennummer`` is patient, nummer; ``idpaciente`` id, paciente.
+    """
+    beside = word.removeprefix("id")
+    if beside != word and beside in _lexicon()["person"] | _lexicon()["household"]:
+        return "id", beside
+    for end in _ENDS:
+        stem = word.removesuffix(end)
+        for known in (stem, *(stem.removesuffix(joint) for joint in _JOINTS)):
+            if stem != word and known in _known_words():
+                return known, end
+    return (word,)
+
+
+@cache
+def _known_words() -> frozenset[str]:
+    """The words of persons, households and meanings that are written out."""
+    patterns = (
+        part for said in _document()["meaning"] for one in said["words"] for part in one.split("+")
+    )
+    plain = (pattern for pattern in patterns if pattern.isalpha() and len(pattern) > 2)
+    return frozenset(plain) | _lexicon()["person"] | _lexicon()["household"]
+
+
+@cache
+def _document() -> Mapping[str, Any]:
+    return tomllib.loads(files("voile.schema").joinpath("words.toml").read_text("utf-8"))
+
+
+@cache
+def _lexicon() -> Mapping[str, frozenset[str]]:
+    return {key: frozenset(words) for key, words in _document()["words"].items()}
+
+
+@cache
+def _meanings() -> tuple[Meaning, ...]:
+    return tuple(
+        Meaning(
+            words=tuple(said["words"]),
+            role=said["role"],
+            kind=said["kind"],
+            reason=said["reason"],
+            bounds=_bounds(said.get("bounds")),
+        )
+        for said in _document()["meaning"]
+    )
+
+
+def _bounds(said: list[int] | None) -> tuple[Decimal, Decimal] | None:
+    return None if said is None else (Decimal(said[0]), Decimal(said[1]))

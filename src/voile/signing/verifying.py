@@ -1,0 +1,164 @@
+"""Whether anything was changed since it was signed, and by whom it was signed as far as that tells.
+
+Public files are held against their hashes, one more or one less is a change; private ones against
+their commitments, where the private part is there.  A signature by a key that nobody vouches for
+says that nothing was changed since, and not who has signed: anybody can make a key, and could have
+signed other files with it.  A key is known where the caller names it, or a policy that the caller
+names gives it to the role.  The policy among what is signed vouches for nobody: who can replace all
+the rest can replace that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from voile.audit.judged import RELEASED
+from voile.errors import InputError, RefusedError
+from voile.policy.assumptions import ASSUMPTIONS
+from voile.policy.case import AUDIT, SIGNATURES, files_in
+from voile.policy.stated import Policy, StatedPolicy, policy_of_text
+from voile.policy.verdict import VERDICT
+from voile.signing.keys import holds
+from voile.signing.signatures import SALTS, Signed, read_salts, read_signed
+from voile.signing.statement import commitment_to, message_of
+
+__all__ = ["SignedBy", "Verification", "verify"]
+
+Vouched = Literal["unknown", "named", "policy"]
+_PRIVATE = ("record.json", AUDIT, "report.html", VERDICT, ASSUMPTIONS)
+
+
+@dataclass(frozen=True)
+class SignedBy:
+    """One signature that holds."""
+
+    role: str
+    key: str
+    known: Vouched
+    """Who vouches for the key: nobody, the caller, or the policy that the caller has named."""
+
+    @property
+    def words(self) -> str:
+        """What it says, as a sentence without a full stop."""
+        whose = {
+            "unknown": f"the unknown key {self.key}",
+            "named": f"the key that you have named, {self.key}",
+            "policy": f"the key that your policy gives to this role, {self.key}",
+        }[self.known]
+        return f"unaltered since signed as {self.role!r} by {whose}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What holds of the signatures of a folder."""
+
+    changes: tuple[str, ...]
+    """What is not as it was signed, a clause each."""
+    signatures: tuple[SignedBy, ...]
+    absent: tuple[str, ...]
+    """Roles that the signed policy asks to sign, and that have not."""
+    private: Literal["unaltered", "not here"]
+    """The private part; meaningless where there are changes."""
+
+
+def verify(
+    folder: str | Path, keys: Collection[str] = (), policy: StatedPolicy | None = None
+) -> Verification:
+    """Hold a folder against its signatures; ``keys`` are public ones that the caller trusts.
+
+    ``policy`` is one that the caller trusts: it must be the signed one, and vouches for its keys.
+    Raises ``InputError`` where there is no such folder, and ``RefusedError`` where nobody has
+    signed.
+    """
+    public, private = _parts(Path(folder))
+    try:
+        signed = read_signed(public / SIGNATURES)
+    except RefusedError as error:
+        return Verification((str(error),), (), (), "not here")
+    changes = [*_public_changes(public, signed)]
+    if private is not None:
+        changes += _private_changes(private, signed)
+    try:
+        own = policy_of_text(signed.statement.policy, "the signed policy").policy
+    except InputError as error:
+        return Verification((*changes, str(error)), (), (), "not here")
+    if policy is not None and policy.text != signed.statement.policy:
+        changes.append("the signed policy is another than the one that you have named")
+    found, broken = _signatures(signed, own, keys, None if policy is None else policy.policy)
+    changes += broken
+    absent = [one.role for one in own.signers if one.role not in {each.role for each in found}]
+    for key in keys:
+        if key not in {one.key for one in found}:
+            changes.append(f"nobody has signed with the key that you have named, {key}")
+    here: Literal["unaltered", "not here"] = "not here" if private is None else "unaltered"
+    return Verification(tuple(changes), tuple(found), tuple(absent), here)
+
+
+def _parts(folder: Path) -> tuple[Path, Path | None]:
+    """The public and the private part of what stands in a folder."""
+    if not folder.is_dir():
+        msg = f"{folder}: there is no such folder"
+        raise InputError(msg)
+    for public, private in (
+        (folder / "release", folder / "private"),
+        (folder / RELEASED, folder),
+        (folder, None),
+    ):
+        if (public / SIGNATURES).is_file():
+            there = private is not None and any((private / one).is_file() for one in _PRIVATE)
+            return public, private if there else None
+    msg = f"{folder}: nobody has signed what stands here: there is no {SIGNATURES}"
+    raise RefusedError(msg)
+
+
+def _public_changes(public: Path, signed: Signed) -> Iterator[str]:
+    stated = {one["file"]: one for one in signed.statement.files}
+    try:
+        there = {one["file"]: one for one in files_in(public)}
+    except InputError as error:
+        yield str(error)
+        return
+    for name, one in stated.items():
+        if name not in there:
+            yield f"{name} is missing"
+        elif there[name] != one:
+            yield f"{name} was changed"
+    yield from (f"{name} was added" for name in there if name not in stated)
+
+
+def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
+    try:
+        salts: Mapping[str, str] = read_salts(private / SALTS).salts
+    except RefusedError as error:
+        yield str(error)
+        return
+    if salts.keys() != {one.file for one in signed.statement.private}:
+        yield f"{SALTS} was changed"
+        return
+    for one in signed.statement.private:
+        if not (private / one.file).is_file():
+            yield f"{one.file}, of the private part, is missing"
+        elif commitment_to(private, one.file, salts[one.file]) != one:
+            yield f"{one.file}, of the private part, or its salt was changed"
+
+
+def _signatures(
+    signed: Signed, own: Policy, keys: Collection[str], trusted: Policy | None
+) -> tuple[list[SignedBy], list[str]]:
+    found, broken = [], []
+    named = {one.role: one.key for one in own.signers if one.key}
+    vouched = {(one.role, one.key) for one in trusted.signers} if trusted else set()
+    if not signed.signatures:
+        broken.append("it holds no signature")
+    for one in signed.signatures:
+        if not holds(one.key, one.signature, message_of(signed.statement, one.role, one.key)):
+            broken.append(f"the signature as {one.role!r} is not that of what stands here")
+        elif named.get(one.role, one.key) != one.key:
+            broken.append(f"the policy names another key for {one.role!r} than has signed")
+        else:
+            known: Vouched = "policy" if (one.role, one.key) in vouched else "unknown"
+            found.append(SignedBy(one.role, one.key, "named" if one.key in keys else known))
+    return found, broken

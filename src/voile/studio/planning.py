@@ -1,0 +1,278 @@
+"""Edits of a plan as text, with its comments kept, and where in the text an error stands.
+
+A plan on disk may be wrong while somebody works on it; nothing is published with it then, because
+every command reads it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Array, Table
+
+from voile.errors import InputError, PlanError, VoileError
+from voile.publish.registry import publisher_for, read_plan
+from voile.schema.hierarchy.declared import HIERARCHY_KEYS
+from voile.schema.kinds import Kind
+from voile.schema.plan import Plan
+
+__all__ = [
+    "KINDS",
+    "ROLES",
+    "ColumnLine",
+    "Problem",
+    "column_lines",
+    "plan_of",
+    "problem_of",
+    "with_column_key",
+    "with_method",
+    "with_role",
+    "with_row_as_person",
+]
+
+KINDS: tuple[str, ...] = get_args(Kind)
+ROLES: Mapping[str, str] = {
+    "person": "tells persons apart",
+    "household": "tells households apart",
+    "identifiers": "identifier",
+    "quasi_identifiers": "others may know it",
+    "sensitive": "nobody should learn it",
+    "ranking": "ranks rows",
+    "keep": "publish as it is",
+    "": "leave out",
+}
+"""The roles of a column, in plain words; none leaves it out."""
+
+_LISTS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep", "keep_unique")
+_ONE = ("person", "household")
+_PLACE = re.compile(r"\[(?P<table>[^\[\]]+)\](?:\s+(?P<key>[\w-]+))?")
+_LINE = re.compile(r"at line (\d+)")
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is wrong with a plan."""
+
+    message: str
+    line: int | None = None
+    """Where, from 1; None: it cannot be told."""
+
+
+@dataclass(frozen=True)
+class ColumnLine:
+    """What a plan says of one column of the table."""
+
+    index: int
+    name: str
+    role: str
+    """A key of ``ROLES``."""
+    kind: str
+    """A kind; empty: what the values look like."""
+    hierarchy: str
+    """The key that declares one, and what it says; empty: none."""
+    bounds: str
+    """"lowest, highest"; empty: none."""
+
+
+def problem_of(path: Path, columns: Sequence[str]) -> Problem | None:
+    """What would keep the plan from being used on a table of these columns; None: nothing."""
+    try:
+        plan = read_plan(path)
+        if columns:
+            plan.bind(columns)
+        publisher_for(plan)
+    except VoileError as error:
+        message = str(error).removeprefix(f"{path}: ")
+        return Problem(message, _line_of(path, message))
+    return None
+
+
+def plan_of(path: Path) -> Plan | None:
+    """The plan; None where it cannot be read."""
+    try:
+        return read_plan(path)
+    except PlanError:
+        return None
+
+
+def column_lines(text: str, columns: Sequence[str]) -> list[ColumnLine]:
+    """What a plan says of each column; of a text that is no TOML, nothing."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        document = {}
+    roles = _table(document, "roles")
+    taken = {name: role for role in _LISTS[:-1] for name in _texts(roles.get(role))}
+    taken |= {name: key for key in _ONE if isinstance(name := roles.get(key), str)}
+    said = _table(document, "columns")
+    return [
+        _line(index, name, taken.get(name, ""), _table(said, name))
+        for index, name in enumerate(columns)
+    ]
+
+
+def with_role(text: str, column: str, role: str) -> str:
+    """The plan with another role for a column; raises ``InputError`` where it cannot be edited."""
+    if role not in ROLES:
+        msg = "there is no such role"
+        raise InputError(msg)
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        roles = _made(document, "roles")
+        for key in _LISTS:
+            _remove(roles, key, column)
+        for key in _ONE:
+            if roles.get(key) == column:
+                del roles[key]
+        if role in _ONE:
+            roles[role] = column
+        elif role:
+            named = roles.get(role)
+            if named is None:
+                roles[role] = named = tomlkit.array()
+            _append(named, column)
+
+    return _changed(text, change)
+
+
+def with_row_as_person(text: str) -> str:
+    """The plan with the word that each row is another person."""
+    return _changed(text, lambda document: _made(document, "roles").update({"person": "row"}))
+
+
+def with_column_key(text: str, column: str, key: str, value: Any) -> str:
+    """The plan with a key of a column's table, or without it (None).
+
+    One hierarchy takes the place of another.
+    """
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        table = _made(_made(document, "columns"), column)
+        for other in HIERARCHY_KEYS if key in HIERARCHY_KEYS else (key,):
+            table.pop(other, None)
+        if value is not None:
+            table[key] = value
+
+    return _changed(text, change)
+
+
+def with_method(text: str, name: str, parameters: Mapping[str, Any]) -> str:
+    """The plan with this method."""
+
+    def change(document: tomlkit.TOMLDocument) -> None:
+        document.pop("method", None)
+        table = tomlkit.table()
+        for key, value in {"name": name, **parameters}.items():
+            table[key] = value
+        document["method"] = table
+
+    return _changed(text, change)
+
+
+def _changed(text: str, change: Callable[[tomlkit.TOMLDocument], None]) -> str:
+    try:
+        document = tomlkit.parse(text)
+        change(document)
+        return tomlkit.dumps(document)
+    except (TOMLKitError, TypeError, AttributeError, ValueError):
+        msg = "the plan's text must be mended first: it cannot be changed as long as it is no TOML"
+        raise InputError(msg) from None
+
+
+def _made(parent: Any, key: str) -> Table:
+    if key not in parent:
+        parent[key] = tomlkit.table(is_super_table=key == "columns")
+    table: Table = parent[key]
+    return table
+
+
+def _remove(roles: Table, key: str, column: str) -> None:
+    named = roles.get(key)
+    if not isinstance(named, list):
+        return
+    for index in reversed([i for i, name in enumerate(named) if name == column]):
+        del named[index]
+    if not named:
+        del roles[key]
+
+
+def _append(named: Array, column: str) -> None:
+    if column in named:
+        return
+    if "\n" in named.as_string():
+        named.add_line(column, indent="    ")
+    else:
+        named.append(column)
+
+
+def _line(index: int, name: str, role: str, said: Mapping[str, Any]) -> ColumnLine:
+    declared = next((key for key in HIERARCHY_KEYS if key in said), None)
+    bounds = said.get("bounds")
+    listed = isinstance(bounds, list) and len(bounds) == 2
+    return ColumnLine(
+        index,
+        name,
+        role,
+        str(said.get("kind", "")),
+        "" if declared is None else f"{declared} {_told(said[declared])}",
+        f"{bounds[0]}, {bounds[1]}" if listed and bounds else "",
+    )
+
+
+def _told(value: Any) -> str:
+    told = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return told if len(told) <= 80 else f"{told[:77]}..."
+
+
+def _table(document: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    found = document.get(key)
+    return found if isinstance(found, dict) else {}
+
+
+def _texts(value: Any) -> list[str]:
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []
+
+
+def _line_of(path: Path, message: str) -> int | None:
+    """The line of the text that a message is about."""
+    if told := _LINE.search(message):
+        return int(told[1])
+    place = _PLACE.search(message)
+    if place is None:
+        return None
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    return _line_in(lines, place["table"], place["key"])
+
+
+def _line_in(lines: Sequence[str], table: str, key: str | None) -> int | None:
+    """The line of a key in a table, or of the table's head."""
+    heads = [i for i, line in enumerate(lines) if _head_of(line) == _plain(table)]
+    if not heads:
+        return None
+    for index in range(heads[0] + 1, len(lines)):
+        if _head_of(lines[index]) is not None:
+            break
+        if key is not None and re.match(rf"\s*{re.escape(key)}\s*[=.]", lines[index]):
+            return index + 1
+    return heads[0] + 1
+
+
+def _head_of(line: str) -> str | None:
+    """The name of the table whose head a line is."""
+    found = re.match(r"\s*\[([^\[\]]+)\]", line)
+    return _plain(found[1]) if found else None
+
+
+def _plain(name: str) -> str:
+    return name.replace('"', "").replace("'", "").replace(" ", "")

@@ -1,0 +1,1 @@
+"""The pages and their forms, a module for each screen."""

@@ -1,0 +1,52 @@
+"""A file of another make, judged against the table of the project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from voile.studio import commands
+from voile.studio.jobs import told_as_command
+from voile.studio.screens.pages import Pages
+
+__all__ = ["routes"]
+
+
+def routes(pages: Pages) -> APIRouter:
+    """The addresses of the screen."""
+    router = APIRouter(prefix="/p/{name}/audit")
+
+    @router.get("")
+    def audits(name: str) -> Response:
+        project = pages.project(name)
+        files = [one for one in pages.start.files() if one.name != project.source_name]
+        job = project.jobs.latest("audit")
+        command = told_as_command(job.arguments) if job else ""
+        found = [one for folder in project.numbered("audits") if (one := _audit(folder))]
+        return pages.show(
+            "audit.html", project, files=files, audits=found, job=job, command=command
+        )
+
+    @router.post("")
+    def start(name: str, released: Annotated[str, Form(max_length=4096)]) -> Response:
+        project = pages.project(name)
+        path = pages.start.relative(pages.start.inside(released))
+        out = project.new_numbered("audits")
+        project.jobs.start("audit", commands.audit(project, path, out))
+        return pages.to(project, "audit")
+
+    return router
+
+
+def _audit(folder: Path) -> Mapping[str, Any] | None:
+    """What ``audit.json`` of a folder says, and its number; None where there is none."""
+    try:
+        found = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return {**found, "number": int(folder.name)}

@@ -1,0 +1,140 @@
+"""Methods in plain words: what each promises, what it costs, and when it is the wrong one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from voile.errors import InputError
+
+__all__ = ["METHOD_CARDS", "MethodCard", "Parameter", "epsilon_told", "numbers_of"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a method that Studio asks for."""
+
+    name: str
+    label: str
+    tried: str
+    """The values that are tried where nobody says others."""
+    hint: str
+    needed: bool = True
+
+
+@dataclass(frozen=True)
+class MethodCard:
+    """One method, for people who choose."""
+
+    name: str
+    title: str
+    promises: str
+    costs: str
+    not_when: str
+    parameters: tuple[Parameter, ...]
+
+
+_K = Parameter("k", "k", "5, 10, 20", "everybody looks like k - 1 others at least")
+_L = Parameter(
+    "l", "l", "", "at least l different sensitive values among those who look alike", needed=False
+)
+_T = Parameter(
+    "t",
+    "t",
+    "",
+    "how far sensitive values in a group may be from those of all, 0 to 1",
+    needed=False,
+)
+_EPSILON = Parameter(
+    "epsilon", "epsilon", "0.5, 1, 2", "the loss of privacy: smaller is safer and less exact"
+)
+
+METHOD_CARDS: tuple[MethodCard, ...] = (
+    MethodCard(
+        "generalization",
+        "Make people alike",
+        "Everybody looks like at least k - 1 others in what others may know; on request, their "
+        "sensitive values differ.",
+        "Detail in the columns that others may know. All other columns stay as they are.",
+        "somebody may know more than the plan says, or new releases follow without a series.",
+        (_K, _L, _T),
+    ),
+    MethodCard(
+        "dp-generalization",
+        "Make people alike, privately",
+        "Differential privacy: whether somebody is in the table hardly changes what is published, "
+        "whatever others know.",
+        "A sample of the rows, all columns coarser, and a budget that does not come back.",
+        "the table has fewer than a few thousand rows, or every row is needed.",
+        (Parameter("k", "k", "20", "rows alike, at least"), _EPSILON),
+    ),
+    MethodCard(
+        "ke-anonymity",
+        "Hide one number in groups",
+        "Nobody's number is known closer than k different ones that span at least e, also for "
+        "those who compare all releases of a growing table.",
+        "Who has which number within a group. Sums and averages keep bounds.",
+        "there is more than one sensitive column, or it is not a number.",
+        (
+            Parameter("k", "k", "3, 5", "different numbers in a group, at least"),
+            Parameter("e", "e", "", "how far the numbers of a group reach, at least"),
+        ),
+    ),
+    MethodCard(
+        "m-shuffle",
+        "Shuffle columns within clusters",
+        "Every true value stays, but which belong together is one of very many arrangements. "
+        "It is no anonymity.",
+        "What the shuffled columns had to do with the others.",
+        "the file goes to people who are not trusted.",
+        (Parameter("clusters", "clusters", "16, 64", "groups of like rows to shuffle within"),),
+    ),
+    MethodCard(
+        "clustered-laplace",
+        "Add noise to numbers",
+        "Differential privacy for the numbers of a row; every number comes with an interval.",
+        "Precision, and a budget that does not come back. All other columns stay as they are.",
+        "the columns that others may know are not numbers with public bounds.",
+        (_EPSILON,),
+    ),
+    MethodCard(
+        "ranking",
+        "Show the best, none singled out",
+        "Each published row looks like at least k - 1 others; most in a group are among the best.",
+        "Rows that are not among the best, and detail.",
+        "no column ranks the rows.",
+        (
+            Parameter("k", "k", "5", "rows in a group, at least"),
+            Parameter("top", "top", "50, 100", "how many of the best are shown"),
+        ),
+    ),
+)
+
+
+def numbers_of(text: str, what: str) -> list[int | float]:
+    """The numbers of a field, with commas between; raises ``InputError`` for anything else."""
+    found: list[int | float] = []
+    for part in text.replace(";", ",").split(","):
+        said = part.strip()
+        if not said:
+            continue
+        try:
+            number = float(said)
+        except ValueError:
+            number = float("nan")
+        if not abs(number) < 1e15:
+            msg = f"{what}: write numbers with commas between, for example 5, 10, 20"
+            raise InputError(msg)
+        found.append(int(said) if said.lstrip("+-").isdigit() else number)
+    return found
+
+
+def epsilon_told(epsilon: float) -> str:
+    """What an epsilon means, in odds."""
+    if epsilon > 20:
+        return "odds may change without any bound that means something"
+    factor = 2.718281828459045**epsilon
+    sure = factor / (1 + factor)
+    return (
+        f"whoever would bet one to one that a person is in the table may become sure at odds of "
+        f"{factor:.3g} to one at most: right {100 * sure:.0f} times out of 100"
+    )

@@ -1,0 +1,113 @@
+"""How columns of a released file are shown is found out, and may be overruled."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.audit.tables import marginals, people
+from voile.audit.foreign import as_release
+from voile.audit.recognition import Recognised, recognise
+from voile.errors import TableError
+from voile.release.reading.rows import People
+
+ORIGINAL = people(600, 1)
+
+
+def _how(released: pl.DataFrame, **said: str) -> dict[str, Recognised]:
+    found = recognise(released, People(ORIGINAL), said)  # type: ignore[arg-type]
+    return {one.name: one for one in found}
+
+
+def test_a_copy_is_shown_as_it_is() -> None:
+    """All columns are exact, in any order of rows."""
+    copy = ORIGINAL.sample(fraction=1, shuffle=True, seed=1)
+    assert {one.how for one in _how(copy).values()} == {"exact"}
+
+
+def test_each_way_is_told_apart() -> None:
+    """One column of each kind in one file."""
+    draws = np.random.default_rng(2)
+    decade = ORIGINAL["age"] // 10 * 10
+    released = pl.DataFrame(
+        {
+            "age": [f"[{low}, {low + 10}[" for low in decade],
+            "sex": ORIGINAL["sex"],
+            "town": draws.permutation(ORIGINAL["town"].to_numpy()),
+            "education": ["*" if i % 9 == 0 else x for i, x in enumerate(ORIGINAL["education"])],
+            "hours": np.round(ORIGINAL["hours"].to_numpy() + draws.laplace(0, 3, 600), 2),
+            "income": ORIGINAL["income"],
+        }
+    )
+    how = {name: one.how for name, one in _how(released).items()}
+    assert how["age"] == "interval"
+    assert how["education"] == "set"
+    assert how["hours"] == "noisy"
+    assert how["sex"] == how["income"] == "exact"
+
+
+def test_a_column_beside_the_values_of_others_is_permuted() -> None:
+    """Of four columns of one row the one that was permuted is found."""
+    draws = np.random.default_rng(3)
+    shuffled = pl.Series("hours", draws.permutation(ORIGINAL["hours"].to_numpy()))
+    how = {name: one.how for name, one in _how(ORIGINAL.with_columns(shuffled)).items()}
+    assert how.pop("hours") == "permuted"
+    assert set(how.values()) == {"exact"}
+
+
+def test_rows_of_nobody_are_synthetic() -> None:
+    """Columns drawn by themselves hold values of the original in rows that nobody has."""
+    assert {one.how for one in _how(marginals(ORIGINAL, 4)).values()} == {"synthetic"}
+
+
+def test_averages_are_told_from_noise() -> None:
+    """Numbers of nobody that stand in several rows each are averages of groups."""
+    ranked = ORIGINAL.sort("hours").with_row_index("i").with_columns(pl.col("i") // 4)
+    means = ranked.with_columns(pl.col("hours").mean().over("i") + 0.01).drop("i")
+    assert _how(means)["hours"].how == "averaged"
+
+
+def test_two_columns_are_the_ends_of_an_interval() -> None:
+    """Whatever suffixes they have."""
+    for low, high in ((".low", ".high"), ("_min", "_max")):
+        ends = [(pl.col("age") - 2).alias(f"age{low}"), (pl.col("age") + 2).alias(f"age{high}")]
+        found = _how(ORIGINAL.with_columns(ends).drop("age"))["age"]
+        assert found.how == "interval"
+        assert found.of == (f"age{low}", f"age{high}")
+
+
+def test_a_column_that_is_not_there_is_withheld() -> None:
+    """Others are read all the same."""
+    found = _how(ORIGINAL.drop("town"))
+    assert found["town"].how == "withheld"
+    assert found["age"].how == "exact"
+
+
+def test_a_plan_overrules() -> None:
+    """What is said counts, and what cannot be so is refused with the column's name."""
+    assert _how(ORIGINAL, income="noisy")["income"].how == "noisy"
+    assert _how(ORIGINAL, town="withheld")["town"].how == "withheld"
+    with pytest.raises(TableError, match="'town' of the released file does not hold intervals"):
+        _how(ORIGINAL, town="interval")
+
+
+def test_a_file_of_other_columns_is_refused() -> None:
+    """Also where the original has a column of almost that name."""
+    other = ORIGINAL.rename({name: f"{name}s" for name in ORIGINAL.columns})
+    with pytest.raises(TableError, match="shows no column of the original"):
+        recognise(other, People(ORIGINAL))
+    with pytest.raises(TableError, match="no rows"):
+        recognise(ORIGINAL.clear(), People(ORIGINAL))
+
+
+def test_a_recognised_file_is_a_release_that_promises_nothing() -> None:
+    """Its rows are those of the file in the columns that adversaries read."""
+    released = ORIGINAL.with_columns(new=pl.lit(1))
+    recognised = recognise(released, People(ORIGINAL))
+    foreign = as_release(released, recognised, {"sensitive": ["income"]})
+    assert foreign.release.rows == 600
+    assert foreign.unused == ("new",)
+    assert foreign.release.roles == {"sensitive": ("income",)}
+    assert foreign.release.guarantee.kind == "none"
+    assert not foreign.release.publishable

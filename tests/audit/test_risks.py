@@ -1,0 +1,172 @@
+"""The three risks are found where they were planted, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.audit.tables import marginals, people
+from voile.audit.beside import Beside
+from voile.audit.foreign import as_release
+from voile.audit.inference import inference
+from voile.audit.linkability import linkability
+from voile.audit.recognition import recognise
+from voile.audit.risk import Risk
+from voile.audit.singling_out import singling_out
+from voile.randomness import Randomness
+from voile.release.reading.rows import People
+
+ORIGINAL, CONTROL = people(1200, 1), people(1200, 2)
+HALVES = ["age", "sex", "town"], ["education", "hours", "income"]
+
+
+def _beside(released: pl.DataFrame, original: pl.DataFrame, *more: pl.DataFrame) -> Beside:
+    recognised = recognise(released, People(original))
+    return Beside.of(as_release(released, recognised, {}), [original, *more], None)
+
+
+def _of_persons(rows: int) -> tuple[Beside, Beside]:
+    """A copy of people who have as many equal rows each: counted by persons, and by rows."""
+    several = pl.concat([ORIGINAL.with_row_index("person").cast({"person": pl.Int64})] * rows)
+    others = pl.concat([CONTROL.with_row_index("person").cast({"person": pl.Int64})] * rows)
+    shown = several.drop("person")
+    foreign = as_release(shown, recognise(shown, People(shown)), {})
+    by_person = Beside.of(foreign, [several, others], None, "person")
+    return by_person, Beside.of(foreign, [several, others], None)
+
+
+def test_a_person_with_several_rows_is_one_target() -> None:
+    """Three equal rows of one person single that person out, though no predicate isolates a row."""
+    by_person, by_row = _of_persons(3)
+    assert (by_person.people(0), by_row.people(0)) == (1200, 3600)
+    persons, rows = _risks(by_person), _risks(by_row)
+    assert persons["several"].found
+    assert persons["several"].main.value == 1
+    assert rows["several"].main.value == 0
+    assert persons["link"].found
+    assert persons["infer"].found
+
+
+def test_persons_are_drawn_alike_however_many_rows_they_have() -> None:
+    """One of 20 persons has 81 of 100 rows, and is among 5 that are drawn once in four times."""
+    person = pl.Series("person", [0] * 81 + list(range(1, 20)))
+    people = ORIGINAL.head(100).with_columns(person)
+    foreign = as_release(
+        people.drop("person"), recognise(people.drop("person"), People(people)), {}
+    )
+    beside = Beside.of(foreign, [people], None, "person")
+    draws = np.random.default_rng(1)
+    often, met = 0, set[int]()
+    for _ in range(400):
+        drawn = beside.drawn(0, 5, draws)
+        whose = beside.units[0][drawn]
+        assert len(set(whose.tolist())) == 5
+        often += int(beside.units[0][0] in whose)
+        met |= {row for row in drawn.tolist() if row < 81}
+    assert abs(often - 100) < 4 * np.sqrt(400 * 0.25 * 0.75)  # by chance in one of 15,000 runs
+    assert len(met) > 40
+
+
+def _risks(beside: Beside, seed: int = 0, targets: int = 300) -> dict[str, Risk]:
+    draws = Randomness.seeded(seed)
+    several, one = singling_out(beside, draws)
+    return {
+        "several": several,
+        "one": one,
+        "link": linkability(beside, HALVES, targets, draws),
+        "infer": inference(beside, "income", targets, draws),
+    }
+
+
+def test_a_copy_gives_everything_away() -> None:
+    """All three risks are found in an untouched copy."""
+    risks = _risks(_beside(ORIGINAL, ORIGINAL, CONTROL))
+    assert risks["several"].found
+    assert risks["several"].main.value == 1
+    assert risks["link"].found
+    assert risks["infer"].found
+    assert risks["infer"].excess > 0.5
+
+
+def _apart(risks: Sequence[Risk]) -> int:
+    return sum(
+        one.control is not None
+        and not one.control.low <= one.main.value <= one.control.high
+        and not one.main.low <= one.control.value <= one.main.high
+        for one in risks
+    )
+
+
+def test_columns_drawn_by_themselves_give_nobody_away() -> None:
+    """Twelve draws, three risks each: none is found but one that chance may find.
+
+    A false alarm asks for two intervals of 95 % that lie apart, with probability below 1 %; two of
+    36 are rarer than one run in ten.
+    """
+    risks = []
+    for seed in range(12):
+        released = marginals(ORIGINAL, seed)
+        found = _risks(_beside(released, ORIGINAL, CONTROL), seed, targets=150)
+        risks += [found[name] for name in ("several", "link", "infer")]
+    assert sum(one.found for one in risks) <= 1
+    assert _apart(risks) <= 4
+
+
+def test_one_person_left_as_is_among_groups_is_singled_out() -> None:
+    """All rows show decades and no town but one, which shows everything."""
+    decade = pl.format("{}-{}", pl.col("age") // 30 * 30, pl.col("age") // 30 * 30 + 29)
+    coarse = ORIGINAL.select(
+        age=decade, sex="sex", town=pl.lit("*"), education=pl.lit("*"), hours=pl.lit("*"),
+        income=pl.lit("*"),
+    )  # fmt: skip
+    whole = ORIGINAL.with_columns(pl.all().cast(pl.String))
+    hidden = _risks(_beside(coarse, ORIGINAL, CONTROL))["several"]
+    shown = _risks(_beside(pl.concat([coarse[1:], whole[:1]]), ORIGINAL, CONTROL))["several"]
+    assert not hidden.found
+    assert shown.found
+    assert shown.main.value > 0.2
+
+
+def test_a_column_that_was_copied_is_inferred() -> None:
+    """Income beside two columns that tell people apart, among columns drawn by themselves."""
+    released = marginals(ORIGINAL, 5).with_columns(
+        ORIGINAL["age"], ORIGINAL["hours"], ORIGINAL["town"], ORIGINAL["income"]
+    )
+    assert _risks(_beside(released, ORIGINAL, CONTROL), targets=600)["infer"].found
+
+
+def test_two_columns_that_link() -> None:
+    """A code that stands on both sides under two names links them, if the file shows both."""
+    code = pl.Series("code", np.arange(1200) % 600)
+    mirrored = (code * 7919 % 600).alias("mirror")
+    original = ORIGINAL.with_columns(code, mirrored)
+    other = CONTROL.with_columns(
+        pl.Series("code", np.arange(1200) % 600 + 1000), pl.Series("mirror", np.arange(1200) + 1000)
+    )
+    released = marginals(ORIGINAL, 6).with_columns(code, mirrored)
+    beside = _beside(released, original, other)
+    found = linkability(beside, (["code"], ["mirror"]), 200, Randomness.seeded(1))
+    assert found.found
+    assert found.main.value == pytest.approx(1, abs=0.1)
+
+
+def test_values_shuffled_within_pairs_are_inferred_half_of_the_time() -> None:
+    """Who swaps with one neighbour leaves half of what was there, and that is found."""
+    place = np.arange(1200) ^ 1
+    released = ORIGINAL.with_columns(pl.Series("income", ORIGINAL["income"].to_numpy()[place]))
+    near = ORIGINAL.with_columns(pl.Series("age", np.arange(1200) // 2))  # pairs alike in age
+    shown = released.with_columns(near["age"])
+    risks = _risks(_beside(shown, near, CONTROL.with_columns(near["age"])), targets=600)
+    assert risks["infer"].main.value < 0.9
+    assert risks["several"].found
+
+
+def test_without_a_control_risks_are_held_against_guessing() -> None:
+    """There is no control rate then, and the excess is over guessing."""
+    risk = _risks(_beside(ORIGINAL, ORIGINAL))["infer"]
+    assert risk.control is None
+    assert risk.beside is risk.guess
+    assert risk.found

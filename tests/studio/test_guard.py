@@ -1,0 +1,93 @@
+"""Studio lets in the browser that it opened, by its own address, from its own pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+from starlette.testclient import TestClient
+
+from voile.studio.guard import Guard
+from voile.studio.places import Start
+from voile.studio.server import application
+
+HOME = "http://127.0.0.1:8123"
+
+
+@pytest.fixture
+def guard(tmp_path: Path) -> Guard:
+    """Studio for a folder with one table."""
+    (tmp_path / "people.csv").write_text("age,sex\n30,f\n40,m\n")
+    return application(Start(tmp_path), frozenset({"127.0.0.1:8123"}))
+
+
+@pytest.fixture
+def stranger(guard: Guard) -> Iterator[TestClient]:
+    """A browser that Studio does not know."""
+    with TestClient(guard, base_url=HOME, follow_redirects=False) as client:
+        yield client
+
+
+def test_the_address_works_once(guard: Guard, stranger: TestClient):
+    """Who comes second with the same address is not let in."""
+    entrance = guard.new_entrance()
+    assert stranger.get(entrance).status_code == 200
+    assert stranger.get("/").status_code == 200
+    stranger.cookies.clear()
+    assert stranger.get(entrance).status_code == 401
+    assert stranger.get("/").status_code == 401
+
+
+def test_scripts_and_other_sites_do_not_get_the_cookie(guard: Guard, stranger: TestClient):
+    """It is for HTTP alone, and is sent by our own pages alone."""
+    cookie = stranger.get(guard.new_entrance()).headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=Strict" in cookie
+
+
+@pytest.mark.parametrize("token", ["", "token=", "token=guess", "token=%ff%fe", "other=1"])
+def test_a_wrong_token_lets_nobody_in(guard: Guard, stranger: TestClient, token: str):
+    """And leaves the right one as it was."""
+    entrance = guard.new_entrance()
+    assert stranger.get(f"/enter?{token}").status_code == 401
+    assert stranger.get(entrance).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example:8123", "127.0.0.1:9999", "127.0.0.1", ""])
+def test_another_name_of_this_machine_is_refused(guard: Guard, stranger: TestClient, host: str):
+    """A page of another site cannot reach Studio by a name that leads here."""
+    stranger.get(guard.new_entrance())
+    assert stranger.get("/", headers={"host": host}).status_code == 421
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {},
+        {"origin": "http://evil.example"},
+        {"origin": "null"},
+        {"origin": HOME, "sec-fetch-site": "cross-site"},
+        {"origin": "http://127.0.0.1:9999"},
+    ],
+)
+def test_what_changes_something_must_come_from_our_pages(
+    guard: Guard, stranger: TestClient, headers: dict[str, str]
+):
+    """Even with the cookie."""
+    stranger.get(guard.new_entrance())
+    answer = stranger.post("/open", data={"source": "people.csv"}, headers=headers)
+    assert answer.status_code == 403
+
+
+def test_every_answer_forbids_keeping_it_and_foreign_scripts(guard: Guard, stranger: TestClient):
+    """Pages, files, refusals."""
+    stranger.get(guard.new_entrance())
+    for path in ("/", "/static/studio.css", "/p/nothing/data", "/enter"):
+        headers = stranger.get(path).headers
+        assert "script-src 'self'" in headers["content-security-policy"]
+        assert "unsafe" not in headers["content-security-policy"]
+        assert headers["x-frame-options"] == "DENY"
+        assert path.startswith("/static") or headers["cache-control"] == "no-store"

@@ -1,0 +1,187 @@
+"""DuckDB keeps the contract of all engines, and reads files as Polars does."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.table.engine_contract import EngineContract
+from tests.table.kernel_contract import awkward
+from voile.errors import InputError, TableError
+from voile.schema.persons import Occurrences
+from voile.schema.plan import Plan
+from voile.table.duckdb_engine import DuckDBEngine, memory_limit
+from voile.table.duckdb_session import Session
+from voile.table.keeping import KeptRows
+from voile.table.opening import open_frame
+from voile.table.polars_engine import PolarsEngine
+from voile.table.private import PrivateTable
+from voile.table.published import PublishedTable
+from voile.values.expressions import Call, Column, Literal
+
+ENGINE = DuckDBEngine()
+
+
+class TestDuckDBTable(EngineContract):
+    """Rows in a database."""
+
+    quick_examples = 4
+
+    def open(
+        self,
+        frame: pl.DataFrame,
+        plan: Plan,
+        *,
+        record_key: str | None = None,
+        carried: KeptRows | None = None,
+    ) -> PrivateTable:
+        return open_frame(frame, plan, record_key=record_key, carried=carried, engine=ENGINE)
+
+    def rows_of(self, published: PublishedTable) -> pl.DataFrame:
+        shown: pl.DataFrame = published.to_native()
+        return shown
+
+
+MORE = {
+    "fine": pl.Datetime("ns"),
+    "coarse": pl.Datetime("ms"),
+}
+
+
+def files(rows: int) -> pl.DataFrame:
+    """All kinds of values that a file may hold."""
+    frame = awkward(rows)
+    more = [frame["moment"].cast(dtype).alias(name) for name, dtype in MORE.items()]
+    texts = frame["text"].cast(pl.Categorical).alias("category")
+    return frame.with_columns(*more, texts, pl.Series("nothing", [None] * rows))
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow", "csv"])
+def test_a_file_is_read_as_polars_reads_it(tmp_path: Path, ending: str) -> None:
+    """Values, types and numbers of rows, before the file is read and after."""
+    path = tmp_path / f"table.{ending}"
+    frame = files(500)
+    if ending == "csv":
+        frame.drop("duration", "zoned", "nothing").write_csv(path)
+    else:
+        (frame.write_parquet if ending == "parquet" else frame.write_ipc)(path)
+    one, other = (engine.scan(path) for engine in (ENGINE, PolarsEngine()))
+    assert (one.names, one.format, one.notes) == (other.names, other.format, other.notes)
+    for read in (False, True):
+        rows, expected = (it.rows.read() if read else it.rows for it in (one, other))
+        assert rows.schema == expected.schema
+        shown, known = (pl.DataFrame(it.numbered("n").to_arrow()) for it in (rows, expected))
+        assert shown.equals(known)
+
+
+@pytest.mark.parametrize("read", [False, True])
+@pytest.mark.parametrize("text", ["{}", "{x", "'", "a'; DROP TABLE x --", "\0", 'say "hi"', "%"])
+def test_texts_are_found_whatever_they_hold(tmp_path: Path, text: str, read: bool) -> None:
+    """A literal is a value, numbered or not, and never a part of a statement."""
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"t": ["a", text, None, text]}).write_parquet(path)
+    rows = ENGINE.scan(path).rows
+    rows = rows.read() if read else rows
+    assert rows.tally(Call("=", (Column("t"), Literal(text)))).rows == 2
+    assert rows.filter(Call("in", (Column("t"), Literal(text), Literal("b")))).height == 2
+    assert rows.occurrences("t", [text]) == Occurrences(1, 1, 1)
+
+
+@pytest.mark.parametrize("name", ["plain", "what's [1] {x} *?"])
+def test_a_folder_is_read_in_the_order_of_its_files(tmp_path: Path, name: str) -> None:
+    """Rows are numbered through all of them, whatever the folder is called."""
+    tmp_path = tmp_path / name
+    tmp_path.mkdir()
+    parts = [pl.DataFrame({"x": [i, None, -i], "t": [f"t{i}", None, ""]}) for i in range(12)]
+    for number, part in enumerate(parts):
+        part.write_parquet(tmp_path / f"part-{number}.parquet")
+    shown = pl.DataFrame(ENGINE.scan(tmp_path).rows.read().numbered("n").to_arrow())
+    assert shown.select("x", "t").equals(pl.concat(parts))
+    assert shown["n"].to_list() == list(range(1, 37))
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
+    """The message names the file and says what to do."""
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"x": [1, 2, 3]}).write_parquet(path)
+    rows = ENGINE.scan(path).rows
+    pl.DataFrame({"x": [1, 2, 3, 4]}).write_parquet(path)
+    with pytest.raises(TableError, match=r"table\.parquet.*changed while it was read"):
+        rows.read()
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    """A file that is broken in its middle is named, and nothing of it is quoted."""
+    path = tmp_path / "table.parquet"
+    pl.DataFrame({"x": [f"planted-{i}" for i in range(20_000)]}).write_parquet(path)
+    content = bytearray(path.read_bytes())
+    content[200:4000] = bytes(3800)
+    path.write_bytes(content)
+    with pytest.raises(TableError, match=r"table\.parquet") as caught:
+        ENGINE.scan(path).rows.read()
+    assert "planted" not in str(caught.value)
+
+
+def test_parts_with_different_columns_are_refused(tmp_path: Path) -> None:
+    """As with any engine."""
+    pl.DataFrame({"x": [1]}).write_parquet(tmp_path / "a.parquet")
+    pl.DataFrame({"x": ["1"]}).write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(TableError, match="same columns of the same types"):
+        ENGINE.scan(tmp_path)
+
+
+def test_temporary_data_is_for_its_owner_and_goes(tmp_path: Path) -> None:
+    """A folder that nobody else may enter, removed with the last data set."""
+    engine = DuckDBEngine(tmp_path)
+    rows = engine.of_arrow(pl.DataFrame({"x": [1, 2]}).to_arrow())
+    (folder,) = tmp_path.iterdir()
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert rows.height == 2
+    del rows, engine
+    assert not list(tmp_path.iterdir())
+
+
+def test_folders_of_ended_processes_are_removed(tmp_path: Path) -> None:
+    """What a process that was killed has left behind, and never that of one that lives."""
+    orphan = tmp_path / ".voile-duckdb-orphan"
+    orphan.mkdir()
+    (orphan / "lock").touch()
+    living = DuckDBEngine(tmp_path).of_arrow(pl.DataFrame({"x": [1]}).to_arrow())
+    assert not orphan.exists()
+    (own,) = tmp_path.iterdir()
+    other = Session(tmp_path, 64 << 20)
+    assert own.exists()
+    assert other.folder.exists()
+    assert living.height == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "size"), [("4GiB", 4 << 30), ("512MB", 512 << 20), ("1.5g", 3 << 29)]
+)
+def test_memory_may_be_limited(monkeypatch: pytest.MonkeyPatch, asked: str, size: int) -> None:
+    """By the environment, in usual words."""
+    monkeypatch.setenv("VOILE_DUCKDB_MEMORY", asked)
+    assert memory_limit() == size
+
+
+@pytest.mark.parametrize("asked", ["much", "1", "-4GiB", "4 apples"])
+def test_a_limit_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch, asked: str) -> None:
+    """With an example."""
+    monkeypatch.setenv("VOILE_DUCKDB_MEMORY", asked)
+    with pytest.raises(InputError, match="such as 4GiB"):
+        memory_limit()
+
+
+def test_a_frame_comes_back_as_it_came() -> None:
+    """A relation of DuckDB as a relation, with types and names of its own."""
+    import duckdb  # noqa: PLC0415
+
+    relation = duckdb.sql("SELECT DATE '2020-01-01' AS \"a b\", 'x' AS t, 1.5::DECIMAL(4, 1) AS d")
+    source = ENGINE.of_native(relation)
+    assert source.convert is not None
+    back = source.convert(source.rows)
+    assert back.columns == ["a b", "t", "d"]
+    assert back.fetchall() == relation.fetchall()
