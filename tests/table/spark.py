@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
@@ -61,8 +62,12 @@ def engine() -> SparkEngine:
     options = f"--driver-memory 1g --driver-java-options '{JAVA}'"
     os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"{options} pyspark-shell")
     made = SparkEngine("local[2]")
+    # Workers import functions of tests, wherever the test that starts Spark stands.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[2]), prepend=os.pathsep)
+        session = spark()
     for name, value in QUICK.items():
-        spark().conf.set(name, value)
+        session.conf.set(name, value)
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -203,3 +204,14 @@ def test_a_frame_of_spark_stays_one() -> None:
 def spark_frame(statement: str) -> Any:
     engine()
     return spark().sql(statement)
+
+
+@pytest.mark.slow
+@with_java
+def test_another_thread_works_with_the_same_session() -> None:
+    """Commands work in threads of their own, where Spark names no active session."""
+    here = spark()
+    with ThreadPoolExecutor(1) as pool:
+        there = pool.submit(lambda: SparkEngine(None)._session.spark).result()
+    assert there.sparkContext is here.sparkContext
+    assert spark().conf.get("spark.master") == "local[2]"

@@ -145,7 +145,7 @@ def session_for(master: str | None, folder: Path | None = None) -> Session:
     require_installed()
     from pyspark.sql import SparkSession  # noqa: PLC0415 - loads for a second
 
-    active = SparkSession.getActiveSession()
+    active = SparkSession.getActiveSession() or _in_another_thread(SparkSession)
     if active is None or (_asked_for and _is_stopped(active)):
         wanted = master or _LOCAL
         require_reachable(wanted)
@@ -160,6 +160,15 @@ def session_for(master: str | None, folder: Path | None = None) -> Session:
         )
         raise InputError(msg)
     return session_of(active)
+
+
+def _in_another_thread(session: Any) -> Any:
+    """The session that this process works with, where Spark knows it in another thread only."""
+    from pyspark import SparkContext  # noqa: PLC0415 - loads for a second
+
+    if SparkContext._active_spark_context is not None:
+        return session.builder.getOrCreate()
+    return next((each.spark for each in reversed(_sessions.values())), None)
 
 
 def require_installed() -> None:
