@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
-from charset_normalizer import from_bytes
 
 from voile.errors import TableError, refuse_out_of_memory
 
@@ -165,6 +164,8 @@ def _guessed_encoding(text: Utf8Text) -> str:
         )
     if _is_western(specimen):
         return "cp1252"
+    from charset_normalizer import from_bytes  # noqa: PLC0415 - most texts are UTF-8
+
     best = from_bytes(specimen).best()
     if best is None:
         raise TableError(
