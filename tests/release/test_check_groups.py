@@ -13,10 +13,17 @@ from tests.releases import described, promised
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
 from voile.models.t_closeness import EqualCloseness, HierarchicalCloseness, OrderedCloseness
-from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
+from voile.release.check import (
+    GuaranteeBrokenError,
+    _apart,
+    check_against_counts,
+    check_release,
+)
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
 from voile.schema.numbers import ExactNumbers
-from voile.table.opening import published_rows
+from voile.schema.plan import Plan
+from voile.schema.roles import Roles
+from voile.table.opening import open_frame, published_rows
 from voile.table.summaries import CombinationCounts
 
 FRAME = pl.DataFrame(
@@ -206,3 +213,27 @@ def test_unknown_guarantees_and_releases_without_groups_are_broken():
     bare = replace(release_of({"k": 3}), roles={"sensitive": ("disease",)})
     with pytest.raises(GuaranteeBrokenError, match="no quasi-identifiers"):
         check_release(bare)
+
+
+def test_values_of_two_people_lie_apart_or_do_not():
+    """In 2,000 drawn groups of up to three people: by rows of two of them, and of nobody alone."""
+    rng = np.random.default_rng(7)
+    groups = [
+        [(int(rng.integers(3)), int(rng.integers(5))) for _ in range(rng.integers(1, 7))]
+        for _ in range(2000)
+    ]
+    rows = [(100 * at + v, f"{at} {p}") for at, group in enumerate(groups) for p, v in group]
+    table = open_frame(
+        pl.DataFrame(rows, schema=["salary", "who"], orient="row"),
+        Plan(Roles(sensitive=("salary",), person="who")),
+    )
+    counts = table.count_combinations(["salary"])
+    values = np.array([int(text) for text in counts.values[0].texts])[counts.codes[:, 0]]
+    assert values.tolist() == sorted({value for value, _ in rows})
+    for least in range(5):
+        found = _apart(values, values // 100, len(groups), counts.units, least)
+        expected = [
+            any(p != q and abs(v - w) >= least for p, v in group for q, w in group)
+            for group in groups
+        ]
+        assert found.tolist() == expected

@@ -96,3 +96,27 @@ def test_publishers_say_what_was_read_from_old_releases(name):
 def test_every_variant_has_figures():
     """No release stands in the folder that nothing is known of."""
     assert list(FIGURES) == VARIANTS
+
+
+def test_zones_of_a_map_are_read_with_all_that_they_rest_on():
+    """The road map, its cells, the radii that it gave, and the factor that rounding costs."""
+    shown = read_release(FOLDER / "trips-roads").disclosure.columns["latitude"]
+    zones = shown.zones.model_dump()
+    radii = zones.pop("radii")
+    assert (len(radii), radii[0], radii[9], radii[-1]) == (20, 100.0, 233.67, 600.0)
+    assert zones.pop("map") == {
+        "name": "town.csv",
+        "digest": "222b243106072faf2172bc1c533132236456c64cd469d17a93be53788978dbaa",
+        "within": 3,
+        "bounds": (100.0, 600.0),
+        "cell_metres": 250.0,
+        "cells": (14, 8),
+    }
+    assert zones == {
+        "levels": (1.0,),
+        "level_limits": (),
+        "radius_limits": (),
+        "centre": None,
+        "by": "published",
+        "factor": 0.999831681272958,
+    }
