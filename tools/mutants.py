@@ -161,7 +161,7 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
     }
     with (desk / "setup.cfg").open("w", encoding="utf-8") as file:
         settings.write(file)
-    loaded = [*LIBRARIES, *_modules(without=("sharing", "cli"))]
+    loaded = [*LIBRARIES, *_modules(without=("sharing", "cli", "studio"))]
     (desk / "loaded.txt").write_text("\n".join(loaded), encoding="utf-8")
 
 
