@@ -315,6 +315,37 @@ def test_rows_of_a_lost_release_wait_again(ledger, charged, rows):
     assert commit(ledger, charged(state, "1", rows=1)).spent == 2
 
 
+@pytest.mark.parametrize("how", ["infeasible", "abandoned"])
+def test_an_attempt_that_came_to_nothing_stays_charged(ledger, charged, how):
+    """Its end is written down once, under its own release, and gives nothing back."""
+    asked, _ = ledger.charge(charged(None, "2"))
+    assert asked is not None
+    assert asked.receipt().startswith("this release spends 2; together 2 of epsilon = 3 ")
+    for _ in range(2):
+        ledger.end(asked.release_id, how)
+    state = ledger.budget("parcels")
+    assert [(entry.kind, entry.release_id) for entry in state.entries] == [
+        ("release", asked.release_id),
+        (how, asked.release_id),
+    ]
+    assert state.spent == 2
+    assert ledger.verify() == []
+
+
+def test_rows_wait_where_the_draw_was_charged_before(ledger, charged):
+    """A commit of a charge that was entered leaves its pool; one that others overtook does not."""
+    first, _ = ledger.charge(charged(None, "1", rows=3))
+    ledger.commit(None, None, first)
+    ledger.settle("parcels", first.release_id)
+    one, _ = ledger.charge(charged(ledger.budget("parcels"), "1", rows=2))
+    other, _ = ledger.charge(charged(ledger.budget("parcels"), "1", rows=4))
+    ledger.commit(None, None, one)
+    assert left_by(ledger.budget("parcels").waiting) == [one.release_id] * 2
+    with pytest.raises(LedgerError, match="data set 'parcels' was committed meanwhile"):
+        ledger.commit(None, None, other)
+    assert left_by(ledger.budget("parcels").waiting) == [one.release_id] * 2
+
+
 def test_an_unsettled_pool_is_not_touched(ledger, charged):
     """Until a release is settled, another may spend, and none may take rows up."""
     lost = charged(None, "1", rows=7)
