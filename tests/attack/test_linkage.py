@@ -359,6 +359,7 @@ def shuffled(seed, method, rows=150):
     return method.publish(table, Randomness.seeded(seed)), frame
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attack", [ProsecutorAttack, JournalistAttack])
 @pytest.mark.parametrize(
     ("method", "known"),

@@ -100,6 +100,7 @@ def _apart(risks: Sequence[Risk]) -> int:
     )
 
 
+@pytest.mark.slow
 def test_columns_drawn_by_themselves_give_nobody_away() -> None:
     """Twelve draws, three risks each: none is found but one that chance may find.
 

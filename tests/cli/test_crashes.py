@@ -23,6 +23,7 @@ def crashes(folder, *mode):
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["series", "trips"])
 def test_deaths_at_every_step(tmp_path, what):
     """A publisher that dies leaves nothing, or a ledger that knows of a release, at every step.

@@ -56,6 +56,7 @@ def commands() -> str:
     return "\n".join(typed)
 
 
+@pytest.mark.slow
 def test_the_walk_through_ends_in_a_link_that_opens(tmp_path):
     """Each command of the page succeeds, and the address at the end reads the truck's report."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

@@ -110,7 +110,17 @@ def loaded(*arguments: str | Path) -> set[str]:
     return set(json.loads(ended.stdout.splitlines()[-1]))
 
 
-@pytest.mark.parametrize("method", method_names())
+QUICK = {"ke-anonymity", "generalization"}
+"""The lightest and the default; a process for each of the others is for the slow suite."""
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        name if name in QUICK else pytest.param(name, marks=pytest.mark.slow)
+        for name in method_names()
+    ],
+)
 def test_a_method_loads_what_it_needs(method: str, tmp_path: Path) -> None:
     """A release of some rows loads no library but those that are listed for its method."""
     table, plan = tmp_path / "table.csv", tmp_path / "plan.toml"

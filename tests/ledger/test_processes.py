@@ -95,6 +95,7 @@ def test_the_last_of_a_trip_is_spent_by_one_process(tmp_path, publishers):
     assert Ledger(path).verify() == []
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_instant_loses_no_reported_release(tmp_path):
     """After SIGKILL the ledger is sound and holds all that was reported, plus at most one.
 

@@ -64,6 +64,7 @@ def test_each_measure_has_a_panel(tmp_path):
     assert "load: volume_l" in text
 
 
+@pytest.mark.slow
 def test_hundreds_of_bins_are_a_profile(tmp_path):
     """Up to 160 bins stand one by one; more are one profile, no taller than a few bins."""
     few, many = tmp_path / "few.png", tmp_path / "many.png"

@@ -194,6 +194,7 @@ def publish(count, generator) -> tuple[np.ndarray, NoisyValues]:
     return true, NoisyValues(value, *ends)
 
 
+@pytest.mark.slow
 def test_posterior_laws_are_calibrated():
     """10,000 published values: true ones lie below every quantile of their laws as often as said.
 

@@ -123,6 +123,7 @@ def opened(rows: Sequence[tuple[str, int]], roles: Roles = ROLES) -> Any:
     return open_frame(frame, Plan(roles))
 
 
+@pytest.mark.slow
 @given(rows=PAYS, k=st.integers(2, 4), e=st.integers(0, 6))
 @settings(max_examples=60)
 def test_blocks_are_the_best_cuts_and_repeating_rows_changes_none(

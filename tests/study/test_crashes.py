@@ -7,11 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_deaths_at_every_step(tmp_path):
     """A publisher that dies loses no row of a pool and publishes none twice, at every step.
 

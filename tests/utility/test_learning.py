@@ -156,6 +156,7 @@ def test_explained_variance_is_r2_of_scikit_learn():
     assert 0.6 < found["linear regression"]["r2"] < 0.95
 
 
+@pytest.mark.slow
 def test_learning_gets_worse_as_groups_grow(shared_data):
     """Adult, mean of 3 samples of 1,500 rows: the area under the curve for k = 2 and 300."""
     area = {}

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import numpy as np
 import polars as pl
+import pytest
 from numpy.typing import NDArray
 
 from tests.dp.statistics import least_loss
@@ -33,6 +34,7 @@ def outcomes(rows: int, seed: int) -> NDArray[np.bool_]:
     )
 
 
+@pytest.mark.slow
 def test_whether_rows_are_shown_tells_no_more_than_is_paid_for() -> None:
     """The audit accepts the outcome of a release, and rejects trying again until rows come.
 

@@ -174,6 +174,7 @@ def levels_game(suite, width, start):
     return Game(shown, truth)
 
 
+@pytest.mark.slow
 def test_the_platform_links_parcels_that_share_a_ciphertext_in_the_paper_suite_alone():
     """The paper's items name their ciphertext, and with it each other; ours do not."""
     papers = success(levels_game(PAPER, 161, 3 + 3 * 48))

@@ -77,6 +77,7 @@ class Appender:
         wait_until(lambda: self.acknowledged >= awaited, "the store did not recover")
 
 
+@pytest.mark.slow
 def test_a_server_that_is_killed_and_started_again(mortal_postgres):
     """The same store goes on by itself, has lost nothing, and was right about each refusal."""
     rng = random.Random(3)
