@@ -29,7 +29,7 @@ def _tables(rows: int) -> Iterator[tuple[Row, ...]]:
     base = np.int64(rows + 1) ** np.arange(len(KINDS), dtype=np.int64)
     own = counts @ base
     least = own.copy()
-    for renamed in _renamings():
+    for renamed in renamings():
         np.minimum(least, counts[:, renamed] @ base, out=least)
     for table in counts[own == least]:
         yield tuple(kind for kind, n in zip(KINDS, table.tolist(), strict=True) for _ in range(n))
@@ -42,7 +42,7 @@ def _multisets(kinds: int, rows: int) -> np.ndarray:
     return np.diff(edges, axis=1) - 1
 
 
-def _renamings() -> Iterator[list[int]]:
+def renamings() -> Iterator[list[int]]:
     place = {kind: n for n, kind in enumerate(KINDS)}
     for p, q, s in product(
         permutations(PERSONS), permutations(QUASI_IDENTIFIERS), permutations(SENSITIVE)
