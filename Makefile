@@ -12,7 +12,7 @@ ROOMS := $(addprefix tests/,$(ROOM))
 # Tests start hundreds of processes; with this variable each of them compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test slow check lint types walls mutants bench docs clean
+.PHONY: demo test slow decisions check lint types walls mutants bench docs clean
 
 demo: .venv/installed          ## publish the example table twice, query it, attack it
 	$(BIN)/voile demo
@@ -22,6 +22,9 @@ test: .venv/developer          ## the tests, in a few minutes on two cores
 
 slow: .venv/developer          ## the exhaustive and the long tests, and properties on more examples
 	$(BIN)/pytest -q -n 2 -m "slow or hypothesis" --hypothesis-profile long $(ROOMS)
+
+decisions: .venv/developer     ## generalization on all small tables of persons, every way: 15 minutes
+	EVERY_WAY=1 $(BIN)/pytest -q -n 2 tests/publish/generalization/test_small_tables.py
 
 check: lint types walls slow test   ## what CI runs
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.attack.by_definition import release_of
 from tests.examples import examples
 from voile.attack.linkage import JournalistAttack, MarketerAttack, ProsecutorAttack
+from voile.errors import TableError
 from voile.publish.generalization import Generalization
 from voile.publish.m_shuffle import MShuffle
 from voile.randomness import Randomness
@@ -208,20 +209,50 @@ def test_persons_of_sampled_rows_are_drawn() -> None:
 def recount_of_shuffle(shown: list[dict], people: list[dict]) -> float:
     """The best guess of who knows town and job, of which jobs were permuted within clusters."""
     whose = {row["id"]: row["who"] for row in people}
+    groups = jobs_of(shown)
+    risks = defaultdict(list)
+    for row in people:
+        weight = {
+            one["id"]: share(groups, one, row["job"]) * (one["town"] == row["town"])
+            for one in shown
+        }
+        best = {whose[n] for n in weight if weight[n] == max(weight.values())}
+        risks[row["who"]].append(Fraction(row["who"] in best, len(best)))
+    return float(sum(sum(each) / len(each) for each in risks.values()) / len(risks))
+
+
+def jobs_of(shown: list[dict]) -> dict[int, list[str]]:
+    """The jobs of each cluster."""
     groups = defaultdict(list)
     for row in shown:
         groups[row["group"]].append(row["job"])
-    risks = defaultdict(list)
-    for row in people:
-        share = {
-            group: Fraction(jobs.count(row["job"]), len(jobs)) for group, jobs in groups.items()
-        }
-        weight = {one["id"]: share[one["group"]] * (one["town"] == row["town"]) for one in shown}
-        most = max(weight.values())
-        best = {number for number in weight if weight[number] == most}
-        right = Fraction(row["id"] in best, len({whose[number] for number in best}))
-        risks[row["who"]].append(right)
-    return float(sum(sum(each) / len(each) for each in risks.values()) / len(risks))
+    return groups
+
+
+def share(groups: dict[int, list[str]], shown: dict, job: str) -> Fraction:
+    """How many of the rows of a published row's cluster have a job."""
+    jobs = groups[shown["group"]]
+    return Fraction(jobs.count(job), len(jobs))
+
+
+def recount_among(shown: list[dict], table: list[dict], population: list[dict]) -> float:
+    """The best guess of who looks for the person of each published row in a population.
+
+    A person who has a job is in a cluster with the share of all rows with that job that it holds.
+    """
+    groups, own, right = jobs_of(shown), {row["id"]: row for row in shown}, []
+    for row in table:
+        one = own[row["id"]]
+        jobs = groups[one["group"]]
+        weights: dict[int, Fraction] = defaultdict(Fraction)
+        for other in population:
+            of_job = sum(each.count(other["job"]) for each in groups.values())
+            if one["town"] == other["town"] and of_job:
+                held = Fraction(jobs.count(other["job"]), of_job)
+                weights[other["who"]] = max(weights[other["who"]], held)
+        best = {who for who, held in weights.items() if held == max(weights.values()) > 0}
+        right.append(Fraction(row["who"] in best, max(len(best), 1)))
+    return float(sum(right) / len(right))
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -260,6 +291,76 @@ def test_shuffled_persons_are_recounted(seed: int) -> None:
     assert blind.success.value == pytest.approx(expected, rel=0.2)
     rows = ProsecutorAttack(columns=known, link="id").run(release, frame)
     assert rows.success.value < 0.6 * expected, "what counts rows says much less"
+
+
+PEOPLE = st.lists(
+    st.tuples(st.integers(0, 9), st.sampled_from("ab"), st.sampled_from("uvw")), max_size=20
+)
+
+
+@pytest.mark.parametrize("attack", [JournalistAttack, MarketerAttack])
+@settings(max_examples=examples(30))
+@given(everybody=PEOPLE, absent=st.booleans(), seed=st.integers(0, 9))
+def test_persons_of_a_population_are_recounted(
+    attack: type[JournalistAttack], everybody: list, absent: bool, seed: int
+) -> None:
+    """M-Shuffle and a population of its own, in which persons have any number of rows.
+
+    Those of the table are among them, or not all.  Repeating rows of the population changes
+    nothing, nor does it where its ids are written as texts.
+    """
+    rng = np.random.default_rng(seed)
+    columns = {"town": rng.choice(["a", "b"], 8), "job": rng.choice(["u", "v", "w"], 8)}
+    table = pl.DataFrame({"id": range(8), "who": range(8), **columns, "ill": list("xyzxyzxy")})
+    plan = parse_plan(
+        {
+            "roles": {
+                "person": "who",
+                "quasi_identifiers": ["town", "job"],
+                "sensitive": ["ill"],
+                "keep": ["id"],
+                "keep_unique": ["id"],
+            }
+        }
+    )
+    release = MShuffle(clusters=3, columns=("job",)).publish(
+        open_frame(table, plan), Randomness.seeded(seed)
+    )
+    population = pl.DataFrame(everybody, ["who", "town", "job"], orient="row")
+    own = table.select("who", "town", "job").head(5 if absent else 8)
+    population = pl.concat([own, population], how="vertical_relaxed")
+    rows = [each.to_dicts() for each in (release.to_native(), table, population)]
+    expected = recount_among(*rows)
+    repeated = pl.concat([population, population.filter(pl.col("who") % 2 == 0)] * 2)
+    for among in (population, repeated, population.with_columns(pl.col("who").cast(pl.String))):
+        found = attack(link="id", population=among).run(release, table, plan)
+        assert (found.aimed_at, found.drawn_from, found.targets) == ("person", 8, 8)
+        assert found.baseline == 1 / population["who"].n_unique()
+        assert found.success.value == pytest.approx(expected)
+        outside = set(range(8)) - set(population["who"])
+        told = [note for note in found.notes if "not in the population" in note]
+        assert told == [told_of(len(outside))] * bool(outside)
+    blind = attack(population=population).run(
+        *without_numbers(release, table), plan_free(plan), Randomness.seeded(seed)
+    )
+    assert blind.aimed_at == "person"
+    same = attack(link="id", population=table.drop("id")).run(release, table, plan)
+    assert same.success == attack(link="id").run(release, table, plan).success
+
+
+def told_of(absent: int) -> str:
+    """What is said of targets whom nobody can find."""
+    return f"{absent:,} of the targets are not in the population; for them every guess fails"
+
+
+def test_a_population_that_lacks_a_column_is_refused() -> None:
+    """The column of persons, or one by which they are known: told as a lack of the population."""
+    frame = frame_of([(who, who % 5, "a", "x") for who in range(6)])
+    release = Generalization(k=2).publish(open_frame(frame, plan_of("id")))
+    for missing, why in (("who", "tells persons apart"), ("town", "by which people are known")):
+        attack = JournalistAttack(population=frame.drop(missing))
+        with pytest.raises(TableError, match=f"the population has no column '{missing}', .*{why}"):
+            attack.run(release, frame, plan_of("id"))
 
 
 def plan_free(plan: Plan) -> Plan:

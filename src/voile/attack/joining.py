@@ -6,10 +6,13 @@ the best guess is right.  With noise, or with permuted columns, it takes the pla
 equals.
 
 Persons.  Where the plan names persons or households, they are the targets: one row of each is
-drawn, the known one.  The best guess is one among the persons whose rows weigh most, whatever the
-number of their rows.  By the link, or by drawn owners (``owners``), it is told whose rows those
-are; a person of whom such a row is known is right.  The probability that is given to the truth is
-that of the own row where the rows that weigh most count as often as there are persons among them.
+drawn, the known one, with the row that it was published as.  The best guess is one among the
+persons whose rows weigh most, whatever the number of their rows, and is right where it is the
+target, by whichever of the target's rows.  Who looks among published rows is told by the link, or
+by drawn owners (``owners``), whose they are; who looks among the rows of a population is told by
+its column of persons or households, and need not find there the row that was published.  The
+probability that is given to the truth is that of the target's row that weighs most, where the rows
+that weigh most count as often as there are persons among them.
 
 Cost: O(t (n + d) m) for t targets, n different rows, d different people and m columns; for persons
 as much for each of the rows that weigh most for some target.
@@ -34,7 +37,7 @@ from voile.attack.posterior import (
 from voile.disclosure.noisy import Noisy
 from voile.disclosure.permuted import Permuted
 from voile.randomness import Key, Randomness
-from voile.release.reading.sightings import People, PublishedRows, Sightings
+from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 
 __all__ = ["Aim", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]
 
@@ -48,6 +51,9 @@ class Aim:
 
     published: PublishedRows
     people: People
+    """Those who are the owners: of persons the original, and else whom rows are joined with."""
+    everybody: People
+    """Whom rows are joined with."""
     columns: tuple[str, ...]
     """What the adversary knows of people."""
     rows: Indices
@@ -76,19 +82,24 @@ class Aim:
         """Published rows, and their owners."""
         rows, key = draw_rows(published, targets, randomness), randomness.key("owners")
         owners = _owners(published, people, rows, link, key)
-        return cls(published, people, columns, rows, owners, link, key, published.frame.height)
+        drawn_from = published.frame.height
+        return cls(published, people, people, columns, rows, owners, link, key, drawn_from)
 
     @classmethod
     def at_persons(
         cls,
         published: PublishedRows,
-        people: People,
+        crowd: tuple[People, People],
         columns: tuple[str, ...],
         link: str | None,
         targets: int | None,
         randomness: Randomness,
     ) -> Aim:
-        """Persons or households, a row of each that was published, and that published row."""
+        """Persons or households, a row of each that was published, and that published row.
+
+        ``crowd`` is the original, and whom rows are joined with.
+        """
+        people, everybody = crowd
         key, there = randomness.key("owners"), np.arange(people.frame.height)
         row_of = None
         if link is not None:
@@ -103,7 +114,9 @@ class Aim:
         found = rows >= 0
         drawn_from = len(np.unique(people.units[0][there]))
         owners = Owners(own[found], told)
-        return cls(published, people, columns, rows[found], owners, link, key, drawn_from, True)
+        return cls(
+            published, people, everybody, columns, rows[found], owners, link, key, drawn_from, True
+        )
 
     @property
     def is_plain(self) -> bool:
@@ -136,13 +149,15 @@ def row_of_each_owner(aim: Aim) -> Joined:
     right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
     several = 0
     for chunk, weights in posteriors(sightings, len(owners)):
-        best = weights == weights.max(axis=1, keepdims=True)
+        top = weights.max(axis=1)
+        best = weights == top[:, np.newaxis]
         one = np.arange(len(weights)), own[chunk]
-        fits = weights[one] > 0
         rows = best @ sightings.rows
-        among = _persons_in(aim, sightings, best) if aim.by_person else rows
-        right[with_owner[chunk]] = fits * best[one] / among
-        given[with_owner[chunk]] = weights[one] * np.where(best[one], rows / among, 1.0)
+        found, among = best[one], rows
+        if aim.by_person:
+            found, among = _persons_in(aim, sightings, best, owners[chunk])
+        right[with_owner[chunk]] = (top > 0) * found / among
+        given[with_owner[chunk]] = np.where(found, top * rows / among, weights[one])
         several += int((np.count_nonzero(weights, axis=1) > 1).sum())
     notes = sightings.notes
     plain = aim.is_plain
@@ -156,31 +171,63 @@ def row_of_each_owner(aim: Aim) -> Joined:
 
 def owner_of_each_row(aim: Aim) -> Joined:
     """The t rows, each weighed against all people."""
-    crowd = Crowd.of(aim.people, aim.columns)
-    every = Sightings.of(aim.published, aim.people, aim.columns, crowd.first)
+    everybody = aim.everybody
+    crowd = Crowd.of(everybody, aim.columns)
+    every = Sightings.of(aim.published, everybody, aim.columns, crowd.first)
     wanted, sighting = np.unique(every.place[aim.rows], return_inverse=True)
-    own = np.append(crowd.number, -1)[aim.owners.person]
+    places, (units, count) = len(crowd.count), everybody.units
+    persons = _Incidence.of(crowd.number, units, count, places)
+    if aim.by_person:
+        own = _Incidence.of(units, crowd.number, places, count)
+        target, notes = _among(everybody, aim)
+    else:
+        own = _Incidence.of(np.arange(len(units)), crowd.number, places, len(units))
+        target, notes = aim.owners.person, ()
     right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
-    persons = _Incidence.of(crowd.number, *aim.people.units, len(crowd.count))
     for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
-        place = np.full(len(crowd.count) + 1, -1)
-        place[who] = np.arange(len(who))
-        within = (chunk.start <= sighting) & (sighting < chunk.stop) & (place[own] >= 0)
+        within = (chunk.start <= sighting) & (sighting < chunk.stop) & (target >= 0)
         these = np.flatnonzero(within)
-        best = weights == weights.max(axis=0, initial=0.0)
-        one = place[own[these]], sighting[these] - chunk.start
-        fits = weights[one] > 0
+        column = sighting[these] - chunk.start
+        top = weights.max(axis=0, initial=0.0)
+        weight = own.most(weights, who, target[these], column)
+        best = weights == top
         rows = crowd.count[who] @ best
         among = persons.among(best.T, who) if aim.by_person else rows
-        rows, among = rows[one[1]], among[one[1]]
-        right[these] = fits * best[one] / among
-        given[these] = weights[one] * np.where(best[one], rows / among, 1.0)
-    choices = aim.people.units[1] if aim.by_person else aim.people.frame.height
-    return Joined(right, given, choices, every.notes)
+        found, rows, among = weight == top[column], rows[column], np.maximum(among[column], 1)
+        right[these] = (weight > 0) * found / among
+        given[these] = weight * np.where(found, rows / among, 1.0)
+    choices = count if aim.by_person else everybody.frame.height
+    return Joined(right, given, choices, (*every.notes, *notes))
 
 
-def _persons_in(aim: Aim, sightings: Sightings, best: NDArray[np.bool_]) -> Indices:
-    """Whose the rows are that weigh most for each of some targets: how many persons, (targets,)."""
+def _among(everybody: People, aim: Aim) -> tuple[Indices, tuple[str, ...]]:
+    """The number of each target among the persons of a population; -1 for one who is not there."""
+    whose, count = aim.people.units
+    units, _ = everybody.units
+    if everybody is aim.people:
+        return whose[aim.owners.person], ()
+    column = everybody.unit_column
+    called = texts_of(everybody.frame[column])
+    number = dict(zip(called, units.tolist(), strict=True))
+    first = np.zeros(count, dtype=np.int64)
+    first[whose[::-1]] = np.arange(len(whose))[::-1]
+    named = texts_of(aim.people.frame[column].gather(first))
+    found = np.array([number.get(name, -1) for name in named], dtype=np.int64)
+    target = found[whose[aim.owners.person]]
+    absent = int(np.count_nonzero(target < 0))
+    if not absent:
+        return target, ()
+    note = f"{absent:,} of the targets are not in the population; for them every guess fails"
+    return target, (note,)
+
+
+def _persons_in(
+    aim: Aim, sightings: Sightings, best: NDArray[np.bool_], owners: Indices
+) -> tuple[NDArray[np.bool_], Indices]:
+    """Whose the rows are that weigh most for each of some targets.
+
+    Whether any is the target's, and of how many persons they are; shape (targets,) each.
+    """
     rows = np.flatnonzero(np.append(best.any(axis=0), False)[sightings.place])
     person = _owners(aim.published, aim.people, rows, aim.link, aim.key).person
     own = np.full(len(sightings.place), -1)
@@ -191,30 +238,48 @@ def _persons_in(aim: Aim, sightings: Sightings, best: NDArray[np.bool_]) -> Indi
     held = _Incidence.of(
         sightings.place[rows[told]], whose[person[told]], units, len(sightings.rows)
     )
-    return np.maximum(held.among(best, np.arange(len(sightings.rows))), 1)
+    places = np.arange(len(sightings.rows))
+    among, found = np.empty(len(best), np.int64), np.empty(len(best), np.bool_)
+    for line, (marked, owner) in enumerate(zip(best, whose[owners].tolist(), strict=True)):
+        persons = held.of_sets(places[marked])
+        among[line], found[line] = max(len(persons), 1), owner in persons
+    return found, among
 
 
 @dataclass(frozen=True, eq=False)
 class _Incidence:
-    """The different persons of each of some sets of rows."""
+    """The different members of each of some sets: persons of places, or places of persons."""
 
     start: Indices
-    unit: Indices
-    units: int
+    member: Indices
 
     @classmethod
-    def of(cls, place: Indices, whose: Indices, units: int, places: int) -> _Incidence:
-        """``whose`` the rows are that stand at ``place``, between 0 and ``places``."""
-        pairs = np.unique(place * units + whose)
-        return cls(np.searchsorted(pairs // units, np.arange(places + 1)), pairs % units, units)
+    def of(cls, place: Indices, member: Indices, members: int, places: int) -> _Incidence:
+        """Pairs of a set, between 0 and ``places``, and one of so many members."""
+        pairs = np.unique(place * members + member)
+        return cls(np.searchsorted(pairs // members, np.arange(places + 1)), pairs % members)
+
+    def of_sets(self, which: Indices) -> Indices:
+        """The different members of some sets together, ascending."""
+        return np.unique(spread(self.start, self.member, which)[1])
 
     def among(self, best: NDArray[np.bool_], which: Indices) -> Indices:
-        """How many persons stand in those of the sets ``which`` that each line of best marks."""
-        counted = np.empty(len(best), dtype=np.int64)
-        for line, marked in enumerate(best):
-            _, unit = spread(self.start, self.unit, which[marked])
-            counted[line] = len(np.unique(unit))
-        return counted
+        """How many members have those of the sets ``which`` that each line of best marks."""
+        return np.array([len(self.of_sets(which[marked])) for marked in best], dtype=np.int64)
+
+    def most(self, weights: Floats, who: Indices, sets: Indices, column: Indices) -> Floats:
+        """The largest weight of a member of each of some sets, in a column of its own; 0 for none.
+
+        ``weights`` (who, columns) are those of the members ``who``; all others have none.
+        """
+        line = np.full(int(self.member.max(initial=-1)) + 1, -1)
+        line[who] = np.arange(len(who))
+        place, member = spread(self.start, self.member, sets)
+        weighed = line[member] >= 0
+        place, member = place[weighed], line[member[weighed]]
+        found = np.zeros(len(sets))
+        np.maximum.at(found, place, weights[member, column[place]])
+        return found
 
 
 def _owners(

@@ -62,6 +62,7 @@ from voile.attack.knowledge import (
 )
 from voile.attack.protocol import asked
 from voile.attack.standing import Standing
+from voile.errors import TableError, nearest
 from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release
 from voile.schema.persons import units_told
@@ -105,15 +106,22 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
     def aim(self, scene: Scene) -> Aim | ClosedForm:
         """All rows that are published, or some of them, and whose they are."""
         published, people = PublishedRows.of(scene.release), self._people(scene)
-        columns = known_columns(published, people, self.columns, self.link)
+        columns = known_columns(published, scene.people, self.columns, self.link)
+        for name in columns:
+            if name not in people.frame.columns:
+                msg = (
+                    f"the population has no column {name!r}, by which people are known"
+                    f"{nearest(name, people.frame.columns)}"
+                )
+                raise TableError(msg)
         if _is_of_people(published):
             found = self._counted_in_full(scene, published, columns)
             if found is not None:
                 return found
-        alone = people is scene.people  # of a population, only rows say who was published
-        persons = people.protected != "row" and alone and _is_of_people(published)
-        aimed = Aim.at_persons if persons else Aim.at_rows
-        return aimed(published, people, columns, self.link, self.targets, scene.randomness)
+        asked = columns, self.link, self.targets, scene.randomness
+        if people.protected == "row" or not _is_of_people(published):
+            return Aim.at_rows(published, people, *asked)
+        return Aim.at_persons(published, (scene.people, people), *asked)
 
     def _counted_in_full(
         self, scene: Scene, published: PublishedRows, columns: Sequence[str]
@@ -295,7 +303,8 @@ class JournalistAttack(_LinkageAttack):
         ),
     )
     """A data frame of people with the columns of the original, everybody of the table among them;
-    None: the original itself, with the rows that were not published."""
+    None: the original itself, with the rows that were not published.  Where the plan names persons
+    or households, the population has their column, and they are counted by it."""
 
     @property
     def name(self) -> str:
@@ -312,7 +321,14 @@ class JournalistAttack(_LinkageAttack):
     def _people(self, scene: Scene) -> People:
         if self.population is None:
             return scene.people
-        return People(from_native(self.population)[0], scene.people.plan)
+        everybody = People(from_native(self.population)[0], scene.people.plan)
+        if everybody.protected == "row" or everybody.unit_column in everybody.frame.columns:
+            return everybody
+        msg = (
+            f"the population has no column {everybody.unit_column!r}, which tells "
+            f"{everybody.protected}s apart{nearest(everybody.unit_column, everybody.frame.columns)}"
+        )
+        raise TableError(msg)
 
     def _knowledge(self) -> str:
         whom = "everybody in the table" if self.population is None else "a population"
@@ -322,7 +338,7 @@ class JournalistAttack(_LinkageAttack):
         everybody, crowd = self._people(scene), fitted
         if self.population is not None:
             published = PublishedRows.of(scene.release)
-            columns = known_columns(published, everybody, self.columns, self.link)
+            columns = known_columns(published, scene.people, self.columns, self.link)
             found = Fitted.of(published, everybody, columns)
             if found is None:
                 return None

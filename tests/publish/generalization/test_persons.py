@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -33,17 +31,12 @@ from voile.publish.shown import exactly
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
 from voile.release.release import Release
-from voile.schema.hierarchy.generalized import GeneralizedValues
-from voile.schema.numbers import ExactNumbers
-from voile.schema.plan import Plan, parse_plan
+from voile.schema.plan import Method, Plan, parse_plan
 from voile.schema.roles import Roles
 from voile.study.run import make_release
-from voile.table.decisions import Grouping, RecodedColumn, Treatment
+from voile.table.decisions import Grouping, Treatment
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
-from voile.table.published import PublishedTable
-from voile.table.units import UnitCounts
-from voile.table.whose import PublishedUnits
 
 ALGORITHMS = ("auto", "flash", "ola", "datafly", "k-optimize", "mondrian")
 ROLES = Roles(quasi_identifiers=("quasi",), sensitive=("illness",), person="patient")
@@ -115,66 +108,33 @@ def test_small_tables(algorithm: str, criterion: str) -> None:
         assert_published_as_defined(table, private, algorithm, criterion)
 
 
-ASKED = (
-    (PrivateTable, ("count_combinations", "apply_counted")),
-    (UnitCounts, ("count", "at_least", "some")),
-    (PublishedUnits, ("count",)),
-    (PublishedTable, ("count", "to_native")),
-)
-"""What is asked of rows, with answers that are the same each time."""
-
-
-def named(argument: Any) -> Any:
-    """An argument of these questions as the key of what was answered."""
-    match argument:
-        case np.ndarray():
-            return argument.dtype.str, argument.tobytes()
-        case list() | tuple():
-            return tuple(named(each) for each in argument)
-        case Treatment() | Grouping() | RecodedColumn() | GeneralizedValues() | ExactNumbers():
-            return tuple(named(getattr(argument, field.name)) for field in fields(argument))
-        case Randomness():  # what is recoded draws nothing
-            return None
-        case _:
-            return argument
-
-
-@pytest.fixture
-def asked_once(monkeypatch: pytest.MonkeyPatch) -> dict[Any, Any]:
-    """What rows have answered: whoever asks the same of the same rows gets the same answer."""
-    answers: dict[Any, Any] = {}
-
-    def remembering(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
-        def ask(of: Any, *arguments: Any) -> Any:
-            key = (name, id(of), *map(named, arguments))
-            if key not in answers:
-                answers[key] = (of, method(of, *arguments))
-            return answers[key][1]
-
-        return ask
-
-    for of, names in ASKED:
-        for name in names:
-            monkeypatch.setattr(of, name, remembering(name, getattr(of, name)))
-    return answers
-
-
-PARTS = 8
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(PARTS))
-def test_all_small_tables(part: int, asked_once: dict[Any, Any]) -> None:
-    """Every table of up to five rows, and a twentieth of those of up to seven, up to renaming.
+def test_small_tables_through_files(tmp_path: Path) -> None:
+    """A twentieth of those of up to seven rows, from a file to a file, each by one way in turn.
 
-    By every algorithm and criterion.  Each decides by itself; what they ask of the same rows, the
-    engine answers once.
+    What is read again is divided as the definition says; ``test_small_tables`` has all decisions.
     """
-    for table in (*all_tables(5), *all_tables(7)[7::20])[part::PARTS]:
-        private = open_frame(frame_of(table), Plan(ROLES))
-        for algorithm, criterion in product(ALGORITHMS, CRITERIA):
-            assert_published_as_defined(table, private, algorithm, criterion)
-        asked_once.clear()
+    ways = list(product(ALGORITHMS, CRITERIA))
+    published = 0
+    for number, table in enumerate(all_tables(7)[7::20]):
+        algorithm, criterion = ways[number % len(ways)]
+        parameters, valid = CRITERIA[criterion]
+        plan = Plan(ROLES, Method("generalization", {"algorithm": algorithm, **parameters}))
+        source, folder = tmp_path / "stays.csv", tmp_path / str(number)
+        frame_of(table).write_csv(source)
+        wanted = expected(table, valid)
+        if wanted is None:
+            with pytest.raises(InfeasibleError):
+                make_release(source, plan, folder, seed=1)
+            assert not folder.exists()
+            continue
+        make_release(source, plan, folder, seed=1)
+        shown = pl.read_csv(folder / "data.csv")
+        assert "patient" not in shown.columns
+        found = shown.group_by("group").agg("illness")["illness"].to_list()
+        assert sorted(map(sorted, found)) == sorted(sorted(r[2] for r in group) for group in wanted)
+        published += 1
+    assert published > 50
 
 
 STAYS = st.lists(

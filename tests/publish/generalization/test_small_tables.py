@@ -23,10 +23,10 @@ from tests.models.small_persons import (
     different,
     distance,
     entropy_reaches,
+    parts,
     persons,
     recursive,
     renamings,
-    weights,
 )
 from tests.publish.generalization.small_counts import CountedInMemory, Decided
 from voile.errors import InfeasibleError
@@ -129,13 +129,13 @@ SEEDED = Randomness.seeded(1)
 
 def ordered_distance(rows: Sequence[Row], table: Sequence[Row]) -> Fraction:
     """What must move along the ranks of the values that the table has, from 0 to 1."""
-    here, all_ = weights(rows, table), weights(table, table)
+    here, all_ = parts(rows, table), parts(table, table)
     values, size, whole = sorted(all_), sum(here.values()), sum(all_.values())
-    moved = total = Fraction(0)
+    moved = total = 0
     for value in values[:-1]:
-        moved += here.get(value, Fraction(0)) / size - all_[value] / whole
+        moved += here.get(value, 0) * whole - all_[value] * size
         total += abs(moved)
-    return total / max(len(values) - 1, 1)
+    return Fraction(total, size * whole * max(len(values) - 1, 1))
 
 
 def tree_distance(rows: Sequence[Row], table: Sequence[Row]) -> Fraction:
@@ -182,7 +182,7 @@ USUAL = ("distinct", "entropy", "recursive", "t")
 def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Algorithms that ask the same criterion of the same groups are answered once.
 
-    So are those that generalize the same values.
+    So are those that generalize the same values, or have to say what could be reached.
     """
 
     def remember(owner: Any, name: str, key: Callable[..., Any]) -> None:
@@ -204,11 +204,11 @@ def _asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     remember(GroupedUnits, "at_least", lambda it, k: (it.counts, it.label.tobytes(), k))
     for criterion in (EntropyDiversity, RecursiveDiversity, EqualCloseness, OrderedCloseness):
         remember(criterion, "holds", lambda it, of: (of.units.counts, of.units.label.tobytes(), it))
-    remember(
-        publisher_module,
-        "bound_hierarchies",
-        lambda plan, of: (plan, *((name, values.texts) for name, values in of.items())),
-    )
+    values_of = lambda plan, of: (plan, *((name, each.texts) for name, each in of.items()))  # noqa: E731
+    remember(publisher_module, "bound_hierarchies", values_of)
+    asked_of = lambda it, *k: (it.counts.units, tuple(map(str, it.criteria)), it.suppressible, *k)  # noqa: E731
+    remember(publisher_module, "infeasible", asked_of)
+    remember(publisher_module, "infeasible_together", asked_of)
 
 
 MOST_REMEMBERED = 100
