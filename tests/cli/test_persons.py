@@ -235,6 +235,10 @@ def test_households_are_counted_where_they_are_named(desk):
             HOMES.replace("A,f1,32", "?,f1,32"),
             ["person: column 'patient' misses", "first in row 2"],
         ),
+        (
+            HOMES.replace("A,f1,32", " \u200b,f1,32"),  # nothing that shows
+            ["person: column 'patient' misses", "1 of 5", "row 2"],
+        ),
         (HOMES.replace("C,f2", "C,"), ["household: column 'family' misses its value in 1 of 5"]),
         (
             HOMES.replace("A,f1,32", "A,f2,32"),
@@ -250,6 +254,23 @@ def test_rows_that_do_not_say_whose_they_are(desk, table, words):
     assert f": {plan}: [roles] " in message
     for word in words:
         assert word in message
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (HOMES, "household names the column 'row', which"),
+        (HOMES.replace("family", "row").replace("C,f2", "C,"), "column 'row' misses its value"),
+        (HOMES.replace("family", "row").replace("A,f1,32", "A,f2,32"), "in several households"),
+    ],
+)
+def test_a_column_of_households_may_be_called_row(desk, table, words):
+    """That word means nothing but the column: looked at as any other, and never published."""
+    plan = FAMILIES.replace('"family"', '"row"')
+    assert words in desk.publish_fails(2, desk.file(table), plan=desk.plan(plan))
+    kept = desk.plan(plan.replace("[columns", 'keep = ["row"]\n[columns', 1))
+    message = desk.publish_fails(2, desk.file(HOMES.replace("family", "row")), plan=kept)
+    assert "household says that it tells households apart: it is never published" in message
 
 
 @pytest.mark.parametrize("nulls", ["category", "drop"])
@@ -367,7 +388,7 @@ def test_ids_that_differ_only_in_form_are_refused(desk, first, second, engine):
     assert "refused: " in desk.run("plan", "--check", plan, table).stdout
 
 
-@pytest.mark.parametrize(("first", "second"), [("a", "A"), ("007", "7")])
+@pytest.mark.parametrize(("first", "second"), [("a", "A"), ("007", "7"), ("a-01", "a-1")])
 def test_ids_that_may_be_one_are_told(desk, first, second):
     """A program may tell by letters; offices do not. It is published, and said with the row."""
     table = desk.file(STAYS.replace("\nA", f"\n{first}").replace("\nC,", f"\n{second},"))

@@ -122,8 +122,9 @@ class Roles:
     @property
     def named_units(self) -> Mapping[str, str]:
         """The columns that tell persons and households apart, by key."""
-        named = {"person": self.person, "household": self.household}
-        return {key: name for key, name in named.items() if name not in (None, EACH_ROW) and name}
+        person = None if self.person == EACH_ROW else self.person
+        named = {"person": person, "household": self.household}
+        return {key: name for key, name in named.items() if name is not None}
 
     @property
     def by_role(self) -> Mapping[str, tuple[str, ...]]:

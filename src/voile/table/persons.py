@@ -34,7 +34,7 @@ from voile.schema.plan import Plan
 from voile.table.arrays import polars_type, series_of
 from voile.table.binding import flagged, mapped
 from voile.table.protocol import Rows
-from voile.table.unit_names import doubts_of_units
+from voile.table.unit_names import doubts_of_units, shows_nothing
 from voile.table.value_types import with_missing
 from voile.values.expressions import both, is_missing, negated
 
@@ -136,9 +136,9 @@ def _refuse_divided_persons(rows: Rows, plan: Plan) -> None:
 
 
 def _says_nothing(values: pl.Series) -> pl.Series:
-    """Which values name nobody: missing ones, empty texts, and what is no number."""
+    """Which values name nobody: missing ones, texts that show nothing, and what is no number."""
     if values.dtype == pl.String:
-        return values.is_null() | (values == "").fill_null(value=False)
+        return values.is_null() | shows_nothing(values)
     if values.dtype.is_float():
         return values.is_null() | values.is_nan().fill_null(value=False)
     return values.is_null()

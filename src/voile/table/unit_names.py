@@ -8,7 +8,8 @@ form may mean:
   another width or composition (Unicode NFKC), ``.0`` behind a whole number, as spreadsheets add it.
   No office tells two persons apart by these: the table is refused.
 - **Sometimes something**: capital and small letters, as in ids that a program made, and zeros in
-  front, ``007`` and ``7``.  It is said, with how many and the first row, and published.
+  front of a number, ``007`` and ``7``, ``A-01`` and ``A-1``.  It is said, with how many and the
+  first row, and published.
 
 A person called ``?`` or ``unknown`` is most likely everybody whose id is missing, taken for one
 person.  It is said: their rows are then promised less to than they look, and ``missing`` would
@@ -34,7 +35,7 @@ from voile.table.binding import flagged, mapped
 from voile.table.protocol import Rows
 from voile.values.expressions import is_missing, negated
 
-__all__ = ["MARKS", "Doubt", "doubts_of_units"]
+__all__ = ["MARKS", "Doubt", "doubts_of_units", "shows_nothing"]
 
 MARKS = ("?", "-", "--", ".", "NA", "N/A", "n/a", "NULL", "null", "None", "nan", "NaN")
 """Texts that mostly stand for a missing value."""
@@ -48,6 +49,8 @@ _MADE, _IDS, _FORMS = "\1form", "\1ids", "\1forms"
 """No file has columns whose names begin so."""
 _INVISIBLE = r"[\p{Cf}\p{Cc}]"
 _WHOLE = r"^(-?\d+)\.0+$"
+_ZEROS = r"(^|[^0-9.,])0+(\d)"
+"""In front of a number, and not behind its point."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +96,12 @@ def doubts_of_units(rows: Rows, name: str, unit: Protected) -> list[Doubt]:
     return found
 
 
+def shows_nothing(ids: pl.Series) -> pl.Series:
+    """Which texts are empty but for spaces and invisible characters."""
+    shown = ids.str.replace_all(_INVISIBLE, "").str.strip_chars()
+    return (shown == "").fill_null(value=False)
+
+
 def _several_forms(
     rows: Rows, name: str, simple: Callable[[pl.Series], pl.Series]
 ) -> tuple[int, int | None]:
@@ -115,7 +124,7 @@ def _in_one_form(ids: pl.Series) -> pl.Series:
 
 
 def _in_small_letters(ids: pl.Series) -> pl.Series:
-    return _in_one_form(ids).str.to_lowercase().str.replace(r"^0+(\d)", "${1}")
+    return _in_one_form(ids).str.to_lowercase().str.replace_all(_ZEROS, "${1}${2}")
 
 
 def _names_nobody(ids: pl.Series) -> pl.Series:
