@@ -1,4 +1,7 @@
-"""The adversary who knows Voile: what the rule by which rows wait tells about those who waited.
+"""The adversary who knows Voile: what its rules tell about those on whom they were used.
+
+Of k-anonymous groups that were held to criteria on sensitive values, see ``chosen_groups``.  The
+rest is about the rule by which rows of (k,e)-anonymity wait.
 
 What it does: from all releases of a (k,e) series, the plan, and when each row arrived, computes
 which sensitive values each person can have in the tables of which Voile would have published
@@ -33,23 +36,25 @@ of d distinct values were shown, with b groups in the same release.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.chosen_groups import outcome_of_groups
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.evidence import Evidence, gather
 from voile.attack.knowledge import require_sense
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.protocol import ARRIVED, Attack, asked
 from voile.attack.refused import Shown, left_for
+from voile.attack.worlds import GroupChoice
 from voile.errors import InputError
 from voile.models.ke_anonymity import is_valid
 from voile.randomness import Randomness
-from voile.release.claims import KEAnonymity
+from voile.release.claims import KAnonymity, KEAnonymity
 from voile.release.release import Release
 from voile.schema.numbers import decimals_of, units_of
 from voile.schema.plan import Plan
@@ -61,9 +66,9 @@ __all__ = ["MinimalityAttack"]
 
 @dataclass(frozen=True)
 class MinimalityAttack(Attack):
-    """An adversary who knows the rule by which the rows of a series wait.
+    """An adversary who knows by which rules rows wait, and groups are chosen.
 
-    Raises ``InputError`` where there is not one name for each release.
+    Raises ``InputError`` where there is not one name for each release, or no table is looked at.
     """
 
     earlier: Sequence[Release] = ()
@@ -84,11 +89,26 @@ class MinimalityAttack(Attack):
     made after a row arrived, from 1; None: he does not know who waited."""
     arrivals: Any = None
     """A data frame that tells the same in the column ``ARRIVED``, in place of ``arrived``."""
+    choice_of: Callable[[Any], GroupChoice] | None = None
+    """What gives the groups that Voile chooses for a table, a data frame."""
+    tables: int = field(
+        default=2_000,
+        metadata=asked(
+            "--tables",
+            "whole number",
+            "How many tables the adversary who knows how groups were chosen asks about, at most "
+            "[default: 2000].",
+        ),
+    )
+    """Of how many tables it is asked, at most, whether the same groups would have been chosen."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "earlier", tuple(self.earlier))
         if self.names is not None and len(self.names) != 1 + len(self.earlier):
             msg = f"give {1 + len(self.earlier)} names: of the newest release and of all earlier"
+            raise InputError(msg)
+        if self.tables < 1:
+            msg = "tables must be at least 1"
             raise InputError(msg)
 
     @property
@@ -99,9 +119,17 @@ class MinimalityAttack(Attack):
     def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
         """Why the attack makes no sense for a release, as a clause; None where it does."""
         del plan
+        if groups := _of_groups(release):
+            return self._refusal_of_groups(release, groups)
         claim = _claim(release)
         if claim is None or not permutes_sensitive(release):
-            return "it reasons from the rules of (k,e)-anonymity, which the release does not claim"
+            return (
+                "it reasons from the rules of (k,e)-anonymity and of generalization, and the release "
+                "claims neither"
+            )
+        return self._refusal_of_waiting(release, claim)
+
+    def _refusal_of_waiting(self, release: Release, claim: KEAnonymity) -> str | None:
         if claim.adversary == "pairwise":
             return 'it reasons from who waited, and with adversary = "pairwise" nobody waits'
         if claim.unit is not None:
@@ -133,6 +161,11 @@ class MinimalityAttack(Attack):
         ``TableError`` where the releases and the original disagree, or where it makes no sense.
         """
         require_sense(self.name, self.refusal(release, plan))
+        if _of_groups(release):
+            assert self.choice_of is not None
+            choice = self.choice_of(original)
+            draws = randomness or Randomness.secure()
+            return outcome_of_groups(release, choice, self.tables, draws)
         claim = _claim(release)
         assert claim is not None
         releases = sorted(self._all(release), key=lambda one: -_version(one))
@@ -146,6 +179,25 @@ class MinimalityAttack(Attack):
         for at in range(len(releases)):
             _reason(sightings, at, arrived, values, terms, found)
         return self._outcome(found, evidence, sightings, claim)
+
+    def _refusal_of_groups(self, release: Release, claim: KAnonymity) -> str | None:
+        if claim.l is None and claim.t is None and not claim.criteria:
+            return (
+                "its groups were chosen by quasi-identifiers alone, which tells nothing of "
+                "sensitive values"
+            )
+        if claim.unit is not None:
+            return "it counts rows, and the groups were chosen by persons with several of them"
+        if release.series is not None:
+            return (
+                "the groups of a series depend on those of earlier releases, and it chooses groups "
+                "for one table alone"
+            )
+        if self.choice_of is None:
+            return (
+                "it must know how groups were chosen: give the plan of the release, with [method]"
+            )
+        return None
 
     @property
     def _knows_who_waited(self) -> bool:
@@ -341,6 +393,11 @@ def _new_values(seen: _Sightings, at: int, number: int) -> dict[int, int]:
         for value, rows in seen.values[at - 1][old].items():
             left[value] = left.get(value, 0) - rows
     return {value: rows for value, rows in left.items() if rows > 0}
+
+
+def _of_groups(release: Release) -> KAnonymity | None:
+    """The claim about groups that show one value of each quasi-identifier, if there is one."""
+    return next((c for c in release.guarantee.claims if isinstance(c, KAnonymity)), None)
 
 
 def _claim(release: Release) -> KEAnonymity | None:

@@ -11,11 +11,12 @@ made of an aim and a guess: see ``adversary``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
 
 from voile.attack.outcome import AttackOutcome
+from voile.attack.worlds import GroupChoice
 from voile.randomness import Randomness
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -47,6 +48,8 @@ class Knowledge:
     arrivals: Any = None
     """A data frame of what people publish, and in the column ``ARRIVED`` the number of the release
     of a series before which each of them arrived, from 1."""
+    choice_of: Callable[[Any], GroupChoice] | None = None
+    """What gives the groups that Voile chooses for a table, a data frame; see ``worlds``."""
 
 
 class Attack(ABC):

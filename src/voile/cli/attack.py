@@ -449,6 +449,10 @@ def _knowledge(call: _Call, name: str, people: _People) -> dict[str, Any]:
     if call.previous and "earlier" in ATTACKS.fields_of(name):
         said["earlier"] = call.earlier
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
+    if people.plan and people.plan.method and "choice_of" in ATTACKS.fields_of(name):
+        from voile.study.choosing import chooser  # noqa: PLC0415 - publishers load more
+
+        said["choice_of"] = chooser(people.plan, call.engine)
     return said
 
 

@@ -16,7 +16,7 @@ remains after the commit is writing what is ready.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,6 +26,7 @@ from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.release.release import Publication
 from voile.schema.plan import Plan
+from voile.study.choosing import chooser
 from voile.study.documents import json_text, record_document
 from voile.study.evidence import Terms, gather
 from voile.study.instruments import Instruments
@@ -126,8 +127,9 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             original = read_original(source, stated.plan, engine)
             staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
             series = known_in_series(pending, stated.plan, original.frame, engine)
+            known_to_him = replace(series, choice_of=chooser(stated.plan, engine))
             draws = randomness.within("study")
-            evidence = gather(staged, instruments, terms, draws, progress, series)
+            evidence = gather(staged, instruments, terms, draws, progress, known_to_him)
             record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
             text = json_text(record_document(record))
             report, no_report = _drawn(record, render, progress)

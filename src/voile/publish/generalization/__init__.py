@@ -6,6 +6,7 @@
 - ``problem``       what an algorithm is given and what it answers
 - ``objective``     what to lose least of, with bounds for the search
 - ``auto``          the better of both kinds below; with the least that any of them loses
+- ``chosen``        whether another table would have got the same groups
 
 Full domain: one level for all values of a column, a node of a lattice.
 

@@ -37,7 +37,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -90,6 +90,9 @@ from voile.table.private import PrivateTable
 from voile.table.published import GROUP
 from voile.table.summaries import CombinationCounts
 from voile.values.value import Number, Says, checked
+
+if TYPE_CHECKING:
+    from voile.publish.generalization.chosen import ChosenGroups
 
 __all__ = ["Algorithm", "Generalization"]
 
@@ -207,6 +210,21 @@ class Generalization(SingleRelease):
         return Publication(
             release, private_record(table, release, solution, self.objective, notices)
         )
+
+    def chosen_groups(self, table: PrivateTable) -> ChosenGroups:
+        """The groups of a single release, and whether other tables would have got the same.
+
+        Raises as ``prepare`` does.
+        """
+        from voile.publish.generalization.chosen import ChosenGroups  # noqa: PLC0415
+
+        demands, decide = self._demands(table), self._decide()
+        names = [*table.plan.roles.quasi_identifiers, *demands.columns]
+        problem = self._problem(table, table.count_combinations(names), demands)
+        solution = decide(problem)
+        if solution is None:
+            raise infeasible_together(problem)
+        return ChosenGroups(problem, decide, solution)
 
     def _next_of_series(
         self,

@@ -51,9 +51,11 @@ _ASSUMES = (
     "published column",
     "{whose}",
     "hierarchies, k and the other parameters were chosen without looking at the rows",
-    "nobody reasons backwards from the choice of the groups: that a finer generalization was not "
-    "chosen tells something about the rows that forbade it (minimality attack)",
     "no other published data is derived from the same rows",
+)
+_BACKWARDS = (
+    "nobody reasons backwards from the choice of the groups: that a finer generalization was not "
+    "chosen tells something about the rows that forbade it (minimality attack)"
 )
 _SENSITIVE = (
     "k-anonymity says nothing about the sensitive values of the rows that share a group: if they "
@@ -85,8 +87,14 @@ def guarantee(k: int, demands: Demands, limit: Decimal, protected: Protected) ->
 
 
 def assumptions(demands: Demands, protected: Protected = "row") -> tuple[str, ...]:
-    """What a promise of k-anonymous groups takes for granted, whoever is protected."""
+    """What a promise of k-anonymous groups takes for granted, whoever is protected.
+
+    With k alone, and a row for each person, groups follow from the quasi-identifiers: whoever knows
+    these of everybody could have made them, and nothing more follows from how they were chosen.
+    """
     assumes = tuple(each.replace("{whose}", assumed_of_units(protected)) for each in _ASSUMES)
+    if demands.words or protected != "row":
+        assumes = (*assumes[:-1], _BACKWARDS, assumes[-1])
     return assumes if demands.words else (*assumes, _SENSITIVE)
 
 
