@@ -124,8 +124,8 @@ class MinimalityAttack(Attack):
         claim = _claim(release)
         if claim is None or not permutes_sensitive(release):
             return (
-                "it reasons from the rules of (k,e)-anonymity and of generalization, and the release "
-                "claims neither"
+                "it reasons from the rules of (k,e)-anonymity and of generalization, and the "
+                "release claims neither"
             )
         return self._refusal_of_waiting(release, claim)
 

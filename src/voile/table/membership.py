@@ -25,6 +25,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile.errors import RefusedError
 from voile.randomness import Key
 from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.identity import with_words
@@ -109,21 +110,16 @@ class Members:
         return counted, numbers[counted.codes[:, 0]]
 
     def shown(self, columns: Sequence[str]) -> Mapping[int, Sequence[ShownText]]:
-        """What each class shows of some columns, in this order, since it was first published.
-
-        They are all columns that groups show.  Marks have them in the order of their names, which
-        a plan does not change.
-        """
+        """What each class shows of some columns, in this order, since it was first published."""
         if self.alive is None:
             return {}
-        places = [sorted(columns).index(name) for name in columns]
-        names = [name for j in range(len(columns)) for name in _shown_names(j)]
+        names = [name for column in columns for name in _shown_names(column)]
         counted = self.alive.count([_GROUP, *names])
         values = [series_of(each).to_list() for each in counted.values]
         found = {}
         for codes in counted.codes.tolist():
             number, *told = (each[code] for each, code in zip(values, codes, strict=True))
-            found[int(number)] = [tuple(told[3 * j : 3 * j + 3]) for j in places]
+            found[int(number)] = [tuple(told[3 * j : 3 * j + 3]) for j in range(len(columns))]
         return found
 
     def marks(
@@ -139,15 +135,14 @@ class Members:
         what each combination shows.
         """
         made: dict[str, pa.Array] = {_GROUP: array_of(number)}
-        for j, column in enumerate(sorted(shown)):
-            texts = shown[column]
+        for column, texts in shown.items():
             low, high, share = zip(*texts, strict=True) if texts else ((), (), ())
-            names = _shown_names(j)
+            names = _shown_names(column)
             made[names[0]] = pa.array(low, pa.string())
             made[names[1]] = pa.array(high, pa.string())
             made[names[2]] = pa.array(share, pa.float64())
         rows = self.rows.join(counted, made).map(_constants(self.version), [IDENTITY], _CONSTANTS)
-        rows = rows.select(self._mark_columns(len(shown)))
+        rows = rows.select(self._mark_columns(sorted(shown)))
         fresh = _compared(">=", self.classes)
         published = rows.filter(fresh)
         gone = self._gone(rows)
@@ -164,9 +159,9 @@ class Members:
         left = self.alive.join_rows(still, [IDENTITY], "anti")
         return _union(self.retired, _retired_now(left, self.version).select(rows.schema.names))
 
-    def _mark_columns(self, shown: int) -> list[str]:
+    def _mark_columns(self, shown: Sequence[str]) -> list[str]:
         words = [_word(i) for i in range(len(self.criteria))]
-        texts = [name for j in range(shown) for name in _shown_names(j)]
+        texts = [name for column in shown for name in _shown_names(column)]
         return [IDENTITY, CONTENTS, CLASS, _GROUP, _RETIRED, *words, *texts]
 
     def _with(self, rows: Rows) -> Members:
@@ -184,6 +179,7 @@ def match_members(
 ) -> Members:
     """Find the members of earlier releases; raises ``TableError`` for a bad record key.
 
+    Raises ``RefusedError`` for marks of an earlier Voile that do not name the columns they are of.
     ``columns`` are those published; ``criteria`` those whose values criteria compare.
     """
     require_record_key(rows, record_key)
@@ -197,6 +193,8 @@ def match_members(
         seen = (_compared(">=", 0, _RETIRED), _compared("<", version, _RETIRED))
         retired = known.held.open(engine).filter(both(*seen))
     marks = together(known.published, engine)
+    for kept in (marks, retired):
+        _refuse_unnamed(kept)
     alive = marks
     if marks is not None and retired is not None:
         alive = marks.join_rows(retired.select([IDENTITY]), [IDENTITY], "anti")
@@ -288,5 +286,17 @@ def _word(i: int) -> str:
     return f"\1value {i}"
 
 
-def _shown_names(j: int) -> tuple[str, str, str]:
-    return f"\1low {j}", f"\1high {j}", f"\1share {j}"
+def _shown_names(column: str) -> tuple[str, str, str]:
+    """What marks call the lower end, the upper end, and the share of a column that groups show."""
+    return f"\1from {column}", f"\1to {column}", f"\1share of {column}"
+
+
+def _refuse_unnamed(marks: Rows | None) -> None:
+    """Raise ``RefusedError`` for marks that number columns in the order of a plan that is gone."""
+    if marks is not None and any(name.startswith("\1low ") for name in marks.schema.names):
+        msg = (
+            "the series was begun by an earlier Voile, which noted what groups show without the "
+            "names of the columns, so that one column could be read for another. It cannot go on; "
+            "begin a new series, and only for data about other people"
+        )
+        raise RefusedError(msg)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -25,6 +26,7 @@ from voile.release.release import Publication
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
 from voile.study.run import prepare_release
+from voile.table import membership
 
 K = 3
 
@@ -329,6 +331,36 @@ def test_terms_that_change_and_keys_that_repeat_are_refused(tmp_path: Path) -> N
         months.publish(pl.concat([table, table[:1]]))
     with pytest.raises(InfeasibleError, match="no group of an earlier release is left"):
         months.publish(people(500, 2, 1).vstack(table[:1]))
+
+
+def test_marks_are_read_by_the_names_of_columns(tmp_path: Path) -> None:
+    """A plan that names quasi-identifiers in another order shows the same of old groups."""
+    table = people(0, 30, 1)
+    turned = plan()
+    turned = replace(turned, roles=replace(turned.roles, quasi_identifiers=("town", "age")))
+    first, second = (
+        voile.make_release(table, one, ledger=tmp_path / "ledger", seed=1).release.to_native()
+        for one in (turned, plan())
+    )
+    columns = ["tag", "age.low", "age.high", "town"]
+    assert first.select(columns).sort("tag").equals(second.select(columns).sort("tag"))
+
+
+def test_marks_that_do_not_name_columns_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A series of an earlier Voile numbered them in the order of its plan, which nobody noted."""
+    place = {"age": 0, "town": 1}
+
+    def numbered(column: str) -> tuple[str, str, str]:
+        return tuple(f"\1{what} {place[column]}" for what in ("low", "high", "share"))
+
+    table, ledger = people(0, 30, 1), tmp_path / "ledger"
+    with monkeypatch.context() as earlier:
+        earlier.setattr(membership, "_shown_names", numbered)
+        voile.make_release(table, plan(), ledger=ledger, seed=1)
+    with pytest.raises(RefusedError, match=r"begun by an earlier Voile.*names of the columns"):
+        voile.make_release(table, plan(), ledger=ledger, seed=1)
 
 
 def test_a_clock_that_goes_back_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
