@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,8 @@ import voile
 from voile.attack.comparison import ComparisonAttack
 from voile.attack.outcome import AttackOutcome
 from voile.cli.attack import attack
-from voile.errors import PlanError
+from voile.errors import InputError, PlanError
+from voile.ledger import Ledger
 from voile.publish.registry import publisher_of
 from voile.release.release import Release
 from voile.schema.plan import Method, Plan, parse_plan
@@ -144,3 +147,63 @@ def test_methods_that_keep_no_series_say_why(name: str, words: str) -> None:
     """And which methods do."""
     with pytest.raises(PlanError, match=f"{words}.*keep series: ke-anonymity, generalization"):
         publisher_of(Method(name, {"series": "months"}))
+
+
+def salaries(rows: int = 400) -> pl.DataFrame:
+    """People whose numbers are known, and whose salaries are not."""
+    draw = np.random.default_rng(3)
+    return pl.DataFrame({"who": range(rows), "salary": draw.integers(1_000, 9_000, rows)})
+
+
+def noisy_plan(**method: Any) -> Plan:
+    return parse_plan(
+        {
+            "roles": {"quasi_identifiers": ["salary"], "keep": ["who"], "keep_unique": ["who"]},
+            "columns": {"salary": {"bounds": [0, 10_000]}},
+            "method": {"name": "clustered-laplace", "epsilon": 5, "shares": [1], **method},
+            "budget": {"data_set": "pay", "epsilon": 50, "neighbours": "replace"},
+        }
+    )
+
+
+@pytest.mark.parametrize("shares", [[1], [0.2, 0.6, 0.2]])
+def test_fresh_noise_is_averaged_and_every_release_is_charged(
+    tmp_path: Path, shares: list[float]
+) -> None:
+    """The error of nine releases is a third of that of one, and they cost nine times as much."""
+    frame, asked = salaries(), noisy_plan(shares=shares)
+    ledger = tmp_path / "ledger"
+    made = [voile.make_release(frame, asked, ledger=ledger).release for _ in range(9)]
+    adversary = ComparisonAttack(columns=("who",), earlier=tuple(made[1:]), targets=None)
+    assert adversary.refusal(made[0], asked) is None
+    outcome = adversary.run(made[0], frame, asked)
+    match = re.search(
+        r"off by ([\d,.]+) in the mean with the release alone, and by ([\d,.]+) with 9",
+        outcome.notes[0],
+    )
+    assert match
+    alone, together = (float(number.replace(",", "")) for number in match.groups())
+    assert 0.2 < together / alone < 0.5
+    if shares == [1]:
+        # The mean of an absolute Laplace deviate is its scale, 10,000 / 5, but for clamping.
+        assert alone == pytest.approx(1_700, rel=0.2)
+    single = replace(adversary, earlier=(made[1],)).run(made[0], frame, asked)
+    assert outcome.success.value > single.success.value > outcome.baseline
+    account = Ledger(ledger).budget("pay")
+    assert account is not None
+    assert account.spent == 45
+
+
+def test_noise_is_averaged_only_where_people_are_known() -> None:
+    """By a column that is not wanted, and where every release has noise."""
+    frame, asked = salaries(20), replace(noisy_plan(), budget=None)
+    noisy = voile.make_release(frame, asked).release
+    why = ComparisonAttack(earlier=(noisy,)).refusal(noisy, asked)
+    assert why is not None
+    assert "say by which columns people are known" in why
+    exact = released(table((1, "gout"), (2, "flu")))
+    assert ComparisonAttack(earlier=(exact,), columns=("who",)).refusal(noisy, asked) == (
+        "column 'salary' is published with noise, and not by every earlier release"
+    )
+    with pytest.raises(InputError, match="within"):
+        ComparisonAttack(within=-1)

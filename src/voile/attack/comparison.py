@@ -9,7 +9,8 @@ earlier ones of the same table show of a sensitive value, whatever the methods.
 - Differencing.  A newcomer is in no earlier release, so the value is one of those that the release
   shows more often than the newest earlier one, where it shows any more often.
 - Averaging.  Where what is known was published with noise, or permuted, it was drawn anew for each
-  release, so that likelihoods are multiplied: of noise, that is to average it.
+  release, so that likelihoods are multiplied: of noise, that is to average it.  Where what is
+  wanted was published with noise, see ``averaging``: people are known by the other columns.
 
 Source: Ganta, Kasiviswanathan and Smith, "Composition attacks and auxiliary information in data
 privacy" (KDD 2008), for the intersection; Xiao and Tao, "m-Invariance" (SIGMOD 2007), for those who
@@ -18,8 +19,9 @@ come and go.
 Adversary: as in ``attribute``; he also has the earlier releases, and knows who was in the table
 of the newest of them.  Without a table to tell (``before``), everybody counts as having been there.
 
-Success: the best guess is the person's own value.  Baseline: as for ``homogeneity``.  The notes
-say what the release alone gives away to the same adversary.
+Success: the best guess is the person's own value; with noise, no further from it than ``within``.
+Baseline: as for ``homogeneity``.  The notes say what the release alone gives away to the same
+adversary.
 
 Not tried: unions and differences of single groups, which ``differencing`` takes for groups within
 which values are permuted; and reasoning from why a method chose its groups.
@@ -36,13 +38,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.adversary import Guesses, Scene
 from voile.attack.attribute import Aim, AttributeAttack, beliefs_of
+from voile.attack.averaging import averaged, is_noisy
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
 from voile.attack.differencing import permutes_sensitive
+from voile.attack.knowledge import WITHIN
 from voile.attack.posterior import PAIRS, plain_weights
 from voile.attack.protocol import asked
-from voile.attack.wanted import Wanted, with_texts
+from voile.attack.wanted import Wanted, check_distance, with_texts
 from voile.disclosure.evidence import Covering
+from voile.errors import TableError
+from voile.release.reading.rows import floats_of
 from voile.release.reading.sightings import People, PublishedRows, Sightings, shares_of, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -76,6 +83,13 @@ class ComparisonAttack(AttributeAttack):
         ),
     )
     """A data frame of the table of the newest earlier release; None: everybody was in it."""
+    within: float | None = field(default=None, metadata=WITHIN)
+    """Of a column with noise: how far from the own number a guess is right; None: as far as the
+    narrowest interval of the release reaches."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_distance(self.within)
 
     @property
     def name(self) -> str:
@@ -88,10 +102,69 @@ class ComparisonAttack(AttributeAttack):
             return "it compares releases, and no earlier one was named"
         if permutes_sensitive(release):
             return "sensitive values are permuted within groups, which differencing compares"
+        wanted = self._wanted_in(release)
+        if wanted is not None and is_noisy(release, wanted) and wanted not in (self.columns or ()):
+            return self._refusal_to_average(release, wanted)
         for one in (release, *self.earlier):
             if reason := super().refusal(one, plan):
                 return reason
         return None
+
+    def _refusal_to_average(self, release: Release, wanted: str) -> str | None:
+        if not all(is_noisy(one, wanted) for one in self.earlier):
+            return f"column {wanted!r} is published with noise, and not by every earlier release"
+        owners = map(release.disclosure.owner, release.roles.get("quasi_identifiers", ()))
+        if self.columns is None and not {*owners} - {wanted, None}:
+            return (
+                f"column {wanted!r} is published with noise, and no other quasi-identifier tells "
+                "who is who; say by which columns people are known"
+            )
+        return None
+
+    def _wanted_in(self, release: Release) -> str | None:
+        """The sensitive column, or where there is none the first that is published with noise."""
+        found = super()._wanted_in(release)
+        noisy = (name for name in release.disclosure.columns if is_noisy(release, name))
+        return next(noisy, None) if found is None else found
+
+    def guess(self, scene: Scene, aim: Aim) -> Guesses:
+        """How probable each value is theirs, or how near to it a guess is where it has noise."""
+        if is_noisy(scene.release, aim.wanted.name):
+            return self._averaged(scene, aim)
+        return super().guess(scene, aim)
+
+    def _averaged(self, scene: Scene, aim: Aim) -> Guesses:
+        people, name = scene.people, aim.wanted.name
+        targets = aim.wanted.targets
+        targets = targets[np.isfinite(floats_of(people.column(name)))[targets]]
+        if not len(targets):
+            msg = f"no target has a number in column {name!r}, at which the attack could be aimed"
+            raise TableError(msg)
+        releases = (scene.release, *self.earlier)
+        found = averaged(releases, name, people, aim.columns, targets, self.within)
+        off, off_alone = abs(found.together - found.own), abs(found.alone - found.own)
+        right, right_alone = off <= found.distance, off_alone <= found.distance
+        described = people.frame.select(aim.columns)
+        return Guesses(
+            goal=f"the guess of {name!r} is no further than {found.distance:g} from the own number",
+            success=right.astype(np.float64),
+            probability=found.near,
+            baseline=found.baseline,
+            known=lambda i: described.row(int(targets[i]), named=True),
+            assumptions=(
+                f"the adversary knows {', '.join(aim.columns)} of a target exactly",
+                "he knows that the target is in the tables of all releases, with the same number",
+                "he knows the releases, and the method with its parameters",
+            ),
+            notes=(
+                f"the guess of {name!r} is off by {off_alone.mean():,.4g} in the mean with the "
+                f"release alone, and by {off.mean():,.4g} with {len(releases):,} releases, whose "
+                "noise was drawn anew",
+                f"it is right for {right_alone.mean():.1%} of the targets with the release alone, "
+                f"and for {right.mean():.1%} with all of them",
+            ),
+            shown=np.flatnonzero(found.fits),
+        )
 
     def _goal(self, wanted: Wanted) -> str:
         return wanted.goal

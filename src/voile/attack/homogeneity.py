@@ -28,7 +28,7 @@ import numpy as np
 
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, share_of
-from voile.attack.protocol import asked
+from voile.attack.knowledge import WITHIN
 from voile.attack.wanted import Wanted, check_distance
 
 __all__ = ["HomogeneityAttack"]
@@ -44,12 +44,7 @@ class HomogeneityAttack(AttributeAttack):
 
     within: float | None = field(
         default=None,
-        metadata=asked(
-            "--within",
-            "number",
-            "How far from the own value a guess of a number is right, for the homogeneity attack "
-            "[default: it must be the value].",
-        ),
+        metadata=WITHIN,
     )
     """For a numeric column: how far from the own value a guess is right; None: it is the value."""
 

@@ -12,6 +12,7 @@ __all__ = [
     "COLUMNS",
     "LINK",
     "TARGETS",
+    "WITHIN",
     "check_targets",
     "checked_columns",
     "nobody_known",
@@ -29,6 +30,13 @@ LINK = asked(
     "text",
     "A column of NEW and INPUT that tells whose row is whose, to count right guesses.",
     "COLUMN",
+)
+WITHIN = asked(
+    "--within",
+    "number",
+    "How far from the own value a guess of a number is right, for the attacks homogeneity "
+    "[default: it must be the value] and, of a column with noise, comparison [default: as far as "
+    "its intervals].",
 )
 TARGETS = asked("--targets", "whole number", "How many people to look for [default: 1000].")
 
