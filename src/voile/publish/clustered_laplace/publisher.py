@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
@@ -57,6 +57,11 @@ class ClusteredLaplace(SingleRelease):
     Exactly one of ``epsilon`` and ``error`` is needed.  Raises ``PlanError`` for parameters that
     cannot be.
     """
+
+    why_no_series: ClassVar[str] = (
+        "each release draws its noise anew, and what releases with public bounds tell together is "
+        "bounded by the budget of their data set, with [budget]"
+    )
 
     epsilon: Annotated[Number, Field(gt=0)] | None = None
     """The budget of a row, or of a person, shared equally by the columns; above 0."""
