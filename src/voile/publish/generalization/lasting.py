@@ -14,11 +14,19 @@ persons may be exchanged: all releases stay as they are.
   though who was at its borders may have left.
 - New rows make groups among themselves, by Mondrian, of ``group_size`` rows or more where there
   are as many: larger groups last longer.  Fewer than k wait; their number alone decides that.
-  k or more that break a criterion even together are never published: waiting until others make up
-  for it would tell that they all lacked it.
+  Cuts heed quasi-identifiers and sizes, and no criterion.  A group that breaks one is never
+  published: waiting until others make up for it, or cutting otherwise, would tell that its rows are
+  alike.  Of a column with few values more groups break one; larger ones fewer.
 - Where rows leave a group, others go with them, so that enough go at once and enough stay, or the
   whole group goes.  Enough are k, and more than the rows of the l - 1 most frequent values.  A
   column with few values, one of which most rows have, lets groups end with their first leaver.
+
+Why knowing this rule tells nothing more.  The adversary knows all quasi-identifiers, who is there,
+and the order of the draws at most.  Take the values of the rows of a class, or of a group that is
+never published, in any other order: who is in which group does not depend on them, whether a group
+is published depends on how often each value stands in it, and so does how many go with a leaver.
+So every release stays as it is, and a person can have each value of the class; of a group that is
+never published, whose values nobody sees, also each value that all of them could share.
 
 Sources.  Xiao and Tao, "m-Invariance: towards privacy preserving re-publication of dynamic
 datasets" (SIGMOD 2007) keeps of each row its signature, the set of sensitive values of its group,
@@ -48,7 +56,7 @@ from numpy.typing import NDArray
 
 from voile.errors import InfeasibleError
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.generalization.atoms import loss_of_regions
+from voile.publish.generalization.atoms import Atoms, loss_of_regions
 from voile.publish.generalization.lasting_shown import NOTHING, blocks_of, regions_of, texts_of
 from voile.publish.generalization.mondrian import mondrian
 from voile.publish.generalization.problem import Problem, Solution
@@ -75,7 +83,7 @@ class LastingGroups:
     waiting: int
     """New rows that are too few."""
     refused: int
-    """New rows that break a criterion together."""
+    """New rows in groups that break a criterion."""
 
 
 def lasting_groups(
@@ -92,7 +100,7 @@ def lasting_groups(
     new = _new_groups(problem, fresh, terms)
     of_class = number.copy()
     if new is not None:
-        of_class[fresh] = members.classes + new.group
+        of_class[fresh] = np.where(new.group >= 0, members.classes + new.group, ASIDE)
     there = of_class >= 0
     classes, place = np.unique(of_class[there], return_inverse=True)
     if not len(classes):
@@ -125,10 +133,8 @@ def lasting_groups(
         for j, region in enumerate(regions)
     }
     newcomers = int(counts.rows[fresh].sum())
-    refused = new is None and newcomers >= terms.k
+    refused = int(counts.rows[of_class == ASIDE].sum())
     assert counts.of is not None
-    if refused:
-        of_class[fresh] = ASIDE
     published, retired = members.marks(counts.of.counted, of_class, told)
     return LastingGroups(
         solution=solution,
@@ -136,22 +142,30 @@ def lasting_groups(
         published=published,
         retired=retired,
         withheld=int(counts.rows[~there & ~fresh].sum()),
-        waiting=0 if new is not None or refused else newcomers,
-        refused=newcomers if refused else 0,
+        waiting=newcomers if new is None else 0,
+        refused=refused,
     )
 
 
 def _new_groups(problem: Problem, fresh: NDArray[np.bool_], terms: LastingTerms) -> Solution | None:
-    """Groups of the new rows; None where there are none."""
+    """Groups of the new rows, -1 for those that break a criterion; None where rows are too few."""
     counts = problem.counts
     newcomers = int(counts.rows[fresh].sum())
     if newcomers < terms.k:
         return None
-    size = KAnonymity(min(terms.group_size, newcomers))
-    others = [one for one in problem.criteria if not isinstance(one, KAnonymity)]
     among = replace(counts, codes=counts.codes[fresh], rows=counts.rows[fresh], of=None)
-    of_fresh = replace(problem, counts=among, criteria=(size, *others))
-    return mondrian(of_fresh, relaxed=terms.relaxed, sets=terms.sets)
+    of_fresh = replace(problem, counts=among)
+    size = KAnonymity(min(terms.group_size, newcomers))
+    found = mondrian(replace(of_fresh, criteria=(size,)), relaxed=terms.relaxed, sets=terms.sets)
+    assert found is not None
+    atoms = Atoms(of_fresh)
+    label = np.empty(len(atoms), dtype=np.int64)
+    label[atoms.of_combination] = found.group
+    groups = atoms.groups(label, int(label.max()) + 1)
+    valid = np.logical_and.reduce([one.holds(groups) for one in problem.criteria])
+    kept = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
+    columns = tuple(replace(one, codes=one.codes[valid]) for one in found.columns)
+    return replace(found, group=kept[found.group], columns=columns)
 
 
 def _shown(
@@ -180,6 +194,6 @@ def _nothing(newcomers: int, k: int) -> InfeasibleError:
             "or more, and no group of an earlier release is left"
         )
     return InfeasibleError(
-        "no release exists: even all new rows together in one group fall short of what k and the "
-        "other criteria ask for, and no group of an earlier release is left. Ask for less"
+        "no release exists: every group of new rows falls short of what k and the other criteria "
+        "ask for, and no group of an earlier release is left. Ask for less"
     )

@@ -31,6 +31,10 @@ __all__ = [
 ]
 
 
+_ATTEMPTS = (
+    "nobody knows of attempts that ended without a release, because the values of the rows broke "
+    "what is asked of them"
+)
 TIMES_K = 16
 """Of k, the rows of a new group; see benchmarks/RESULTS.md."""
 
@@ -68,12 +72,14 @@ def lasting_guarantee(k: int, demands: Demands, series: str) -> Guarantee:
         "left included"
     )
     claim = KAnonymity(k=k, suppression_limit=Decimal(1), **demands.claims())
-    unasked = [one for one in assumptions(demands) if "no other published data" not in one]
+    implied = ("no other published data", "nobody reasons backwards")
+    unasked = [one for one in assumptions(demands) if not one.startswith(implied)]
     return Guarantee(
         (claim,),
         statement,
         (
             *unasked,
+            *([_ATTEMPTS] if demands.words else []),
             "the record key names the same person in every release, and each person once",
             "no other published data is derived from the same rows than the releases of the series",
         ),
@@ -144,9 +150,8 @@ def told_of_members(made: LastingGroups, k: int) -> Iterator[str]:
         )
     if made.refused:
         yield (
-            f"{number_of_rows(made.refused)} new and will never be shown: all together they break "
-            "what is asked of the sensitive values, and showing them with later ones would tell "
-            "that"
+            f"{number_of_rows(made.refused)} new and will never be shown: their groups break what "
+            "is asked of the sensitive values, and showing them with others would tell that"
         )
 
 
