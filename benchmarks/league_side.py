@@ -5,27 +5,13 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 
 def main(name: str, rows: str, made: str, seed: str) -> None:
-    """Make the file of a peer."""
-    {"copulas": _copulas, "OpenDP": _opendp}[name.partition(" ")[0]](name, rows, made, int(seed))
-
-
-def _copulas(name: str, rows: str, made: str, seed: int) -> None:
-    import numpy as np
-    import pandas as pd
-    from copulas.multivariate import GaussianMultivariate
-
-    del name
-    np.random.seed(seed)  # noqa: NPY002 - what the peer draws with
-    table = pd.read_csv(rows)
-    model = GaussianMultivariate()
-    model.fit(table)
-    drawn = model.sample(len(table))
-    for column in table:
-        drawn[column] = drawn[column].round().clip(table[column].min(), table[column].max())
-    drawn.astype(int).to_csv(made, index=False)
+    """Make the file of a peer; its name begins with the package, and ends with its epsilon."""
+    peer = next(peer for start, peer in _PEERS.items() if name.startswith(start))
+    peer(name, rows, made, int(seed))
 
 
 def _opendp(name: str, rows: str, made: str, seed: int) -> None:
@@ -39,12 +25,57 @@ def _opendp(name: str, rows: str, made: str, seed: int) -> None:
     context = dp.Context.compositor(
         data=table.lazy(),
         privacy_unit=dp.unit_of(contributions=1),
-        privacy_loss=dp.loss_of(epsilon=float(name.rpartition(" ")[2]), delta=1e-6),
+        privacy_loss=dp.loss_of(epsilon=_epsilon(name)),
         split_evenly_over=1,
     )
     query = context.query().contingency_table(keys=keys, algorithm=dp.mbi.MST())
-    query.release().synthesize(len(table)).select(table.columns).write_csv(made)
+    drawn = query.release().synthesize(len(table)).select(table.columns)
+    # a value outside of the keys is null: the row above stands in, which costs nothing
+    drawn.fill_null(strategy="forward").fill_null(strategy="backward").write_csv(made)
 
+
+def _smartnoise(name: str, rows: str, made: str, seed: int) -> None:
+    import numpy as np
+    import pandas as pd
+    from snsynth import Synthesizer
+
+    np.random.seed(seed)  # noqa: NPY002 - what the peer draws with
+    table = pd.read_csv(rows).astype(str)
+    maker = Synthesizer.create(name.split()[1].rstrip(",").lower(), epsilon=_epsilon(name))
+    drawn = maker.fit_sample(table, categorical_columns=list(table.columns), preprocessor_eps=0.0)
+    drawn.to_csv(made, index=False)
+
+
+def _sdv(name: str, rows: str, made: str, seed: int) -> None:
+    import pandas as pd
+    import torch
+    from sdv.metadata import Metadata
+    from sdv.single_table import CTGANSynthesizer, GaussianCopulaSynthesizer
+
+    torch.manual_seed(seed)
+    torch.set_num_threads(1)
+    table = pd.read_csv(rows)
+    texts = [column for column in table.columns if column != "AGEP"]
+    table[texts] = table[texts].astype(str)
+    kinds = {column: {"sdtype": "categorical"} for column in texts}
+    metadata = Metadata.load_from_dict(
+        {"tables": {"people": {"columns": {"AGEP": {"sdtype": "numerical"}, **kinds}}}}
+    )
+    synthesizer: Any = (
+        CTGANSynthesizer(metadata, enable_gpu=False)
+        if "CTGAN" in name
+        else GaussianCopulaSynthesizer(metadata)
+    )
+    synthesizer.fit({"people": table})
+    drawn = synthesizer.sample(len(table))
+    drawn["people"][list(table.columns)].to_csv(made, index=False)
+
+
+def _epsilon(name: str) -> float:
+    return float(name.rpartition(" ")[2])
+
+
+_PEERS = {"OpenDP": _opendp, "SmartNoise": _smartnoise, "SDV": _sdv}
 
 if __name__ == "__main__":
     main(*sys.argv[1:])
