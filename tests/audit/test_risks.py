@@ -72,10 +72,9 @@ def test_persons_are_drawn_alike_however_many_rows_they_have() -> None:
 
 def _risks(beside: Beside, seed: int = 0, targets: int = 300) -> dict[str, Risk]:
     draws = Randomness.seeded(seed)
-    several, one = singling_out(beside, draws)
+    several, *_ = singling_out(beside, draws)
     return {
         "several": several,
-        "one": one,
         "link": linkability(beside, HALVES, targets, draws),
         "infer": inference(beside, "income", targets, draws),
     }
@@ -137,6 +136,23 @@ def test_a_column_that_was_copied_is_inferred() -> None:
         ORIGINAL["age"], ORIGINAL["hours"], ORIGINAL["town"], ORIGINAL["income"]
     )
     assert _risks(_beside(released, ORIGINAL, CONTROL), targets=600)["infer"].found
+
+
+def test_few_predicates_of_one_column_are_no_figure_unless_they_find_something() -> None:
+    """A rate of a dozen has an interval as wide as any limit; told is what is found beyond chance.
+
+    Ten codes that one person each has, and nobody of the control; then codes drawn alike.
+    """
+    rare = pl.Series("code", [*(f"rare {i}" for i in range(10)), *["usual"] * 1190])
+    usual = pl.Series("code", ["usual"] * 1200)
+    whole, other = ORIGINAL.with_columns(rare), CONTROL.with_columns(usual)
+    shown = pl.concat([whole.head(10), marginals(whole[10:], 1)])
+    found = [one.of for one in singling_out(_beside(shown, whole, other), Randomness.seeded(1))]
+    assert found == ["predicates of several columns", "predicates of one column"]
+    released = marginals(ORIGINAL, 1)
+    (several,) = singling_out(_beside(released, ORIGINAL, CONTROL), Randomness.seeded(1))
+    assert several.of == "predicates of several columns"
+    assert "too few for a rate of their own" in several.notes[-1]
 
 
 def test_two_columns_that_link() -> None:

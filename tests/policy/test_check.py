@@ -91,7 +91,7 @@ def test_a_limit_that_an_interval_straddles_is_no_pass(copied: Path, tmp_path: P
     [
         ('kind = "attack"\nname = "prosecutr"\nmost = 1', "did you mean 'prosecutor'"),
         ('kind = "attack"\nname = "membership"\nmost = 1', "was not measured"),
-        ('kind = "risk"\nname = "inference"\nmost = 1', "run voile audit"),
+        ('kind = "risk"\nname = "inference"\nmost = 1', "run voile study with --risks"),
         ('kind = "utility"\nmeasure = "mpg"\nleast = 0', "was not measured"),
         ('kind = "privacy-budget"\nepsilon = 9', "no differential privacy is promised"),
         ('kind = "diversity"\ncolumn = "height"\nleast = 1', "no published column is 'height'"),

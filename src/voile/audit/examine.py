@@ -23,10 +23,10 @@ import polars as pl
 
 from voile.attack.protocol import Attack, Knowledge
 from voile.audit.beside import Beside
+from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.recognition import recognise
-from voile.audit.record import AuditRecord, ColumnDocument, RiskDocument
-from voile.audit.registry import Setting, risk_inquiries
+from voile.audit.record import AuditRecord, ColumnDocument
 from voile.audit.risk import Risk
 from voile.audit.sides import Sides, read_sides
 from voile.errors import InputError, VoileError
@@ -37,13 +37,9 @@ from voile.study.original import fingerprint
 from voile.study.plans import json_value
 from voile.study.record import AttackDocument, MeasureDocument, Skipped
 from voile.study.recording import versions
-from voile.table.holdout import hold_out
 from voile.utility.protocol import Comparison
 
-__all__ = ["ROWS", "Inquiry", "audit"]
-
-ROWS = 200_000
-"""Rows of each side that the three risks look at."""
+__all__ = ["Inquiry", "audit"]
 
 Progress = Callable[[str], None]
 
@@ -125,7 +121,7 @@ def audit(
             for one in recognised
         ),
         unused=foreign.unused,
-        risks=tuple(_document(one) for one in risks if isinstance(one, Risk)),
+        risks=tuple(one.document() for one in risks if isinstance(one, Risk)),
         risks_skipped=tuple(one for one in risks if isinstance(one, Skipped)),
         attacks=tuple(one for one in attacks if not isinstance(one, Skipped)),
         attacks_skipped=tuple(one for one in attacks if isinstance(one, Skipped)),
@@ -188,34 +184,11 @@ class _Court:
     def risks(self) -> Iterator[Risk | Skipped]:
         """The three risks of WP216 and those of other packages, or why one was not counted."""
         self.progress("three risks")
-        groups = [self._some(people) for people in self._groups()]
-        beside = Beside.of(self._looked_at(), groups, self.sides.plan, self._unit)
-        for name in beside.left_out:
-            yield Skipped("three risks", f"column {name!r} holds too many texts to compare")
-        if not beside.columns:
-            yield Skipped("three risks", "no column could be compared")
-            return
-        setting = Setting(
-            beside,
-            tuple(
-                n for n in self.sides.roles["sensitive"] if n in {c.name for c in beside.columns}
-            ),
-            self.inquiry.first,
-            self.inquiry.targets,
-            self.randomness.within("risks"),
-            self.progress,
-        )
-        for inquiry in risk_inquiries():
-            if reason := inquiry.refusal(setting):
-                yield Skipped(inquiry.name, reason)
-            else:
-                yield from inquiry.risks(setting)
-
-    @property
-    def _unit(self) -> str | None:
-        """The column that tells persons or households apart; None where each row is another."""
-        original = self.sides.original
-        return None if original.protected == "row" else original.unit_column
+        groups = [some_people(people, self.randomness) for people in self._groups()]
+        sides = self.sides
+        beside = Beside.of(self._looked_at(), groups, sides.plan, unit_of(sides.original))
+        asked = Asked(sides.roles["sensitive"], self.inquiry.targets, self.inquiry.first)
+        yield from counted(beside, asked, self.randomness.within("risks"), self.progress)
 
     def attack(self, attack: Attack) -> AttackDocument | Skipped:
         """What an adversary makes of the file, or why he was not asked."""
@@ -262,18 +235,6 @@ class _Court:
         control = self.sides.control
         return [self.sides.original, *([] if control is None else [control])]
 
-    def _some(self, people: People) -> pl.DataFrame:
-        """The rows of some people that the three risks look at."""
-        frame = people.frame.select(
-            people.column(name).alias(name) for name in people.frame.columns
-        )
-        if frame.height <= ROWS:
-            return frame
-        kept: pl.DataFrame
-        share = 1 - ROWS / frame.height
-        kept, _ = hold_out(frame, share, self.randomness.within("people"), self._unit)
-        return kept
-
     def _looked_at(self) -> Foreign:
         """The file in no more rows than the three risks look at."""
         if self.foreign.release.rows <= ROWS:
@@ -292,18 +253,3 @@ def _rows(sides: Sides) -> dict[str, int]:
     if sides.control is not None:
         found["control"] = sides.control.frame.height
     return found
-
-
-def _document(risk: Risk) -> RiskDocument:
-    return RiskDocument(
-        risk=risk.name,
-        of=risk.of,
-        goal=risk.goal,
-        targets=risk.targets,
-        main=risk.main.document(),  # type: ignore[typeddict-item]
-        control=None if risk.control is None else risk.control.document(),  # type: ignore[typeddict-item]
-        guess=risk.guess.document(),  # type: ignore[typeddict-item]
-        excess=risk.excess,
-        found=risk.found,
-        notes=list(risk.notes),
-    )

@@ -1,6 +1,6 @@
 """Inference: one column of a person from all others, through a file; private.
 
-Source: WP216, section 2.2.3.
+Source: WP216, section 3.
 
 Three adversaries know all other columns of t persons: one takes the value that the nearest
 published rows show, one that of the rows that fit (``likeness``), one has learnt it from the file

@@ -1,6 +1,6 @@
 """Linkability: two sets of columns, held by two people, joined through a file; private.
 
-Source: WP216, section 2.2.2.
+Source: WP216, section 3.
 
 Each of t persons is known by some columns to one of the two and by others to the other.  For both
 sides every published row has a likelihood to be the person's (``likeness``); two sides are the

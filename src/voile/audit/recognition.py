@@ -11,6 +11,8 @@ What is told apart, column by column:
     noisy        numbers of nobody
     withheld     no column shows it
 
+A number beside two columns of an interval, such as noise with its confidence, counts by itself.
+
 Whether rows are those of the original is asked of the columns whose cells are values: a row whose
 values nobody has together is of nobody.  In few columns of few values every row is of somebody,
 whoever made it; such columns count as shown as they are, which is how an adversary reads them.
@@ -99,15 +101,19 @@ def _column(
     """How one column is shown, by itself."""
     if said == "withheld":
         return Recognised(name, "withheld", "the plan says so.", Withheld(), ())
-    for low, high in _PAIRS:
-        if f"{name}{low}" in released.columns and f"{name}{high}" in released.columns:
-            return _two_columns(released, name, (low, high))
+    ends = [
+        (low, high)
+        for low, high in _PAIRS
+        if f"{name}{low}" in released.columns and f"{name}{high}" in released.columns
+    ]
+    if ends and name not in released.columns:
+        return _two_columns(released, name, ends[0])
     shown = name if name in released.columns else f"{name}.interval"
     if shown not in released.columns:
         return Recognised(name, "withheld", "no column of the file has its name.", Withheld(), ())
     column = _Column.of(name, released[shown], original)
     found = column.said(said) if said else column.found()
-    return replace(found, of=(shown,))
+    return replace(found, of=(shown, *(f"{name}{end}" for pair in ends for end in pair)))
 
 
 def _two_columns(released: pl.DataFrame, name: str, ends: tuple[str, str]) -> Recognised:

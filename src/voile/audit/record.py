@@ -22,8 +22,8 @@ from voile.study.documents import schema_of, without_heading
 from voile.study.record import (
     PRIVATE,
     AttackDocument,
-    EstimateDocument,
     MeasureDocument,
+    RiskDocument,
     Skipped,
 )
 from voile.values.value import Several, checked, closed, plain
@@ -54,25 +54,6 @@ class ColumnDocument(TypedDict):
     """The columns of the file that show it."""
     unread: list[str]
     """Labels that nobody explains."""
-
-
-@closed
-class RiskDocument(TypedDict):
-    """One of the three risks; see ``risks``."""
-
-    risk: Annotated[str, Field(min_length=1)]
-    """"singling out", "linkability", "inference", or what another package counts."""
-    of: str
-    goal: str
-    targets: Count
-    main: EstimateDocument
-    control: EstimateDocument | None
-    guess: EstimateDocument
-    excess: float
-    """The share of what control, or guessing without one, leaves open that the adversary finds."""
-    found: bool
-    """Whether main and control, or guessing without one, differ by more than chance."""
-    notes: list[str]
 
 
 @checked(InputError)

@@ -1,7 +1,7 @@
 """What a risk is: how often an adversary succeeds, beside those who were not in the data; private.
 
 Source: Article 29 Data Protection Working Party, Opinion 05/2014 on anonymisation techniques
-(WP216), section 2.2: "the possibility to isolate some or all records which identify an individual"
+(WP216), section 3: "the possibility to isolate some or all records which identify an individual"
 (``singling_out``), "to link at least two records concerning the same data subject"
 (``linkability``), "to deduce, with significant probability, the value of an attribute from the
 values of a set of other attributes" (``inference``).
@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.outcome import Estimate
+from voile.study.record import RiskDocument
 
 __all__ = ["CONTROL", "ORIGINAL", "Question", "Risk", "share_of"]
 
@@ -57,6 +58,21 @@ class Risk:
         """The share of what the control leaves open that the adversary finds; at most 1."""
         other = self.beside.value
         return 0.0 if other >= 1 else (self.main.value - other) / (1 - other)
+
+    def document(self) -> RiskDocument:
+        """The figures as a record holds them."""
+        return RiskDocument(
+            risk=self.name,
+            of=self.of,
+            goal=self.goal,
+            targets=self.targets,
+            main=self.main.document(),  # type: ignore[typeddict-item]
+            control=None if self.control is None else self.control.document(),  # type: ignore[typeddict-item]
+            guess=self.guess.document(),  # type: ignore[typeddict-item]
+            excess=self.excess,
+            found=self.found,
+            notes=list(self.notes),
+        )
 
     @property
     def found(self) -> bool:

@@ -1,6 +1,6 @@
 """Singling out: predicates learnt from a file that fit exactly one person; private.
 
-Source: WP216, section 2.2.1; isolation by predicates learnt from what was released is that of Cohen
+Source: WP216, section 3; isolation by predicates learnt from what was released is that of Cohen
 and Nissim, "Towards formalizing the GDPR's notion of singling out" (PNAS 117, 2020).
 
 A predicate of several columns asks for the cells of one published row in some columns, two to six
@@ -10,6 +10,10 @@ are tried that fewest published rows fulfil.  A predicate of one column asks for
 rows show, or for what lies beyond the outermost number.  It succeeds where exactly one person fits.
 
 Where a person has several rows, one of them is enough to fit.
+
+A file of few values has few rare cells, and so few predicates of one column that no rate of theirs
+could be told from another.  Fewer than ``_FEW`` are a figure of their own only where they find more
+than chance; else a note beside those of several columns says how they fared.
 
 Guess: the same columns, the cell of each from another row.  Original and control are looked at in
 equal numbers, for it is easier to be the only one among few.
@@ -38,6 +42,9 @@ Indices = NDArray[np.int64]
 
 _PREDICATES = 1000
 _MOST_COLUMNS = 6
+_FEW = 400
+"""Predicates of one column whose rate has an interval of a tenth: of fewer nothing can be told but
+that they find more than chance does."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +64,65 @@ class SinglingOut:
 
 
 def singling_out(beside: Beside, randomness: Randomness) -> Iterator[Risk]:
-    """Predicates of several columns, and of one."""
-    if len(beside.columns) > 1:
-        yield _isolated(beside, randomness.within("several columns"), several=True)
-    yield _isolated(beside, randomness.within("one column"), several=False)
+    """Predicates of several columns, and of one where these are not too few."""
+    one = _tried(beside, randomness.within("one column"), several=False)
+    if len(beside.columns) == 1:
+        yield one.risk
+        return
+    several = _tried(beside, randomness.within("several columns"), several=True)
+    if one.count < _FEW and not one.risk.found:
+        yield replace(several, notes=(one.too_few,)).risk
+    else:
+        yield from (several.risk, one.risk)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """What became of p predicates."""
+
+    of: str
+    success: tuple[Floats, ...]
+    """For each group of people, shape (p,): 1 where exactly one person fits."""
+    guessed: Floats
+    """Shape (p,): the same for the original, of blind predicates."""
+    drawn: int | None
+    """How many people were looked at on each side; None: all."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many predicates there are."""
+        return len(self.guessed)
+
+    @property
+    def too_few(self) -> str:
+        """That there are too few for a rate of their own, and how they fared."""
+        found, other = int(self.success[ORIGINAL].sum()), ""
+        if len(self.success) > 1:
+            other = f", and {int(self.success[CONTROL].sum()):,} in the control"
+        return (
+            f"{self.count:,} predicates of one column are too few for a rate of their own: "
+            f"{found:,} fit exactly one person{other}"
+        )
+
+    @property
+    def risk(self) -> Risk:
+        """The rates."""
+        own = self.success[ORIGINAL]
+        notes = [f"{int(own.sum()):,} of {self.count:,} predicates fit exactly one person"]
+        if self.drawn is not None:
+            people = f"{self.drawn:,} people were drawn on each side"
+            notes.append(f"{people}, as many as the control has")
+        return Risk(
+            "singling out",
+            self.of,
+            "exactly one person fits the predicate",
+            self.count,
+            share_of(own),
+            share_of(self.success[CONTROL]) if len(self.success) > 1 else None,
+            share_of(self.guessed),
+            (*notes, *self.notes),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,34 +138,22 @@ class _Predicates:
         return _Predicates(self.cell[chosen], self.side[chosen])
 
 
-def _isolated(beside: Beside, randomness: Randomness, *, several: bool) -> Risk:
+def _tried(beside: Beside, randomness: Randomness, *, several: bool) -> _Tried:
     columns = beside.columns
     draws = randomness.key("predicates").generator()
     predicates = (_of_rows if several else _of_cells)(columns, beside.rows, draws)
     sizes = [beside.people(group) for group in range(len(beside.units))]
     size = min(sizes)
     blind = replace(predicates, cell=_blind(columns, predicates, draws))
-    rates = []
+    found = []
     for group in range(len(sizes)):
         chosen = np.sort(draws.permutation(sizes[group])[:size])
-        rates.append(_isolating(beside, predicates, group, chosen))
+        found.append(_isolating(beside, predicates, group, chosen))
         if group == ORIGINAL:
             guessed = _isolating(beside, blind, group, chosen)
-    count = len(predicates.cell)
     kind = "several columns" if several else "one column"
-    notes = [f"{int(rates[ORIGINAL].sum()):,} of {count:,} predicates fit exactly one person"]
-    if len(sizes) > 1 and min(sizes) < sizes[ORIGINAL]:
-        notes.append(f"{size:,} people were drawn on each side, as many as the control has")
-    return Risk(
-        "singling out",
-        f"predicates of {kind}",
-        "exactly one person fits the predicate",
-        count,
-        share_of(rates[ORIGINAL]),
-        share_of(rates[CONTROL]) if len(sizes) > 1 else None,
-        share_of(guessed),
-        tuple(notes),
-    )
+    fewer = size < sizes[ORIGINAL]
+    return _Tried(f"predicates of {kind}", tuple(found), guessed, size if fewer else None)
 
 
 def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:

@@ -8,13 +8,13 @@ import click
 
 from voile.audit.examine import Inquiry, audit
 from voile.audit.judged import keep_judged
-from voile.audit.record import AuditRecord, RiskDocument, audit_document
-from voile.cli.reporting import names_of, targets_option, tell_left_out, utility_row
+from voile.audit.record import AuditRecord, audit_document
+from voile.cli.reporting import names_of, show_risks, targets_option, tell_left_out, utility_row
 from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.durable import new_private_folder, write_text
 from voile.study.documents import json_text
 from voile.study.rates import rates_of
-from voile.study.record import PRIVATE, AttackDocument, EstimateDocument
+from voile.study.record import PRIVATE, AttackDocument
 
 __all__ = ["audit_command"]
 
@@ -102,11 +102,7 @@ def _show(record: AuditRecord) -> None:
         ["column", "shown", "why"],
         [[column["name"], column["shown"], column["why"]] for column in record.columns],
     )
-    click.echo()
-    print_table(
-        ["risk", "of", "succeeds", "control", "guessing", "targets", ""],
-        [_risk_row(risk) for risk in record.risks],
-    )
+    show_risks(record.risks)
     if "control" not in record.rows:
         click.echo("No control was given: what a file tells of everybody counts as a risk here.")
     if record.attacks:
@@ -120,23 +116,6 @@ def _show(record: AuditRecord) -> None:
         )
     skipped = (*record.risks_skipped, *record.attacks_skipped, *record.utility_skipped)
     tell_left_out(skipped)
-
-
-def _risk_row(risk: RiskDocument) -> list[object]:
-    return [
-        risk["risk"],
-        risk["of"],
-        _estimate(risk["main"]),
-        "" if risk["control"] is None else _estimate(risk["control"]),
-        _estimate(risk["guess"]),
-        f"{risk['targets']:,}",
-        "FOUND" if risk["found"] else "",
-    ]
-
-
-def _estimate(one: EstimateDocument) -> str:
-    low, high = ((one[end] or 0) * 100 for end in ("low", "high"))
-    return f"{(one['value'] or 0) * 100:.3g}% ({low:.3g} to {high:.3g})"
 
 
 def _attack_row(attack: AttackDocument) -> list[object]:

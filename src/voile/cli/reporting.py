@@ -8,13 +8,15 @@ from typing import Any
 
 import click
 
-from voile.study.record import MeasureDocument, Skipped
+from voile.cli.show import print_table
+from voile.study.record import EstimateDocument, MeasureDocument, RiskDocument, Skipped
 
 __all__ = [
     "held_out_option",
     "names_of",
     "names_of_skipped",
     "renderer",
+    "show_risks",
     "targets_option",
     "tell_left_out",
     "utility_row",
@@ -77,3 +79,31 @@ def names_of_skipped(skipped: Sequence[Skipped]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.4g}"
+
+
+def show_risks(risks: Sequence[RiskDocument]) -> None:
+    """The three risks as a table, after an empty line; nothing where there are none."""
+    if not risks:
+        return
+    click.echo()
+    print_table(
+        ["risk", "of", "succeeds", "control", "guessing", "targets", ""],
+        [_risk_row(risk) for risk in risks],
+    )
+
+
+def _risk_row(risk: RiskDocument) -> list[object]:
+    return [
+        risk["risk"],
+        risk["of"],
+        _estimate(risk["main"]),
+        "" if risk["control"] is None else _estimate(risk["control"]),
+        _estimate(risk["guess"]),
+        f"{risk['targets']:,}",
+        "FOUND" if risk["found"] else "",
+    ]
+
+
+def _estimate(one: EstimateDocument) -> str:
+    low, high = ((one[end] or 0) * 100 for end in ("low", "high"))
+    return f"{(one['value'] or 0) * 100:.3g}% ({low:.3g} to {high:.3g})"

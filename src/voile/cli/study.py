@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from voile.audit.rehearsed import risks_of_rehearsal
 from voile.cli.reporting import (
     held_out_option,
     names_of,
     names_of_skipped,
     renderer,
+    show_risks,
     targets_option,
     tell_left_out,
     utility_row,
@@ -28,6 +31,7 @@ from voile.cli.show import (
 )
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
+from voile.study.instruments import Instruments
 from voile.study.rates import rates_of
 from voile.study.record import PRIVATE, AttackDocument, StudyRecord
 from voile.study.single import Study, make_study
@@ -52,6 +56,11 @@ __all__ = ["study_command"]
     metavar="NAMES",
     help="The attacks to run, separated by commas [default: all that make sense].",
 )
+@click.option(
+    "--risks",
+    is_flag=True,
+    help="Count the three risks of data protection, too: singling out, linkability, inference.",
+)
 @known_option
 @engine_option
 @as_json
@@ -64,6 +73,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     targets: int,
     held_out: float,
     attacks: str | None,
+    risks: bool,
     known: tuple[Path, ...],
     engine: str,
     as_json: bool,
@@ -75,8 +85,13 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     not leave. A ledger is charged as by `voile publish`, once, before anything is drawn.
 
     Some attacks and measures need rows that were not published: they look at a rehearsal, a release
-    made like this one of fewer rows, which is neither written nor charged.
+    made like this one of fewer rows, which is neither written nor charged. So do the three risks,
+    which are held against the rows that it left out.
     """
+    terms = Terms(names_of(attacks), targets, held_out)
+    instruments = Instruments.standard(terms.attacks)
+    if risks:
+        instruments = replace(instruments, risks=risks_of_rehearsal)
     with progress() as stage:
         study = make_study(
             source,
@@ -84,7 +99,8 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             out,
             ledger=ledger,
             seed=seed,
-            terms=Terms(names_of(attacks), targets, held_out),
+            terms=terms,
+            instruments=instruments,
             render=renderer("render_study"),
             engine=engine,
             known=known,
@@ -131,6 +147,7 @@ def _show(record: StudyRecord) -> None:
             ["attack", "succeeds", "guessing", "counted", "of"],
             [_attack_row(attack, rehearsed) for attack in record.attacks],
         )
+    show_risks(record.risks)
     for attack in record.attacks:
         for adversary in attack.get("untried", ()):
             click.echo(f"Not tried: {attack['attack']}: {adversary}")
@@ -148,7 +165,7 @@ def _show(record: StudyRecord) -> None:
         )
     else:
         tell_left_out(record.attacks_skipped)
-    tell_left_out(record.utility_skipped)
+    tell_left_out((*record.utility_skipped, *record.risks_skipped))
 
 
 def _only_trips(record: StudyRecord) -> bool:

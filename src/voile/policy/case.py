@@ -23,7 +23,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from voile.audit.judged import RELEASED
-from voile.audit.record import AuditRecord, RiskDocument, read_audit
+from voile.audit.record import AuditRecord, read_audit
 from voile.errors import InputError
 from voile.policy.shown import ShownRows
 from voile.release.claims import Claim
@@ -31,7 +31,7 @@ from voile.release.release import Release
 from voile.release.stored import read_release
 from voile.study.documents import read_record
 from voile.study.original import fingerprint
-from voile.study.record import AttackDocument, MeasureDocument, StudyRecord
+from voile.study.record import AttackDocument, MeasureDocument, RiskDocument, StudyRecord
 from voile.table.opening import published_rows, rows_in_memory
 from voile.table.places import file_and_part
 from voile.table.reading import list_columns
@@ -93,17 +93,16 @@ class Case:
 
     @property
     def risks(self) -> Sequence[RiskDocument]:
-        """The three risks of WP216, which audits count."""
-        return self.record.risks if isinstance(self.record, AuditRecord) else ()
+        """The three risks of WP216, which audits count, and studies where they are asked to."""
+        return self.record.risks if self.record else ()
 
     @property
     def skipped(self) -> Mapping[str, str]:
         """Why attacks, risks and measures were left out, by name."""
         if self.record is None:
             return {}
-        left_out = [*self.record.attacks_skipped, *self.record.utility_skipped]
-        if isinstance(self.record, AuditRecord):
-            left_out += self.record.risks_skipped
+        record = self.record
+        left_out = (*record.attacks_skipped, *record.utility_skipped, *record.risks_skipped)
         return {one.name: one.reason for one in left_out}
 
     @property

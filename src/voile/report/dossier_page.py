@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from voile.audit.record import AuditRecord, RiskDocument
+from voile.audit.record import AuditRecord
 from voile.errors import InputError
 from voile.policy.assumptions import Tick, ticked
 from voile.policy.criteria.utility import Utility
@@ -28,7 +28,7 @@ from voile.report.study_page import attack_chart, loss_chart
 from voile.report.words import listed, number, one_in, percent, spoken
 from voile.signing.verifying import SignedBy
 from voile.study.rates import rates_of
-from voile.study.record import EstimateDocument, StudyRecord
+from voile.study.record import EstimateDocument, RiskDocument, StudyRecord
 
 __all__ = ["Dossier", "Event", "dossier_page"]
 
@@ -120,8 +120,7 @@ def _private(dossier: Dossier) -> Mapping[str, Any]:
     record = dossier.record
     rehearsed = record.evidence["rehearsed"] if isinstance(record, StudyRecord) else ()
     attacks = tuple(Attack(a, rates_of(a), a["attack"] in rehearsed) for a in record.attacks)
-    risks = record.risks if isinstance(record, AuditRecord) else ()
-    gauges = [found for risk in risks if (found := _gauge(risk)) is not None]
+    gauges = [found for risk in record.risks if (found := _gauge(risk)) is not None]
     asked = {one.measure for one in dossier.policy.criteria if isinstance(one, Utility)}
     measures = [Measure(one, rehearsed=False) for one in record.utility]
     placed = [one for one in measures if one.lost is not None]

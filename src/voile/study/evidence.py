@@ -26,8 +26,8 @@ from voile.attack.protocol import Attack, Knowledge
 from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
-from voile.study.instruments import Instruments
-from voile.study.record import Skipped
+from voile.study.instruments import CountRisks, Instruments
+from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import (
     Persons,
     Rows,
@@ -44,6 +44,7 @@ __all__ = ["Evidence", "Terms", "gather"]
 
 _NO_REHEARSAL = "no rehearsal could be made"
 _NO_ROWS = "the release shows no row"
+_RISKS = "three risks"
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,9 @@ class Evidence:
     """Names of the attacks and measures that looked at the rehearsal."""
     seconds: Mapping[str, float]
     """Of each stage."""
+    risks: tuple[RiskDocument, ...] = ()
+    """Of the rehearsal, beside the rows that it left out."""
+    risks_skipped: tuple[Skipped, ...] = ()
 
 
 def gather(
@@ -104,6 +108,7 @@ def gather(
     attacks = [test.attack(attack) for attack in instruments.attacks]
     measured = [test.measure(measure) for measure in instruments.measures]
     distributions, missing = test.distributions(instruments.distributions)
+    risks = test.risks(instruments.risks) if instruments.risks else ()
     return Evidence(
         attacks=tuple(found for found in attacks if isinstance(found, AttackOutcome)),
         attacks_skipped=tuple(found for found in attacks if isinstance(found, Skipped)),
@@ -116,6 +121,8 @@ def gather(
         persons=staged.persons,
         rehearsed=tuple(test.rehearsed),
         seconds=test.seconds,
+        risks=tuple(found for found in risks if not isinstance(found, Skipped)),
+        risks_skipped=tuple(found for found in risks if isinstance(found, Skipped)),
     )
 
 
@@ -227,6 +234,22 @@ class _Test:
                 return compare(self.staged.comparison(self.randomness.within("utility"))), ()
         except VoileError as error:
             return (), (Skipped("distributions", _clause(error)),)
+
+    def risks(self, count: CountRisks) -> Sequence[RiskDocument | Skipped]:
+        """How often adversaries succeed against people of a rehearsal, and against the others."""
+        if not self.staged.release.rows:
+            return (Skipped(_RISKS, _NO_ROWS),)
+        if self.rows.held_out is None:
+            return (Skipped(_RISKS, "no rows were held out"),)
+        try:
+            rehearsal = self.rehearsal
+            with self._timed("risks"):
+                draws = self.randomness.within("risks")
+                found = count(rehearsal, self.terms.targets, draws, self.progress)
+        except VoileError as error:
+            return (Skipped(_RISKS, _clause(error)),)
+        self.rehearsed.append(_RISKS)
+        return found
 
     @property
     def rows(self) -> Rows:

@@ -7,9 +7,17 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from voile.attack.protocol import Attack
+from voile.randomness import Randomness
+from voile.study.record import RiskDocument, Skipped
+from voile.study.rehearsal import Staged
 from voile.utility.protocol import Comparison, Measure
 
-__all__ = ["Instruments"]
+__all__ = ["CountRisks", "Instruments"]
+
+CountRisks = Callable[
+    [Staged, int, Randomness, Callable[[str], None]], Sequence[RiskDocument | Skipped]
+]
+"""Counts risks on a rehearsal with rows held out: at so many targets, telling its progress."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +28,8 @@ class Instruments:
     measures: tuple[Measure, ...]
     distributions: Callable[[Comparison], Sequence[Any]]
     """Before and after of each published column: objects with the fields of ``Distribution``."""
+    risks: CountRisks | None = None
+    """The three risks, where they are asked for."""
 
     @classmethod
     def standard(cls, attacks: Sequence[str] | None = None) -> Self:

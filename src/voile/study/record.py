@@ -31,6 +31,7 @@ __all__ = [
     "Point",
     "PublicationDocument",
     "ReleaseDocument",
+    "RiskDocument",
     "Skipped",
     "Status",
     "StudyRecord",
@@ -108,6 +109,25 @@ class AttackDocument(TypedDict):
     """How many rows of a target the adversary knows."""
     exact: NotRequired[bool]
     """Whether the success was counted in closed form on all there are, and is no estimate."""
+
+
+@closed
+class RiskDocument(TypedDict):
+    """One of the three risks of WP216, or one that another package counts."""
+
+    risk: Annotated[str, Field(min_length=1)]
+    """"singling out", "linkability", "inference", or what another package counts."""
+    of: str
+    goal: str
+    targets: Count
+    main: EstimateDocument
+    control: EstimateDocument | None
+    guess: EstimateDocument
+    excess: float
+    """The share of what control, or guessing without one, leaves open that the adversary finds."""
+    found: bool
+    """Whether main and control, or guessing without one, differ by more than chance."""
+    notes: list[str]
 
 
 @closed
@@ -244,6 +264,9 @@ class StudyRecord:
     """Of each stage."""
     fingerprint: str = ""
     """Of what the published rows show: two releases with the same are the same."""
+    risks: Several[RiskDocument] = ()
+    """The three risks, counted on a rehearsal beside the rows that it left out, where asked for."""
+    risks_skipped: Several[Skipped] = ()
 
     @property
     def roles(self) -> Mapping[str, list[str]]:

@@ -73,6 +73,8 @@ def put_on_record(
         versions=versions(),
         seconds={stage: round(taken, 3) for stage, taken in stages.items()},
         fingerprint=fingerprint(publication.release),
+        risks=evidence.risks,
+        risks_skipped=evidence.risks_skipped,
     )
 
 

@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from math import exp, hypot, log
 from typing import Literal
 
-from voile.audit.record import AuditRecord, RiskDocument
+from voile.audit.record import AuditRecord
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import Criterion, Share
 from voile.policy.ruling import Finding, Ruling, at_most
-from voile.study.record import EstimateDocument
+from voile.study.record import EstimateDocument, RiskDocument
 
 __all__ = ["ThreeRisks", "excess"]
 
@@ -46,7 +46,7 @@ class ThreeRisks(Criterion):
             yield at_most(self.kind, asks, figure, float(self.most))
         if not found:
             reason = case.skipped.get(self.name) or case.skipped.get("three risks")
-            why = reason or "run voile audit on the release, with a control"
+            why = reason or "run voile study with --risks, or voile audit with a control"
             why = f"{self.name} was not counted: {why}"
             yield at_most(self.kind, asks, why, float(self.most))
 
