@@ -53,6 +53,8 @@ sensitive = ["{SENSITIVE}"]
 RISKS = ("singling out", "linkability", "inference")
 SAME = 1e-9
 """How far SDNist's figures may be from ours."""
+NEAR = 1e-4
+"""The same of what audits measure, to whom a number that the original lacks is noise."""
 _FAILED = (OSError, subprocess.SubprocessError, KeyError, pl.exceptions.PolarsError)
 
 
@@ -180,8 +182,8 @@ def _sdnist_targets(
                pairs <= 1000 * SAME),
         Target("SDNist's Pearson differences", f"ours, {files}", f"{apart:.1e} apart",
                apart <= SAME),
-        Target("correlation distance of the audit", f"SDNist's, {len(plain)} files of values",
-               f"{measured:.1e} apart", measured <= SAME),
+        Target("correlation distance of the audit", f"SDNist's to {NEAR}, {len(plain)} files of values",
+               f"{measured:.1e} apart", measured <= NEAR),
     ]  # fmt: skip
 
 

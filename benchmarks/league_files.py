@@ -85,7 +85,7 @@ def of_voile(original: pl.DataFrame, seed: int) -> Files:
         *((f"k-anonymity, k = {k}", voile.Generalization(k=k), _plan(plain)) for k in (3, 10, 30)),
         *(
             (
-                f"ARX's optimum, k = {k}",
+                f"ARX's optimum, rebuilt, k = {k}",
                 voile.Generalization(k=k, algorithm="flash", suppression_limit=0.05),
                 _plan(plain, _HIERARCHIES),
             )
