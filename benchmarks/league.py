@@ -182,7 +182,7 @@ def _sdnist_targets(
                pairs <= 1000 * SAME),
         Target("SDNist's Pearson differences", f"ours, {files}", f"{apart:.1e} apart",
                apart <= SAME),
-        Target("correlation distance of the audit", f"SDNist's to {NEAR}, {len(plain)} files of values",
+        Target("correlation distance of the audit", f"SDNist's to {NEAR}, {len(plain)} files",
                f"{measured:.1e} apart", measured <= NEAR),
     ]  # fmt: skip
 
