@@ -117,6 +117,7 @@ def _listening(host: str, port: int) -> Iterator[socket.socket]:
         except OSError as error:
             msg = f"Studio cannot listen on {host}, port {port} ({error.strerror}); choose another"
             raise InputError(msg) from None
+        listener.listen()  # a browser that is opened before the server runs waits for it
         yield listener
 
 
