@@ -82,6 +82,15 @@ def test_what_changes_something_must_come_from_our_pages(
     assert answer.status_code == 403
 
 
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+def test_pages_are_not_looked_at_from_elsewhere(guard: Guard, stranger: TestClient, site: str):
+    """A server on another port of this machine is of the same site, and is refused as well."""
+    stranger.get(guard.new_entrance())
+    assert stranger.get("/", headers={"sec-fetch-site": site}).status_code == 403
+    for own in ("none", "same-origin"):
+        assert stranger.get("/", headers={"sec-fetch-site": own}).status_code == 200
+
+
 def test_every_answer_forbids_keeping_it_and_foreign_scripts(guard: Guard, stranger: TestClient):
     """Pages, files, refusals."""
     stranger.get(guard.new_entrance())

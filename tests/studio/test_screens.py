@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_wrong_text_is_kept_and_its_line_is_told(visitor: Visitor, folder: Pat
     page = visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=wrong)
     line = wrong.count("\n")
     assert f"Line {line}" in page.text
-    refused = visitor.post("/p/stays/release")
+    refused = visitor.post("/p/stays/release", digest="x", number="001")
     assert refused.status_code == 400
     assert not (folder / "stays.voile" / "releases").exists()
     visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
@@ -111,9 +112,13 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
     assert html.escape("some <b>") in merged
     assert "choose" in edit(deed="rename", called="x")
     assert "different" not in edit(deed="rename", group=["1:some <b>"], called="some")
-    lines = (folder / "stays.voile" / "hierarchies" / "002.csv").read_text().splitlines()
+    named = re.search(
+        r"hierarchies/002-\w+\.csv", (folder / "stays.voile" / "plan.toml").read_text()
+    )
+    assert named is not None
+    lines = (folder / "stays.voile" / named[0]).read_text().splitlines()
     assert f"{EVIL};some;*" in lines
-    assert "hierarchies/002.csv" in (folder / "stays.voile" / "plan.toml").read_text()
+    assert len(list((folder / "stays.voile" / "hierarchies").iterdir())) == 3, "each has its file"
 
 
 @pytest.mark.parametrize(
@@ -128,7 +133,8 @@ def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
         ("/p/stays/plan/column/1", {"digest": "x", "role": "king"}),
         ("/p/stays/plan/column/1", {"digest": "x", "bounds": "a, b"}),
         ("/p/nothing/look", {}),
-        ("/p/stays/release", {"seed": "-1"}),
+        ("/p/stays/release", {"seed": "-1", "digest": "x", "number": "001"}),
+        ("/p/stays/release", {}),
         ("/p/stays/audit", {"released": "/etc/passwd"}),
         ("/p/stays/try/001/0/use", {}),
     ],

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import click
+import numpy as np
+from numpy.typing import NDArray
 
 from voile.cli.show import as_json, engine_option, print_json, print_table, progress, say
 from voile.errors import InputError
@@ -27,6 +29,7 @@ __all__ = ["inspect_command"]
 
 _FEW_VALUES = 100
 _MASK = "•••"
+_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
 
 
 @click.command("inspect", short_help="What a table holds and how exposed it is.")
@@ -46,7 +49,8 @@ _MASK = "•••"
     "--values",
     metavar="COUNT",
     type=click.IntRange(min=1, max=1000),
-    help="With --json: how each column is spread, up to so many values of it.",
+    help="With --json: how each column is spread, up to so many values of it, and how large the "
+    "groups are.",
 )
 @click.option(
     "--rows",
@@ -92,12 +96,13 @@ def inspect_command(  # noqa: PLR0913 - one parameter for each option
         columns = named or (list(bound.roles.quasi_identifiers) if bound else [])
         assumed = not columns
         columns = columns or _telling(profiles)
-        measured = exposure(table.group_sizes(columns)) if columns and table.rows else None
+        sizes = table.group_sizes(columns) if columns and table.rows else None
+        measured = None if sizes is None else exposure(sizes)
         suggestions = _suggestions(table, columns, bound) if suggesting else []
         found = _Persons.of(table, bound)
         units = found.units
         by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
-        spread = _spread(table, bound, values, rows)
+        spread = _spread(table, bound, values, rows) | _size_classes(sizes, values)
     for note in table.notes:
         say(f"voile: {note}")
     if as_json:
@@ -269,6 +274,20 @@ def _spread(
     if rows:
         document["first"] = _masked_rows(table, rows, masked)
     return document
+
+
+def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> dict[str, Any]:
+    """Groups and rows by the size of the group, where they are asked for; the last has no end."""
+    if sizes is None or not values:
+        return {}
+    ends = [*_SIZES[1:], int(sizes.max()) + 1]
+    found: list[dict[str, int | None]] = []
+    for least, end in zip(_SIZES, ends, strict=True):
+        inside = sizes[(sizes >= least) & (sizes < end)]
+        most = None if least == _SIZES[-1] else end - 1
+        said = {"least": least, "most": most, "groups": len(inside), "rows": int(inside.sum())}
+        found.append(said)
+    return {"group_sizes": found}
 
 
 def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:

@@ -20,6 +20,7 @@ from voile.errors import InputError
 __all__ = ["studio_command"]
 
 _HERE = "127.0.0.1"
+_EVERYWHERE = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - which are refused
 _INTERRUPTED = 130
 _OPENING = """<!doctype html><html lang="en"><title>Voile Studio</title>
 <meta http-equiv="refresh" content="0;url={address}"><p><a href="{address}">Open Studio</a></p>
@@ -67,6 +68,11 @@ def studio_command(
             msg = f"{file}: there is no such file"
             raise InputError(msg)
         project = project_of(start, _below(file, start.folder))
+    if host in _EVERYWHERE:
+        msg = (
+            f"--host {host} is no address to call: name the one by which others reach this machine"
+        )
+        raise InputError(msg)
     if host != _HERE:
         say(
             f"voile: Studio will listen on {host}: others in this network can reach it, and its "
@@ -74,10 +80,11 @@ def studio_command(
         )
     with _listening(host, port) as listener:
         number = listener.getsockname()[1]
-        names = {host, _HERE, "localhost"} if host == _HERE else {host}
+        written = f"[{host}]" if ":" in host else host
+        names = {host, "localhost"} if host == _HERE else {written}
         guard = application(start, frozenset(f"{name}:{number}" for name in names))
         after = f"/p/{project.name}/data" if project else "/"
-        address = f"http://{host}:{number}{guard.new_entrance(after)}"
+        address = f"http://{written}:{number}{guard.new_entrance(after)}"
         with _opened(address, no_browser=no_browser):
             server = uvicorn.Server(
                 uvicorn.Config(guard, log_level="error", access_log=False, lifespan="off")
@@ -137,7 +144,10 @@ def _opened(address: str, *, no_browser: bool) -> Iterator[None]:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
             file.write(_OPENING.format(address=address))
         if webbrowser.open(page.as_uri()):
-            say("Studio is open in the browser; Ctrl-C ends it.")
+            say(
+                "Studio is open in the browser; Ctrl-C ends it. (If no page came up, start it with "
+                "--no-browser, and open the address that it shows.)"
+            )
         else:
             say(f"Studio (this address works once; Ctrl-C ends it): {address}")
         yield

@@ -8,10 +8,13 @@ commands read: ``plan.toml``, comparisons, studies, releases, a ledger.
     project    the folder of one table: its plan, its tries, its releases
     jobs       commands that run in processes of their own, and outlive the server
     guard      who may call: one browser, by a token; no other site
+    peers      whose a connection on this machine is
     planning   edits of a plan as text, and where in it an error stands
     levels     edits of a hierarchy
     words      methods and roles in plain words
+    charging   what publishing will cost the ledger
     pictures   the figures that are drawn here
+    spreads    what a release did to each column, and to the groups
     screens    what the pages show, one module each
     server     the application
 """

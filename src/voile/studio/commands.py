@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from voile.studio.places import told
 from voile.studio.planning import plan_of
 from voile.studio.project import Project
 
@@ -19,6 +20,7 @@ __all__ = [
     "ledger",
     "look_at",
     "make_key",
+    "plan_of_release",
     "plan_of_try",
     "propose",
     "publish_seeded",
@@ -34,20 +36,25 @@ VALUES_SHOWN = 200
 _COUNTS = ("--values", str(VALUES_SHOWN), "--rows", str(ROWS_SHOWN), "--json")
 
 
+def _table(project: Project) -> str:
+    """The table, as commands take it."""
+    return told(project.source_name)
+
+
 def propose(project: Project) -> list[str]:
     """Write a first plan."""
-    return ["plan", project.source_name, "--out", project.named(project.plan), "--json"]
+    return ["plan", _table(project), "--out", project.named(project.plan), "--json"]
 
 
 def inspect(project: Project) -> list[str]:
     """Look at the table, by the plan if it can be read."""
     plan = ["--plan", project.named(project.plan)] if plan_of(project.plan) else []
-    return ["inspect", project.source_name, *plan, *_COUNTS]
+    return ["inspect", _table(project), *plan, *_COUNTS]
 
 
 def check(project: Project) -> list[str]:
     """Hold the plan against the table."""
-    return ["plan", project.source_name, "--check", project.named(project.plan), "--json"]
+    return ["plan", _table(project), "--check", project.named(project.plan), "--json"]
 
 
 def plan_of_try(project: Project, attempt: Path) -> Path:
@@ -58,24 +65,33 @@ def plan_of_try(project: Project, attempt: Path) -> Path:
 def compare(project: Project, attempt: Path) -> list[str]:
     """Study the grid of a try."""
     plan, out = project.named(plan_of_try(project, attempt)), project.named(attempt / "compared")
-    return ["compare", project.source_name, plan, "--out", out, "--json"]
+    return ["compare", _table(project), plan, "--out", out, "--json"]
 
 
 def publish_seeded(project: Project, plan: Path, out: Path) -> list[str]:
     """Make a release to look at, which is unfit for publication."""
-    said = ["publish", project.source_name, "--plan", project.named(plan)]
+    said = ["publish", _table(project), "--plan", project.named(plan)]
     ledger = ["--ledger", f"{project.named(out)}.ledger"]
     return [*said, "--out", project.named(out), *ledger, "--seed", "1", "--json"]
 
 
-def look_at(project: Project, data: Path) -> list[str]:
-    """Look at the rows of a release."""
-    return ["inspect", project.named(data), *_COUNTS]
+def look_at(project: Project, data: Path, groups: str | None) -> list[str]:
+    """Look at the rows of a release, and at its groups, which a column of it tells."""
+    named = ["--quasi-identifiers", groups] if groups else []
+    return ["inspect", project.named(data), *named, *_COUNTS]
 
 
-def study(project: Project, out: Path, seed: int | None = None) -> list[str]:
-    """Make a release with its evidence."""
-    said = ["study", project.source_name, "--plan", project.named(project.plan)]
+def plan_of_release(project: Project, release: Path) -> Path:
+    """The plan of a release, beside the plan: what becomes of the plan later does not change it."""
+    return project.folder / f"release-{release.name}.toml"
+
+
+def study(
+    project: Project, out: Path, seed: int | None = None, plan: Path | None = None
+) -> list[str]:
+    """Make a release with its evidence, by its own plan, or by another."""
+    named = project.named(plan or plan_of_release(project, out))
+    said = ["study", _table(project), "--plan", named]
     said += ["--out", project.named(out), "--ledger", project.named(project.ledger)]
     return [*said, *([] if seed is None else ["--seed", str(seed)]), "--json"]
 
@@ -111,10 +127,10 @@ def ledger(project: Project) -> list[str]:
 
 def settle_lost(project: Project, name: str) -> list[str]:
     """Say that the newest release of a series or data set never appeared."""
-    return ["ledger", "settle", name, "--lost", "--ledger", project.named(project.ledger)]
+    return ["ledger", "settle", "--lost", "--ledger", project.named(project.ledger), "--", name]
 
 
 def audit(project: Project, released: str, out: Path) -> list[str]:
     """Judge a released file of any origin against the table."""
-    said = ["audit", released, "--original", project.source_name]
+    said = ["audit", told(released), "--original", _table(project)]
     return [*said, "--out", project.named(out), "--json"]

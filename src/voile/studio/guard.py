@@ -3,7 +3,9 @@
 - The address that Studio opens carries a token that works once; it becomes a cookie that scripts
   cannot read and that other sites cannot send.
 - A request must name the host that Studio listens on, which stops other names that lead here (DNS
-  rebinding); one that changes something must come from its own pages.
+  rebinding), and come from its own pages; one that changes something must say so.
+- On this machine, a connection must be of the same user: a cookie knows no port, so that another
+  user's server on this host could be sent ours.
 - Nothing is kept by browsers, pages run no script but ours and load nothing from elsewhere.
 """
 
@@ -18,6 +20,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote
 
 from voile.randomness import Randomness
+from voile.studio.peers import stranger
 
 __all__ = ["HEADERS", "REPORT_POLICY", "Guard"]
 
@@ -29,6 +32,8 @@ Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 _COOKIE = "voile-studio"
 _ENTRANCE = "/enter"
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_OWN_SITE = frozenset({"same-origin", "none"})
+"""What browsers say of a request by a page of ours, and by an address that somebody opened."""
 
 _POLICY = "; ".join(
     (
@@ -87,22 +92,25 @@ class Guard:
         if scope["type"] != "http":
             return
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
-        if headers.get(b"host", "") not in self._hosts:
+        if stranger(_end(scope, "client"), _end(scope, "server")):
+            await _refuse(send, 403, "Studio is for the user who started it, and for nobody else.")
+        elif headers.get(b"host", "") not in self._hosts:
             await _refuse(send, 421, "This is not the address that Studio listens on.")
         elif scope["path"] == _ENTRANCE:
             await self._enter(scope, send)
         elif not hmac.compare_digest(_cookie(headers).encode(), self._session.encode()):
             await _refuse(send, 401, _STRANGER)
-        elif scope["method"] not in _SAFE and not self._own(headers):
+        elif headers.get(b"sec-fetch-site", "none") not in _OWN_SITE or (
+            scope["method"] not in _SAFE and not self._own(headers)
+        ):
             await _refuse(send, 403, "This request comes from another site.")
         else:
             await self._application(scope, receive, _with_headers(send))
 
     def _own(self, headers: Mapping[bytes, str]) -> bool:
         """Whether a request that changes something comes from a page of ours."""
-        site = headers.get(b"sec-fetch-site", "same-origin")
         scheme, _, host = headers.get(b"origin", "").partition("://")
-        return site == "same-origin" and scheme in {"http", "https"} and host in self._hosts
+        return scheme in {"http", "https"} and host == headers[b"host"]
 
     async def _enter(self, scope: Scope, send: Send) -> None:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
@@ -132,6 +140,12 @@ _STRANGER = (
     "Studio does not know this browser. Open it by the address that the terminal shows, or start "
     "it again: voile studio"
 )
+
+
+def _end(scope: Scope, which: str) -> tuple[str, int] | None:
+    """An end of the connection, where it has an address."""
+    found = scope.get(which)
+    return (str(found[0]), int(found[1])) if found and found[1] is not None else None
 
 
 def _cookie(headers: Mapping[bytes, str]) -> str:

@@ -18,17 +18,19 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from voile.durable import write_text
+from voile.durable import replace_private_file, write_text
 
 __all__ = ["Job", "Jobs", "State", "told_as_command"]
 
@@ -38,6 +40,8 @@ _PRIVATE = 0o700
 _INTERRUPTED = 130
 _LAST = 4_000
 """Characters of messages that are shown."""
+_REMEMBERED = 2_000
+_NUMBER = re.compile(r"[0-9]{4,9}")
 
 
 def told_as_command(arguments: Sequence[str]) -> str:
@@ -59,7 +63,8 @@ class Job:
     @property
     def arguments(self) -> tuple[str, ...]:
         """The command, without ``voile``."""
-        return tuple(self._said["arguments"])
+        arguments: tuple[str, ...] = self._said["arguments"]
+        return arguments
 
     @property
     def purpose(self) -> str:
@@ -119,9 +124,8 @@ class Job:
             return None
 
     @property
-    def _said(self) -> dict[str, Any]:
-        said: dict[str, Any] = json.loads(self._text("job.json"))
-        return said
+    def _said(self) -> Mapping[str, Any]:
+        return _said_of(self.folder / "job.json")
 
     def _runs(self) -> bool:
         try:
@@ -149,9 +153,13 @@ class Jobs:
         self._starting = threading.Lock()
 
     def all(self) -> list[Job]:
-        """The newest first."""
-        folders = sorted(self._folder.glob("[0-9]*"), key=lambda path: path.name, reverse=True)
-        return [Job(folder) for folder in folders if (folder / "job.json").is_file()]
+        """The newest first; what was killed before it began is none."""
+        folders = sorted(self._numbers(), reverse=True)
+        return [Job(folder) for _, folder in folders if _begun(folder)]
+
+    def _numbers(self) -> list[tuple[int, Path]]:
+        found = self._folder.glob("[0-9]*")
+        return [(int(path.name), path) for path in found if _NUMBER.fullmatch(path.name)]
 
     def find(self, number: int) -> Job | None:
         """The job of a number."""
@@ -174,22 +182,43 @@ class Jobs:
         document = next((job.output() for job in done), None)
         return document if isinstance(document, dict) else {}
 
-    def start(self, purpose: str, arguments: Sequence[str], about: str = "") -> Job:
-        """Run a command; one that is at work for the same purpose is that job."""
-        with self._starting:
+    def start(
+        self,
+        purpose: str,
+        arguments: Sequence[str],
+        about: str = "",
+        before: Callable[[], None] = lambda: None,
+    ) -> Job:
+        """Run a command; one that is at work for the same purpose is that job.
+
+        ``before`` is called if it is to run, while nobody else starts one; what it raises comes
+        out.  Raises ``OSError`` where the disk does not take it; then nothing runs.
+        """
+        with self._alone():
             standing = self.latest(purpose)
             if standing is not None and standing.state == "running":
                 return standing
+            before()
             folder = self._new_folder()
             said = {"purpose": purpose, "about": about, "arguments": list(arguments)}
             with (folder / "lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                write_text(folder / "job.json", json.dumps(said), private=True)
+                replace_private_file(folder / "job.json", json.dumps(said))
                 child = self._spawn(folder, lock.fileno())
-            write_text(folder / "pid", str(child.pid), private=True)
+            with contextlib.suppress(OSError):  # it runs, and only cannot be cancelled
+                write_text(folder / "pid", str(child.pid), private=True)
             # It waits, so that no ended process is left behind, and ends with the server.
             threading.Thread(target=child.wait, daemon=True).start()
             return Job(folder)
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """While nobody else starts a command: no other tab, and no other server on the project."""
+        with self._starting:
+            self._folder.mkdir(exist_ok=True, parents=True, mode=_PRIVATE)
+            with (self._folder / "starting").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
 
     def _spawn(self, folder: Path, lock: int) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", "voile.cli.job", str(folder.resolve())]
@@ -205,13 +234,33 @@ class Jobs:
             )
 
     def _new_folder(self) -> Path:
-        self._folder.mkdir(exist_ok=True, parents=True, mode=_PRIVATE)
-        number = 1 + max((int(path.name) for path in self._folder.glob("[0-9]*")), default=0)
-        while True:
-            folder = self._folder / f"{number:04}"
-            try:
-                folder.mkdir(mode=_PRIVATE)
-            except FileExistsError:
-                number += 1
-            else:
-                return folder
+        number = 1 + max((number for number, _ in self._numbers()), default=0)
+        folder = self._folder / f"{number:04}"
+        folder.mkdir(mode=_PRIVATE)
+        return folder
+
+
+def _begun(folder: Path) -> bool:
+    try:
+        _said_of(folder / "job.json")
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return True
+
+
+def _said_of(path: Path) -> Mapping[str, Any]:
+    """What a job is; raises ``OSError`` or what reading of a broken file does."""
+    found = path.stat()
+    return _read(path, (found.st_ino, found.st_mtime_ns))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def _read(path: Path, state: tuple[int, int]) -> Mapping[str, Any]:
+    """The same, read once for each state of the file."""
+    del state
+    said = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        "purpose": str(said["purpose"]),
+        "about": str(said["about"]),
+        "arguments": tuple(str(argument) for argument in said["arguments"]),
+    }

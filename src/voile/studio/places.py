@@ -12,7 +12,7 @@ from pathlib import Path
 
 from voile.errors import InputError
 
-__all__ = ["FoundFile", "Start"]
+__all__ = ["FoundFile", "Start", "told"]
 
 _ENDINGS = (
     ".csv",
@@ -89,3 +89,8 @@ class Start:
                     yield from self._below(entry, depth + 1)
             elif entry.is_file() and entry.suffix.lower() in _ENDINGS:
                 yield FoundFile(self.relative(entry), entry.stat().st_size)
+
+
+def told(name: str) -> str:
+    """A relative name as commands take it, also where it looks like an option or an address."""
+    return f"./{name}" if name.startswith("-") or ":" in name else name

@@ -7,6 +7,7 @@ every command reads it anew.
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,7 @@ from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.kinds import Kind
 from voile.schema.plan import Plan
+from voile.studio.places import Start
 
 __all__ = [
     "KINDS",
@@ -30,6 +32,8 @@ __all__ = [
     "ColumnLine",
     "Problem",
     "column_lines",
+    "file_named",
+    "file_of_plan",
     "plan_of",
     "problem_of",
     "with_column_key",
@@ -54,6 +58,8 @@ ROLES: Mapping[str, str] = {
 _LISTS = ("identifiers", "quasi_identifiers", "sensitive", "ranking", "keep", "keep_unique")
 _ONE = ("person", "household")
 _PLACE = re.compile(r"\[(?P<table>[^\[\]]+)\](?:\s+(?P<key>[\w-]+))?")
+_FILES = frozenset({"hierarchy", "tree", "zones", "roads"})
+"""Keys that may name a file."""
 _LINE = re.compile(r"at line (\d+)")
 
 
@@ -82,9 +88,14 @@ class ColumnLine:
     """"lowest, highest"; empty: none."""
 
 
-def problem_of(path: Path, columns: Sequence[str]) -> Problem | None:
-    """What would keep the plan from being used on a table of these columns; None: nothing."""
+def problem_of(path: Path, columns: Sequence[str], start: Start | None = None) -> Problem | None:
+    """What would keep the plan from being used on a table of these columns; None: nothing.
+
+    With a start folder, files that the plan names must stand in it.
+    """
     try:
+        if start is not None:
+            _refuse_files_outside(path, start)
         plan = read_plan(path)
         if columns:
             plan.bind(columns)
@@ -93,6 +104,37 @@ def problem_of(path: Path, columns: Sequence[str]) -> Problem | None:
         message = str(error).removeprefix(f"{path}: ")
         return Problem(message, _line_of(path, message))
     return None
+
+
+def _refuse_files_outside(path: Path, start: Start) -> None:
+    """Raise ``InputError`` where the plan names a file that is not in the start folder."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return  # which is told by who reads it as a plan
+    said = [
+        (f"[columns.{name}] {key}", keys[key])
+        for name, keys in _table(document, "columns").items()
+        if isinstance(keys, dict)
+        for key in _FILES & keys.keys()
+    ]
+    method = _table(document, "method")
+    said += [(f"[method] {key}", method[key]) for key in _FILES & method.keys()]
+    for where, named in said:
+        if isinstance(named, str):
+            file_of_plan(path.parent, named, start, where)
+
+
+def file_of_plan(folder: Path, named: str, start: Start, where: str) -> Path:
+    """The path of a file that a plan in the folder names.
+
+    Raises ``InputError`` where it is not in the start folder.
+    """
+    try:
+        return start.inside(os.path.relpath(folder / named, start.folder.resolve()))
+    except (InputError, ValueError):
+        msg = f"{where}: there is no such file in the folder that Studio was started in"
+        raise InputError(msg) from None
 
 
 def plan_of(path: Path) -> Plan | None:
@@ -117,6 +159,16 @@ def column_lines(text: str, columns: Sequence[str]) -> list[ColumnLine]:
         _line(index, name, taken.get(name, ""), _table(said, name))
         for index, name in enumerate(columns)
     ]
+
+
+def file_named(text: str, column: str) -> tuple[str, str] | None:
+    """The key and the file in which a plan says that a column's hierarchy stands."""
+    try:
+        said = _table(_table(tomllib.loads(text), "columns"), column)
+    except tomllib.TOMLDecodeError:
+        return None
+    found = ((key, said[key]) for key in ("hierarchy", "tree") if key in said)
+    return next(((key, named) for key, named in found if isinstance(named, str)), None)
 
 
 def with_role(text: str, column: str, role: str) -> str:

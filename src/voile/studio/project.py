@@ -12,6 +12,7 @@
         shown-001-0.toml     the plan of a study in it
         shown/001-0/         a release by it with a seed, to look at
         dossier-001.html     of a release, for those who decide
+        release-001.toml     the plan of a release, as it was when it was made
         releases/001/        studies: `release` to hand over, `private` to keep
         jobs/                what commands said
 
@@ -22,19 +23,24 @@ see the same.
 from __future__ import annotations
 
 import json
+import os
+import stat
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
-from voile.durable import replace_private_file, write_text
+from voile.durable import replace_private_file
 from voile.errors import InputError
-from voile.studio.jobs import Jobs
-from voile.studio.places import Start
+from voile.studio.jobs import Job, Jobs
+from voile.studio.places import Start, told
 
 __all__ = ["Project", "find_project", "project_of", "projects"]
 
 _ENDING = ".voile"
 _PRIVATE = 0o700
+_OTHERS = 0o022
+"""Write permission of others than the owner."""
 _DIGEST = 8
 
 
@@ -58,9 +64,8 @@ class Project:
 
     @property
     def source_name(self) -> str:
-        """The table, as commands name it."""
-        said = json.loads((self.folder / "project.json").read_text(encoding="utf-8"))
-        return str(said["source"])
+        """The table, by its path from the start folder."""
+        return _source_of(self.folder)
 
     @property
     def plan(self) -> Path:
@@ -96,9 +101,27 @@ class Project:
         said = [self.plan_text.encode(), *(file.read_bytes() for file in files)]
         return blake2b(b"\0".join(said), digest_size=_DIGEST).hexdigest()
 
+    def run(
+        self,
+        purpose: str,
+        arguments: Sequence[str],
+        about: str = "",
+        before: Callable[[], None] = lambda: None,
+    ) -> Job:
+        """Start a command, as ``Jobs.start`` does.
+
+        Raises ``InputError`` where it is about a table that is gone, or that leads elsewhere now.
+        """
+        if told(self.source_name) in arguments and not self.source.is_file():
+            msg = "the table is no file any more"
+            raise InputError(msg)
+        return self.jobs.start(purpose, arguments, about, before)
+
     def named(self, path: Path) -> str:
         """How commands name a path of the project."""
-        return self.start.relative(self.folder) + "/" + path.relative_to(self.folder).as_posix()
+        return (
+            told(self.start.relative(self.folder)) + "/" + path.relative_to(self.folder).as_posix()
+        )
 
     def numbered(self, what: str) -> list[Path]:
         """The folders of tries or releases, the newest first."""
@@ -120,13 +143,25 @@ class Project:
 
 
 def projects(start: Start) -> list[Project]:
-    """The projects in the start folder, by name."""
+    """The projects in the start folder, by name; those of other people are none."""
     folders = sorted(start.folder.resolve().glob(f"*{_ENDING}"))
-    return [
-        _opened(start, folder)
-        for folder in folders
-        if (folder / "project.json").is_file() and not folder.is_symlink()
-    ]
+    return [_opened(start, folder) for folder in folders if _ours(folder)]
+
+
+def _ours(folder: Path) -> bool:
+    """Whether a folder is a project that nobody but its owner, who we are, can have written."""
+    try:
+        found = folder.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        return ours and not found.st_mode & _OTHERS and bool(_source_of(folder))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _source_of(folder: Path) -> str:
+    """The table of a project; raises what reading of a broken file does."""
+    said = json.loads((folder / "project.json").read_text(encoding="utf-8"))
+    return str(said["source"])
 
 
 def find_project(start: Start, name: str) -> Project:
@@ -144,6 +179,9 @@ def project_of(start: Start, source: str) -> Project:
     Raises ``InputError`` where the file is not in the start folder.
     """
     path = start.inside(source)
+    if not path.is_file():
+        msg = "that is no file"
+        raise InputError(msg)
     named = start.relative(path)
     for project in projects(start):
         if project.source_name == named:
@@ -154,7 +192,7 @@ def project_of(start: Start, source: str) -> Project:
         folder, number = folder.with_name(f"{stem}-{number}{_ENDING}"), number + 1
     try:
         folder.mkdir(mode=_PRIVATE)
-        write_text(folder / "project.json", json.dumps({"source": named}), private=True)
+        replace_private_file(folder / "project.json", json.dumps({"source": named}))
     except OSError as error:
         msg = f"{folder}: the project's folder cannot be made ({error.strerror})"
         raise InputError(msg) from None

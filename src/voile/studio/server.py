@@ -15,6 +15,7 @@ from voile.studio.screens import (
     evidence,
     foreign,
     plan,
+    point,
     promised,
     release,
     signing,
@@ -25,7 +26,19 @@ from voile.studio.screens.pages import Pages, static_file
 
 __all__ = ["application"]
 
-_SCREENS = (data, plan, column, trying, evidence, release, signing, promised, foreign, working)
+_SCREENS = (
+    data,
+    plan,
+    column,
+    trying,
+    point,
+    evidence,
+    release,
+    signing,
+    promised,
+    foreign,
+    working,
+)
 
 
 def application(start: Start, hosts: frozenset[str]) -> Guard:
@@ -33,6 +46,7 @@ def application(start: Start, hosts: frozenset[str]) -> Guard:
     app = FastAPI(title="Voile Studio", docs_url=None, redoc_url=None, openapi_url=None)
     pages = Pages(start)
     app.add_exception_handler(VoileError, pages.refused)
+    app.add_exception_handler(OSError, pages.no_room)
     app.add_exception_handler(RequestValidationError, pages.wrong_form)
     app.add_exception_handler(HTTPException, pages.no_page)
     app.add_api_route("/static/{name}", static_file, methods=["GET"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from hashlib import blake2b
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -12,7 +13,7 @@ from voile.durable import replace_private_file
 from voile.errors import InputError, PlanError
 from voile.schema.hierarchy.files import read_lines
 from voile.studio.levels import Levels, levels_of_paths, levels_of_values
-from voile.studio.planning import ColumnLine, plan_of, with_column_key
+from voile.studio.planning import ColumnLine, file_named, file_of_plan, with_column_key
 from voile.studio.project import Project
 from voile.studio.screens.data import values_of
 from voile.studio.screens.pages import Pages
@@ -23,6 +24,7 @@ __all__ = ["routes"]
 
 _PRIVATE = 0o700
 _MOST_FIELDS = 2_000
+_DIGEST = 6
 _PERIODS = ("day", "week", "month", "quarter", "year")
 
 
@@ -30,9 +32,12 @@ def routes(pages: Pages) -> APIRouter:
     """The addresses of the screen."""
     router = APIRouter(prefix="/p/{name}/plan/column/{index}")
 
-    def answer(project: Project, index: int, refusal: str | None = None) -> Response:
+    def answer(
+        project: Project, index: int, refusal: str | None = None, ticked: Collection[str] = ()
+    ) -> Response:
         status = 200 if refusal is None else 409
-        return pages.show("column.html", project, status=status, **_page(project, index, refusal))
+        page = _page(project, index, refusal)
+        return pages.show("column.html", project, status=status, ticked=ticked, **page)
 
     @router.get("")
     def column(name: str, index: int) -> Response:
@@ -43,16 +48,29 @@ def routes(pages: Pages) -> APIRouter:
         form = await request.form(max_files=0, max_fields=_MOST_FIELDS)
         said = {key: [str(value) for value in form.getlist(key)] for key in form}
         project = pages.project(name)
+        ticked = said.get("group", [])
         if _one(said, "digest") != project.digest:
             told = "the plan was changed elsewhere meanwhile: look, and make your change again"
-            return answer(project, index, told)
+            return answer(project, index, told, ticked)
         try:
             _edit(project, column_of(project, index), said)
         except InputError as error:
-            return answer(project, index, str(error))
+            return answer(project, index, str(error), ticked)
+        if request.headers.get("hx-request") == "true":
+            return answer(project, index, ticked=_ticked_after(said))
         return pages.to(project, f"plan/column/{index}")
 
     return router
+
+
+def _ticked_after(said: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """What stays ticked: a group that was moved or renamed, and may be so again."""
+    ticked, deed = said.get("group", ()), _one(said, "deed")
+    if deed in {"up", "down"}:
+        return ticked
+    if deed == "rename" and ticked:
+        return (f"{ticked[0].partition(':')[0]}:{' '.join(_one(said, 'called').split())}",)
+    return ()
 
 
 def _edit(project: Project, line: ColumnLine, said: Mapping[str, Sequence[str]]) -> None:
@@ -71,12 +89,21 @@ def _edit(project: Project, line: ColumnLine, said: Mapping[str, Sequence[str]])
             msg = "begin a hierarchy first"
             raise InputError(msg)
         levels = _edited(standing, deed, said)
+    named = _keep(project, line, levels.csv())
+    project.keep_plan(with_column_key(project.plan_text, line.name, "hierarchy", named))
+
+
+def _keep(project: Project, line: ColumnLine, text: str) -> str:
+    """Write a hierarchy to a file that no other has been in; how plans name it.
+
+    So a plan that was tried, or that a release was made by, keeps its meaning.
+    """
     folder = project.folder / "hierarchies"
     folder.mkdir(exist_ok=True, mode=_PRIVATE)
-    file = folder / f"{line.index:03}.csv"
-    replace_private_file(file, levels.csv())
-    named = file.relative_to(project.folder).as_posix()
-    project.keep_plan(with_column_key(project.plan_text, line.name, "hierarchy", named))
+    digest = blake2b(text.encode(), digest_size=_DIGEST).hexdigest()
+    file = folder / f"{line.index:03}-{digest}.csv"
+    replace_private_file(file, text)
+    return file.relative_to(project.folder).as_posix()
 
 
 _STEPS = ("intervals", "prefix", "dates", "none")
@@ -128,11 +155,13 @@ def _edited(levels: Levels, deed: str, said: Mapping[str, Sequence[str]]) -> Lev
 
 def _levels(project: Project, line: ColumnLine, values: Mapping[str, int]) -> Levels | None:
     """The groups of a column that the plan names in a file; None where it names none."""
-    key, _, named = line.hierarchy.partition(" ")
-    if key not in {"hierarchy", "tree"} or not named:
+    found = file_named(project.plan_text, line.name)
+    if found is None:
         return None
+    key, named = found
     try:
-        lines = read_lines(project.folder / named)
+        where = f"[columns.{line.name}] {key}"
+        lines = read_lines(file_of_plan(project.folder, named, project.start, where))
     except PlanError as error:
         raise InputError(str(error)) from None
     longest = max(len(line.fields) for line in lines)
@@ -149,8 +178,6 @@ def _page(project: Project, index: int, refusal: str | None) -> dict[str, Any]:
         levels = _levels(project, line, values)
     except InputError as error:
         why_not = str(error)
-    plan = plan_of(project.plan)
-    said = plan.columns.get(line.name) if plan else None
     return {
         "line": line,
         "digest": project.digest,
@@ -159,8 +186,6 @@ def _page(project: Project, index: int, refusal: str | None) -> dict[str, Any]:
         "why_not": why_not,
         "refusal": refusal,
         "periods": _PERIODS,
-        "plan_wrong": plan is None,
-        "dated": bool(said and said.dated),
     }
 
 

@@ -16,6 +16,7 @@ from voile.studio.pictures import bars_of, few
 from voile.studio.planning import ROLES, ColumnLine, column_lines
 from voile.studio.project import Project, project_of, projects
 from voile.studio.screens.pages import Pages
+from voile.studio.spreads import size_classes
 
 __all__ = ["columns_of", "found_in", "look", "ordered", "routes", "values_of"]
 
@@ -55,7 +56,7 @@ def _begun(project: Project) -> Job | None:
     """Propose a plan for a new project, and look at the table when there is one."""
     proposing = project.jobs.latest("propose")
     if proposing is None and not project.plan_text:
-        return project.jobs.start("propose", commands.propose(project))
+        return project.run("propose", commands.propose(project))
     at_work = proposing is not None and proposing.state == "running"
     if not at_work and project.jobs.latest("inspect") is None:
         look(project)
@@ -64,7 +65,7 @@ def _begun(project: Project) -> Job | None:
 
 def look(project: Project) -> Job:
     """Look at the table, by the plan as it is now."""
-    return project.jobs.start("inspect", commands.inspect(project), project.digest)
+    return project.run("inspect", commands.inspect(project), project.digest)
 
 
 def found_in(project: Project) -> Mapping[str, Any]:
@@ -120,6 +121,7 @@ def _page(project: Project) -> dict[str, Any]:
         "rows": found.get("rows"),
         "columns": columns,
         "exposure": found.get("exposure"),
+        "sizes": size_classes(found.get("group_sizes", []), []),
         "units": found.get("units"),
         "doubts": found.get("rows_as_persons", []),
         "first": found.get("first", []),

@@ -17,11 +17,13 @@ from voile.errors import InputError
 from voile.policy.assumptions import ASSUMPTIONS, read_ticks
 from voile.policy.stated import template_names
 from voile.studio import commands
+from voile.studio.jobs import Job
 from voile.studio.project import Project
 from voile.studio.screens.pages import Pages
 from voile.studio.screens.trying import tries
 from voile.study.documents import read_record
 from voile.study.rates import rates_of
+from voile.study.record import AttackDocument, StudyRecord
 
 __all__ = ["release_of", "releases", "routes"]
 
@@ -90,7 +92,7 @@ def release_of(project: Project, number: str) -> Path:
 
 def _hold_against(project: Project, folder: Path, policy: str) -> None:
     command = commands.hold_against(project, folder, policy)
-    project.jobs.start(f"check-{folder.name}", command, policy)
+    project.run(f"check-{folder.name}", command, policy)
 
 
 def _policies(project: Project) -> list[str]:
@@ -128,6 +130,8 @@ def _release(project: Project, folder: Path) -> dict[str, Any] | None:
         "folder": project.named(folder),
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
+        "worst": _worst(record),
+        "made": _made(project, folder),
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),
         "files": sorted(path.name for path in (folder / "release").glob("*")),
@@ -139,6 +143,23 @@ def _release(project: Project, folder: Path) -> dict[str, Any] | None:
         "drawing": project.jobs.latest(f"dossier-{folder.name}"),
         "dossier": project.dossier_of(folder).is_file(),
     }
+
+
+def _worst(record: StudyRecord) -> list[AttackDocument]:
+    """The attacks that name whom they find most surely, the surest first."""
+    found = [
+        (worst["probability"], attack)
+        for attack in record.attacks
+        if (worst := attack["worst"]) is not None and worst["probability"] is not None
+    ]
+    return [attack for _, attack in sorted(found, key=lambda one: -one[0])]
+
+
+def _made(project: Project, folder: Path) -> Job | None:
+    """The command that has made a release."""
+    named = project.named(folder)
+    made = (job for job in project.jobs.all() if job.purpose == "release")
+    return next((job for job in made if named in job.arguments), None)
 
 
 def _json(path: Path) -> Mapping[str, Any] | None:

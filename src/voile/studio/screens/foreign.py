@@ -37,7 +37,7 @@ def routes(pages: Pages) -> APIRouter:
         project = pages.project(name)
         path = pages.start.relative(pages.start.inside(released))
         out = project.new_numbered("audits")
-        project.jobs.start("audit", commands.audit(project, path, out))
+        project.run("audit", commands.audit(project, path, out))
         return pages.to(project, "audit")
 
     return router

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
@@ -16,7 +18,7 @@ from voile.studio.guard import REPORT_POLICY
 from voile.studio.jobs import told_as_command
 from voile.studio.places import Start
 from voile.studio.project import Project, find_project
-from voile.studio.words import epsilon_told
+from voile.studio.words import epsilon_told, most_error
 
 __all__ = ["Pages", "static_file"]
 
@@ -26,6 +28,7 @@ _TYPES = {
     "js": "text/javascript; charset=utf-8",
 }
 _KIB = 1024
+_OURS = re.compile(r"[a-z0-9]+(/[a-z0-9]+){0,3}")
 
 
 class Pages:
@@ -43,7 +46,7 @@ class Pages:
         self._environment.filters.update(
             count=_count, percent=_percent, bytes=_bytes, command=told_as_command
         )
-        self._environment.globals.update(epsilon_told=epsilon_told)
+        self._environment.globals.update(epsilon_told=epsilon_told, most_error=most_error)
 
     def project(self, name: str) -> Project:
         """The project of an address; raises ``InputError`` where there is none."""
@@ -72,19 +75,26 @@ class Pages:
 
     def to(self, project: Project, path: str) -> Response:
         """Go on to a page of the project, by GET."""
-        return RedirectResponse(f"/p/{project.name}/{path}", 303)
+        return RedirectResponse(f"/p/{quote(project.name, safe='')}/{path}", 303)
 
     def back(self, request: Request, project: Project) -> Response:
         """Go back to the page that the form stood on, of those of the project."""
         referred = request.headers.get("referer", "")
-        _, _, path = referred.partition(f"/p/{project.name}/")
-        return self.to(project, path if path and ".." not in path else "data")
+        _, _, path = referred.partition(f"/p/{quote(project.name, safe='')}/")
+        return self.to(project, path if _OURS.fullmatch(path) else "data")
 
     async def refused(self, request: Request, error: Exception) -> Response:
         """What is wrong, where, and what to do."""
         status = 409 if isinstance(error, RefusedError) else 400
         assert isinstance(error, VoileError)
         return self._error(request, status, str(error))
+
+    async def no_room(self, request: Request, error: Exception) -> Response:
+        """A disk that is full, or that takes nothing else."""
+        assert isinstance(error, OSError)
+        why = error.strerror or "input or output error"
+        told = f"The disk does not take it: {why}. Nothing was begun; mend that, and try again."
+        return self._error(request, 507, told)
 
     async def wrong_form(self, request: Request, error: Exception) -> Response:
         """A form that no page of ours sends."""

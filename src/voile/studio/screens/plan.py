@@ -82,7 +82,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/plan/check")
     def check(name: str) -> Response:
         project = pages.project(name)
-        project.jobs.start("check", commands.check(project), project.digest)
+        project.run("check", commands.check(project), project.digest)
         return pages.to(project, "plan")
 
     @router.post("/propose")
@@ -92,7 +92,7 @@ def routes(pages: Pages) -> APIRouter:
             msg = "there is a plan already; change it, or empty its text first"
             raise InputError(msg)
         project.plan.unlink(missing_ok=True)
-        project.jobs.start("propose", commands.propose(project))
+        project.run("propose", commands.propose(project))
         return pages.to(project, "plan")
 
     return router
@@ -137,7 +137,7 @@ def _changed(
 
 def _page(project: Project, refusal: str | None) -> dict[str, Any]:
     names, text = columns_of(project), project.plan_text
-    wrong = problem_of(project.plan, names) if text else None
+    wrong = problem_of(project.plan, names, project.start) if text else None
     job = project.jobs.latest("propose")
     proposed = project.jobs.found("propose").get("columns", [])
     return {

@@ -7,8 +7,11 @@ from typing import Annotated
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
+from voile.errors import RefusedError
+from voile.ledger import Ledger
 from voile.studio import commands
 from voile.studio.jobs import told_as_command
+from voile.studio.project import Project
 from voile.studio.screens.pages import Pages
 
 __all__ = ["routes"]
@@ -19,9 +22,20 @@ def routes(pages: Pages) -> APIRouter:
     router = APIRouter(prefix="/p/{name}")
 
     @router.post("/ledger/settle")
-    def settle(name: str, lost: Annotated[str, Form(max_length=200)]) -> Response:
+    def settle(
+        name: str,
+        lost: Annotated[str, Form(max_length=200)],
+        release: Annotated[str, Form(max_length=200)],
+    ) -> Response:
         project = pages.project(name)
-        project.jobs.start("settle", commands.settle_lost(project, lost))
+
+        def still_waits() -> None:
+            if release not in _waiting(project, lost):
+                msg = "that release was settled meanwhile, or is not the newest: look again"
+                raise RefusedError(msg)
+
+        still_waits()
+        project.run("settle", commands.settle_lost(project, lost), release, still_waits)
         return pages.to(project, "ledger")
 
     @router.get("/ledger")
@@ -31,14 +45,26 @@ def routes(pages: Pages) -> APIRouter:
         if project.ledger.is_file():
             stamp = str(project.ledger.stat().st_mtime_ns)
             job = project.jobs.latest("ledger", stamp)
-            job = job or project.jobs.start("ledger", commands.ledger(project), stamp)
+            job = job or project.run("ledger", commands.ledger(project), stamp)
+        found = job.output() if job and job.state == "done" else None
         return pages.show(
             "ledger.html",
             project,
             job=job,
-            found=job.output() if job and job.state == "done" else None,
+            found=found if isinstance(found, dict) else {},
             settling=project.jobs.latest("settle"),
             command=told_as_command(commands.ledger(project)),
         )
 
     return router
+
+
+def _waiting(project: Project, name: str) -> list[str]:
+    """The releases of a series or data set of that name that wait to be settled."""
+    if not project.ledger.is_file():
+        return []
+    ledger = Ledger(project.ledger)
+    series = [one.unsettled for one in ledger.series() if one.terms.name == name]
+    state = ledger.budget(name)
+    found = [one.release_id for one in series if one is not None]
+    return [*found, *([state.unsettled] if state and state.unsettled else [])]

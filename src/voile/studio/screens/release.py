@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Form
 from fastapi.responses import Response
 
-from voile.errors import InputError
+from voile.durable import replace_private_file
+from voile.errors import InputError, RefusedError
 from voile.studio import commands
-from voile.studio.jobs import told_as_command
+from voile.studio.charging import charge_told
+from voile.studio.jobs import Job, told_as_command
 from voile.studio.planning import plan_of, problem_of
 from voile.studio.project import Project
 from voile.studio.screens.data import columns_of
@@ -17,7 +21,7 @@ from voile.studio.screens.evidence import releases
 from voile.studio.screens.pages import Pages
 from voile.studio.screens.trying import looks
 
-__all__ = ["routes"]
+__all__ = ["clear_after_kill", "routes"]
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -30,33 +34,76 @@ def routes(pages: Pages) -> APIRouter:
         return pages.show("sign.html", project, **_page(project))
 
     @router.post("/release")
-    def release(name: str, seed: Annotated[str, Form(max_length=20)] = "") -> Response:
+    def release(
+        name: str,
+        digest: Annotated[str, Form(max_length=200)],
+        number: Annotated[str, Form(max_length=6)],
+        seed: Annotated[str, Form(max_length=20)] = "",
+    ) -> Response:
         project = pages.project(name)
-        if wrong := problem_of(project.plan, columns_of(project)):
+        if wrong := problem_of(project.plan, columns_of(project), project.start):
             raise InputError(wrong.message)
         said = seed.strip()
-        if said and not said.isdigit():
+        if said and not (said.isascii() and said.isdigit()):
             msg = "a seed is one whole number"
             raise InputError(msg)
-        out = project.new_numbered("releases")
-        command = commands.study(project, out, int(said) if said else None)
-        project.jobs.start("release", command, project.digest)
+        _publish(project, digest, number, int(said) if said else None)
         return pages.to(project, "sign")
 
     return router
 
 
+def _publish(project: Project, digest: str, number: str, seed: int | None) -> None:
+    """Make the release that a page offered, of the plan that it showed, once.
+
+    Raises ``RefusedError`` where the plan is another now, or the release was made meanwhile.
+    """
+    out = project.new_numbered("releases")
+    text = project.plan_text
+
+    def prepare() -> None:
+        if number != out.name or out.exists():
+            msg = "a release was made meanwhile: look at it, and publish another if you mean to"
+            raise RefusedError(msg)
+        if digest != project.digest:
+            msg = "the plan was changed meanwhile: look at what will be published, and publish then"
+            raise RefusedError(msg)
+        clear_after_kill(project, out)
+        replace_private_file(commands.plan_of_release(project, out), text)
+
+    project.run("release", commands.study(project, out, seed), digest, prepare)
+
+
+def clear_after_kill(project: Project, out: Path) -> None:
+    """Remove the hidden folder of a release whose command was killed; it holds private rows."""
+    job = project.jobs.latest("release")
+    if job is not None and job.state == "interrupted" and project.named(out) in job.arguments:
+        for left in out.parent.glob(f".{out.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _unfinished(project: Project, out: Path) -> Job | None:
+    """The command of the next release, unless it has made one, after which it may be killed."""
+    job = project.jobs.latest("release")
+    if job is None or (job.state != "running" and project.named(out) not in job.arguments):
+        return None
+    return job
+
+
 def _page(project: Project) -> dict[str, Any]:
     plan = plan_of(project.plan)
     out = project.next_numbered("releases")
+    wrong = problem_of(project.plan, columns_of(project), project.start)
     return {
-        "wrong": problem_of(project.plan, columns_of(project)),
+        "wrong": wrong,
+        "digest": project.digest,
+        "number": out.name,
         "method": plan.method if plan else None,
-        "budget": plan.budget if plan else None,
+        "charge": charge_told(project, plan) if plan and not wrong else None,
         "releases": releases(project),
-        "running": project.jobs.latest("release"),
+        "running": _unfinished(project, out),
         "looks": looks(project),
         "has_key": project.key.is_file(),
         "making_key": project.jobs.latest("key"),
-        "command": told_as_command(commands.study(project, out)),
+        "command": told_as_command(commands.study(project, out, plan=project.plan)),
     }

@@ -28,13 +28,16 @@ def routes(pages: Pages) -> APIRouter:
         if not project.key.is_file():
             msg = "make a key first"
             raise InputError(msg)
-        project.jobs.start(f"sign-{release}", commands.sign(project, folder, role.strip()), role)
+        if not role.strip():
+            msg = "say in which role you sign, for example data protection officer"
+            raise InputError(msg)
+        project.run(f"sign-{release}", commands.sign(project, folder, role.strip()), role)
         return pages.to(project, "sign")
 
     @router.post("/key")
     def key(name: str) -> Response:
         project = pages.project(name)
-        project.jobs.start("key", commands.make_key(project))
+        project.run("key", commands.make_key(project))
         return pages.to(project, "sign")
 
     @router.post("/releases/{release}/dossier")
@@ -43,7 +46,7 @@ def routes(pages: Pages) -> APIRouter:
         folder = release_of(project, release)
         out = project.dossier_of(folder)
         out.unlink(missing_ok=True)
-        project.jobs.start(f"dossier-{release}", commands.dossier(project, folder, out))
+        project.run(f"dossier-{release}", commands.dossier(project, folder, out))
         return pages.to(project, "sign")
 
     @router.get("/releases/{release}/dossier")

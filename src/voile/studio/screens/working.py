@@ -5,10 +5,11 @@ from __future__ import annotations
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from voile.errors import InputError
+from voile.errors import InputError, RefusedError
 from voile.studio.jobs import Job
 from voile.studio.project import Project
 from voile.studio.screens.pages import Pages
+from voile.studio.screens.release import clear_after_kill
 
 __all__ = ["routes"]
 
@@ -35,12 +36,28 @@ def routes(pages: Pages) -> APIRouter:
     @router.post("/again")
     def again(name: str, number: int, request: Request) -> Response:
         project = pages.project(name)
-        job = _job(project, number)
-        if job.state != "running":
-            project.jobs.start(job.purpose, job.arguments, job.about)
+        _again(project, _job(project, number))
         return pages.back(request, project)
 
     return router
+
+
+def _again(project: Project, job: Job) -> None:
+    """Run a command anew that did not end well, if it is the newest for its purpose."""
+
+    def prepare() -> None:
+        newest = project.jobs.latest(job.purpose)
+        if newest is None or newest.number != job.number or job.state == "done":
+            msg = "this was done meanwhile: look at the page again"
+            raise RefusedError(msg)
+        if job.purpose == "release":
+            out = project.next_numbered("releases")
+            if project.named(out) not in job.arguments:
+                msg = "the release of this command stands"
+                raise RefusedError(msg)
+            clear_after_kill(project, out)
+
+    project.run(job.purpose, job.arguments, job.about, prepare)
 
 
 def _job(project: Project, number: int) -> Job:
