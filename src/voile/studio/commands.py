@@ -130,7 +130,15 @@ def settle_lost(project: Project, name: str) -> list[str]:
     return ["ledger", "settle", "--lost", "--ledger", project.named(project.ledger), "--", name]
 
 
-def audit(project: Project, released: str, out: Path) -> list[str]:
-    """Judge a released file of any origin against the table."""
+def audit(
+    project: Project,
+    released: str,
+    out: Path,
+    control: str | None = None,
+    plan: Path | None = None,
+) -> list[str]:
+    """Judge a release, or a released file of any origin, against the table."""
     said = ["audit", told(released), "--original", _table(project)]
+    said += ["--control", told(control)] if control else []
+    said += ["--plan", project.named(plan)] if plan and plan.is_file() else []
     return [*said, "--out", project.named(out), "--json"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from voile.errors import InputError
 
-__all__ = ["METHOD_CARDS", "MethodCard", "Parameter", "epsilon_told", "most_error", "numbers_of"]
+__all__ = ["METHOD_CARDS", "MethodCard", "Parameter", "most_error", "numbers_of", "odds_told"]
 
 
 @dataclass(frozen=True)
@@ -164,16 +164,12 @@ def numbers_of(text: str, what: str) -> list[int | float]:
     return found
 
 
-def epsilon_told(epsilon: float) -> str:
-    """What an epsilon means, in odds."""
+def odds_told(epsilon: float) -> str:
+    """What an epsilon means: how sure a bet of one to one may become."""
     if epsilon > 20:
-        return "odds may change without any bound that means something"
+        return "no bound that means something"
     factor = math.exp(epsilon)
-    sure = factor / (1 + factor)
-    return (
-        f"whoever would bet one to one that a person is in the table may become sure at odds of "
-        f"{factor:.3g} to one at most: right {100 * sure:.0f} times out of 100"
-    )
+    return f"{factor:.3g} to 1: right {100 * factor / (1 + factor):.3g} times out of 100"
 
 
 def most_error(epsilon: float, widths: Mapping[str, float]) -> Mapping[str, float]:

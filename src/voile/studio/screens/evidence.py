@@ -19,6 +19,7 @@ from voile.policy.stated import template_names
 from voile.studio import commands
 from voile.studio.jobs import Job
 from voile.studio.project import Project
+from voile.studio.screens.foreign import control_of, other_tables
 from voile.studio.screens.pages import Pages
 from voile.studio.screens.trying import tries
 from voile.study.documents import read_record
@@ -44,6 +45,7 @@ def routes(pages: Pages) -> APIRouter:
             releases=releases(project),
             tries=tries(project),
             policies=[*template_names(), *_policies(project)],
+            files=other_tables(project),
         )
 
     @router.post("/releases/{release}/check")
@@ -53,6 +55,23 @@ def routes(pages: Pages) -> APIRouter:
             msg = "there is no such policy in the folder that Studio was started in"
             raise InputError(msg)
         _hold_against(project, release_of(project, release), policy)
+        return pages.to(project, "evidence")
+
+    @router.post("/releases/{release}/risks")
+    def count(
+        name: str, release: str, control: Annotated[str, Form(max_length=4096)] = ""
+    ) -> Response:
+        project = pages.project(name)
+        folder = release_of(project, release)
+        out = project.new_numbered("audits")
+        command = commands.audit(
+            project,
+            project.named(folder / "release"),
+            out,
+            control=control_of(project, control),
+            plan=commands.plan_of_release(project, folder),
+        )
+        project.run(f"risks-{release}", command)
         return pages.to(project, "evidence")
 
     @router.post("/releases/{release}/assumptions")
@@ -131,6 +150,8 @@ def _release(project: Project, folder: Path) -> dict[str, Any] | None:
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
+        "counting": project.jobs.latest(f"risks-{folder.name}"),
+        "risks": project.jobs.found(f"risks-{folder.name}"),
         "made": _made(project, folder),
         "publishable": bool(statement.get("publishable")),
         "report": (folder / "private" / "report.html").is_file(),

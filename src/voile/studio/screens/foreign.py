@@ -12,9 +12,11 @@ from fastapi.responses import Response
 
 from voile.studio import commands
 from voile.studio.jobs import told_as_command
+from voile.studio.places import FoundFile
+from voile.studio.project import Project
 from voile.studio.screens.pages import Pages
 
-__all__ = ["routes"]
+__all__ = ["control_of", "other_tables", "routes"]
 
 
 def routes(pages: Pages) -> APIRouter:
@@ -24,7 +26,7 @@ def routes(pages: Pages) -> APIRouter:
     @router.get("")
     def audits(name: str) -> Response:
         project = pages.project(name)
-        files = [one for one in pages.start.files() if one.name != project.source_name]
+        files = other_tables(project)
         job = project.jobs.latest("audit")
         command = told_as_command(job.arguments) if job else ""
         found = [one for folder in project.numbered("audits") if (one := _audit(folder))]
@@ -33,14 +35,28 @@ def routes(pages: Pages) -> APIRouter:
         )
 
     @router.post("")
-    def start(name: str, released: Annotated[str, Form(max_length=4096)]) -> Response:
+    def start(
+        name: str,
+        released: Annotated[str, Form(max_length=4096)],
+        control: Annotated[str, Form(max_length=4096)] = "",
+    ) -> Response:
         project = pages.project(name)
         path = pages.start.relative(pages.start.inside(released))
         out = project.new_numbered("audits")
-        project.run("audit", commands.audit(project, path, out))
+        project.run("audit", commands.audit(project, path, out, control_of(project, control)))
         return pages.to(project, "audit")
 
     return router
+
+
+def other_tables(project: Project) -> list[FoundFile]:
+    """The files that may be tables, but for that of the project."""
+    return [one for one in project.start.files() if one.name != project.source_name]
+
+
+def control_of(project: Project, named: str) -> str | None:
+    """The file of a control, as commands name it; raises ``InputError`` where it leads out."""
+    return project.start.relative(project.start.inside(named)) if named else None
 
 
 def _audit(folder: Path) -> Mapping[str, Any] | None:

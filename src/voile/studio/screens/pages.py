@@ -18,7 +18,7 @@ from voile.studio.guard import REPORT_POLICY
 from voile.studio.jobs import told_as_command
 from voile.studio.places import Start
 from voile.studio.project import Project, find_project
-from voile.studio.words import epsilon_told, most_error
+from voile.studio.words import most_error, odds_told
 
 __all__ = ["Pages", "static_file"]
 
@@ -46,7 +46,7 @@ class Pages:
         self._environment.filters.update(
             count=_count, percent=_percent, bytes=_bytes, command=told_as_command
         )
-        self._environment.globals.update(epsilon_told=epsilon_told, most_error=most_error)
+        self._environment.globals.update(odds_told=odds_told, most_error=most_error)
 
     def project(self, name: str) -> Project:
         """The project of an address; raises ``InputError`` where there is none."""
