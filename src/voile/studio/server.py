@@ -24,7 +24,7 @@ from voile.studio.screens import (
 )
 from voile.studio.screens.pages import Pages, static_file
 
-__all__ = ["application"]
+__all__ = ["application", "screens"]
 
 _SCREENS = (
     data,
@@ -43,6 +43,11 @@ _SCREENS = (
 
 def application(start: Start, hosts: frozenset[str]) -> Guard:
     """Studio for one folder; ``hosts`` are the addresses that it is called by."""
+    return Guard(screens(start), hosts)
+
+
+def screens(start: Start) -> FastAPI:
+    """The addresses of all screens, for whoever has passed the guard."""
     app = FastAPI(title="Voile Studio", docs_url=None, redoc_url=None, openapi_url=None)
     pages = Pages(start)
     app.add_exception_handler(VoileError, pages.refused)
@@ -52,4 +57,4 @@ def application(start: Start, hosts: frozenset[str]) -> Guard:
     app.add_api_route("/static/{name}", static_file, methods=["GET"])
     for screen in _SCREENS:
         app.include_router(screen.routes(pages))
-    return Guard(app, hosts)
+    return app
