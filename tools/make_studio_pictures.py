@@ -23,7 +23,7 @@ PATIENCE = 300_000
 
 
 def main() -> None:
-    """Make docs/studio-data.png and docs/studio-try.png."""
+    """Make docs/studio-data.png and its likes, one for each screen."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - a tool of its own
 
     with tempfile.TemporaryDirectory() as name, sync_playwright() as playwright:
@@ -42,17 +42,39 @@ def main() -> None:
 
 
 def draw(page: Any, address: str) -> None:
-    """Go through the screens and keep two of them."""
+    """Go through the screens and keep what they look like."""
     page.set_default_timeout(PATIENCE)
     page.goto(address)
     page.wait_for_selector("text=Exposure")
-    page.screenshot(path=DOCS / "studio-data.png")
-    page.goto(page.url.replace("/data", "/try"))
+    keep(page, "data")
+    page.goto(page.url.replace("/data", "/plan"))
+    keep(page, "plan")
+    page.goto(page.url.replace("/plan", "/try"))
     card = page.locator('form[aria-label="Make people alike"]')
-    card.locator("input").first.fill("3, 5, 10, 20, 50")
+    card.locator("input[name='generalization.k']:not([value])").fill("3, 20, 50")
     card.locator("button").click()
     page.wait_for_selector("svg.picture")
-    page.screenshot(path=DOCS / "studio-try.png")
+    keep(page, "try")
+    page.locator("text=k = 5").last.click()
+    page.click("text=Show such a release")
+    page.wait_for_selector("text=The first rows of such a release")
+    page.locator("h2:has-text('What became of the table')").scroll_into_view_if_needed()
+    page.evaluate("document.querySelectorAll('h2')[2].scrollIntoView()")
+    keep(page, "study")
+    page.click("text=Use this one")
+    page.click("button.deed")
+    page.wait_for_selector("text=Release 1")
+    keep(page, "sign")
+    page.click("text=Its evidence")
+    page.click("text=Count singling out")
+    page.wait_for_selector("text=The three risks that")
+    keep(page, "evidence")
+
+
+def keep(page: Any, name: str) -> None:
+    """Keep what is seen of a page."""
+    page.mouse.move(0, 0)
+    page.screenshot(path=DOCS / f"studio-{name}.png")
 
 
 def people() -> str:

@@ -96,6 +96,7 @@ def answered(browser: TestClient, method: str, path: str, **request: Any) -> Non
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: f"{one.method} {one.path}")
 @pytest.mark.parametrize("mode", [GenerationMode.POSITIVE, GenerationMode.NEGATIVE])
 def test_made_up_calls_are_answered(browser: TestClient, operation: Any, mode: GenerationMode):

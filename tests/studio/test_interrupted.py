@@ -41,6 +41,7 @@ bounds = [0, 120]
 [budget]
 data_set = "people"
 epsilon = 10000
+neighbours = "replace"
 
 [method]
 name = "clustered-laplace"
@@ -109,6 +110,7 @@ def idle(server: Server, path: str) -> str:
     while True:
         page = server.get(path)
         assert time.monotonic() < deadline, page
+        assert "This did not work" not in page, page
         if again := re.search(r"job/(\d+)/again", page):
             server.post(f"job/{again[1]}/again")
         elif "/cancel" not in page:
