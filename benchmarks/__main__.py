@@ -35,6 +35,7 @@ NAMES = (
     "ranking_twice",
     "shuffle",
     "study_grid",
+    "studio",
     "shuffle_process",
     "trucks",
     "trucks_days",
