@@ -48,6 +48,21 @@ def test_scripts_and_other_sites_do_not_get_the_cookie(guard: Guard, stranger: T
     assert "SameSite=Strict" in cookie
 
 
+def test_two_at_once_know_their_browser(tmp_path: Path):
+    """A browser sends the cookies of both to each, because cookies know no port."""
+    (tmp_path / "people.csv").write_text("age\n30\n")
+    ports = (8123, 8124)
+    guards = [application(Start(tmp_path), frozenset({f"127.0.0.1:{port}"})) for port in ports]
+    cookies: dict[str, str] = {}
+    for port, guard in zip(ports, guards, strict=True):
+        with TestClient(guard, base_url=f"http://127.0.0.1:{port}") as client:
+            client.get(guard.new_entrance())
+            cookies |= dict(client.cookies)
+    for port, guard in zip(ports, guards, strict=True):
+        with TestClient(guard, base_url=f"http://127.0.0.1:{port}", cookies=cookies) as client:
+            assert client.get("/").status_code == 200
+
+
 @pytest.mark.parametrize("token", ["", "token=", "token=guess", "token=%ff%fe", "other=1"])
 def test_a_wrong_token_lets_nobody_in(guard: Guard, stranger: TestClient, token: str):
     """And leaves the right one as it was."""

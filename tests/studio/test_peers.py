@@ -19,7 +19,8 @@ from voile.studio.peers import owner_of, stranger
 NOBODY = 65534
 CALL = """
 exec 3<>"/dev/tcp/127.0.0.1/$1"
-printf 'GET %s HTTP/1.0\\r\\nHost: 127.0.0.1:%s\\r\\n\\r\\n' "$2" "$1" >&3
+printf 'GET %s HTTP/1.0\\r\\nHost: 127.0.0.1:%s\\r\\n' "$2" "$1" >&3
+printf 'X-Forwarded-For: 192.0.2.1\\r\\n\\r\\n' >&3
 cat <&3
 """
 
@@ -78,7 +79,7 @@ def test_who_cannot_be_known_is_no_stranger(client: object, server: object):
 @linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can call as another user")
 def test_another_user_is_refused_even_with_the_address(tmp_path: Path):
-    """And the address still lets its owner in."""
+    """Whatever it says of where it calls from; and the address still lets its owner in."""
     table = tmp_path / "people.csv"
     table.write_text("age\n30\n40\n")
     with studio(table) as address:

@@ -86,9 +86,17 @@ def studio_command(
         after = f"/p/{project.name}/data" if project else "/"
         address = f"http://{written}:{number}{guard.new_entrance(after)}"
         with _opened(address, no_browser=no_browser):
-            server = uvicorn.Server(
-                uvicorn.Config(guard, log_level="error", access_log=False, lifespan="off")
+            # No word of a caller about where it calls from is believed, and nobody needs sockets.
+            config = uvicorn.Config(
+                guard,
+                log_level="error",
+                access_log=False,
+                lifespan="off",
+                proxy_headers=False,
+                server_header=False,
+                ws="none",
             )
+            server = uvicorn.Server(config)
             try:
                 server.run(sockets=[listener])
             except KeyboardInterrupt:  # how one ends it

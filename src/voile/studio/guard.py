@@ -72,6 +72,8 @@ class Guard:
     def __init__(self, application: Application, hosts: frozenset[str]) -> None:
         """``hosts`` are the values of ``Host`` that mean this server: "127.0.0.1:8123"."""
         self._application, self._hosts = application, hosts
+        # Cookies know no port: that of another Studio on this machine has another name.
+        self._named = f"{_COOKIE}-{min(hosts).rpartition(':')[2]}"
         self._session = Randomness.secure().token("studio")
         self._token: str | None = None
         self._after = "/"
@@ -98,7 +100,9 @@ class Guard:
             await _refuse(send, 421, "This is not the address that Studio listens on.")
         elif scope["path"] == _ENTRANCE:
             await self._enter(scope, send)
-        elif not hmac.compare_digest(_cookie(headers).encode(), self._session.encode()):
+        elif not hmac.compare_digest(
+            _cookie(headers, self._named).encode(), self._session.encode()
+        ):
             await _refuse(send, 401, _STRANGER)
         elif headers.get(b"sec-fetch-site", "none") not in _OWN_SITE or (
             scope["method"] not in _SAFE and not self._own(headers)
@@ -123,7 +127,7 @@ class Guard:
         if not right:
             await _refuse(send, 401, _STRANGER)
             return
-        cookie = f"{_COOKIE}={self._session}; HttpOnly; SameSite=Strict; Path=/"
+        cookie = f"{self._named}={self._session}; HttpOnly; SameSite=Strict; Path=/"
         # A redirect would be followed as a request from where the link stood, without the cookie.
         after = escape(quote(self._after))
         body = (
@@ -148,9 +152,9 @@ def _end(scope: Scope, which: str) -> tuple[str, int] | None:
     return (str(found[0]), int(found[1])) if found and found[1] is not None else None
 
 
-def _cookie(headers: Mapping[bytes, str]) -> str:
+def _cookie(headers: Mapping[bytes, str], named: str) -> str:
     pairs = (part.strip().partition("=") for part in headers.get(b"cookie", "").split(";"))
-    return next((value for name, _, value in pairs if name == _COOKIE), "")
+    return next((value for name, _, value in pairs if name == named), "")
 
 
 async def _refuse(send: Send, status: int, why: str) -> None:
