@@ -52,19 +52,28 @@ def last_noise(state: bytes) -> tuple[float, float]:
 
 def drawn_noise(key: Key, slot: int) -> tuple[float, float]:
     """That of a first report by a key; it does not depend on where the truck is."""
-    stream = PositionStream(Levels(), key)
+    stream = PositionStream(Levels(mechanism="correlated-gaussian"), key)
     stream.report(0.0, 0.0, float(slot), slot)
     return last_noise(stream.state)
 
 
-def test_a_thief_of_store_and_key_finds_no_position(scene, monkeypatch):
+@pytest.fixture
+def anew(tmp_path):
+    """A platform whose noise is all new within minutes."""
+    made = Scene(tmp_path, Settings(mechanism="correlated-gaussian"))
+    yield made
+    made.platform.close()
+
+
+def test_a_thief_of_store_and_key_finds_no_position(anew, monkeypatch):
     """With the store, its log of changes, the key and a link no true position is found.
 
     Whoever looks into the memory of the process finds the last one, and whoever has the entropy of
     the first report that one: so does the test, which shows that it looks in the right way.  Draws
     are seeded; of 24 guesses one in 30 runs would come so near.
     """
-    company, place = scene.company(), (52.01, 4.36)
+    scene, place = anew, (52.01, 4.36)
+    company = scene.company()
     truck, token = scene.truck(company)
     link = scene.parcel(company, truck, b"P1", Parties())
     drafts, made = [], []
@@ -149,7 +158,7 @@ def test_parties_who_pool_their_levels_learn_no_more_than_the_nearest(tmp_path):
     The covariance of both over the variance of the near one is 1, within 4.5 standard errors; for
     two independent looks it would be 0.
     """
-    scene = Scene(tmp_path, Settings(slot_seconds=150))
+    scene = Scene(tmp_path, Settings(slot_seconds=150, mechanism="correlated-gaussian"))
     company = scene.company()
     truck, token = scene.truck(company)
     homes = {0: (52.01, 4.36), 1: (52.06, 4.36), 2: (52.4, 4.36)}
@@ -251,12 +260,12 @@ def test_a_malicious_company_cannot_take_over_a_truck(scene):
     assert rejected.value.reason == "signature"
 
 
-def test_positions_that_parties_see_are_off_by_their_level(scene):
+def test_positions_that_parties_see_are_off_by_their_level(anew):
     """A party far away sees a position that is off by 2,400 m on average, and not by less.
 
     60 reports, 4.5 standard errors.
     """
-    company = scene.company()
+    scene, company = anew, anew.company()
     truck, token = scene.truck(company)
     link = scene.parcel(company, truck, b"P1", Parties(), home=(53.0, 4.36))
     reader, off = protocol.Reader(link), []

@@ -21,7 +21,7 @@ from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
 from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
 from voile.sharing.platform import publishing as publishing_module
-from voile.sharing.positions import Levels, PositionStream
+from voile.sharing.positions import PositionStream
 from voile.sharing.store import Appended, StoreError
 
 
@@ -57,8 +57,9 @@ def test_records_of_a_truck_satisfy_an_auditor_over_restarts(scene, tmp_path):
     again.platform.close()
 
 
-def test_noise_goes_on_over_restarts(scene):
-    """A restart neither repeats noise nor forgets what was spent."""
+def test_noise_goes_on_over_restarts(tmp_path):
+    """A restart neither repeats noise that is all fresh nor forgets what was spent."""
+    scene = Scene(tmp_path, Settings(mechanism="correlated-gaussian"))
     company = scene.company()
     truck, token = scene.truck(company)
     assert scene.platform.spent(company, truck.truck) == 0
@@ -72,7 +73,7 @@ def test_noise_goes_on_over_restarts(scene):
         shown.append((sighting.position.latitude, sighting.position.longitude))
     assert len(set(shown)) == 4
     state = again.platform._trucks.of(truck.truck).under_way.state
-    stream = PositionStream(Levels(), Randomness.seeded(1).key("any"), state=state)
+    stream = PositionStream(scene.settings.levels, Randomness.seeded(1).key("any"), state=state)
     assert stream.time == NOON + 900
     assert again.platform.spent(company, truck.truck) == pytest.approx(8.67, abs=0.01)
     again.platform.close()
@@ -138,7 +139,7 @@ def test_a_position_before_the_last_one_is_superseded(scene):
 
 def test_a_truck_whose_budget_is_spent_publishes_no_more_on_that_day(tmp_path):
     """The device is answered, nothing is published; the next day it goes on."""
-    scene = Scene(tmp_path, Settings(budget=12.0))
+    scene = Scene(tmp_path, Settings(budget=12.0, mechanism="correlated-gaussian"))
     truck, token = scene.truck(scene.company())
     seen = []
     while Outcome.BUDGET_SPENT not in seen:

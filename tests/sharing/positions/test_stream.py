@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from voile.sharing.positions import BudgetSpentError, Levels, PositionStream, sp
 
 NOON = 20_000 * 86_400 + 43_200
 PLACE = (52.01, 4.36)
+ANEW = Levels(mechanism="correlated-gaussian")
 
 
 def key(name: str = "truck", seed: int = 7):
@@ -42,7 +44,7 @@ def test_each_level_moves_positions_by_its_displacement(level):
 
     Kolmogorov-Smirnov on 2,000 positions an hour apart, false alarm 1e-3.
     """
-    levels = Levels()
+    levels = ANEW
     shown = followed(PositionStream(levels, key()), 2_000, every=3_600)
     moved = [metres_between(*PLACE, p[level].latitude, p[level].longitude) for p in shown]
     scale = levels.displacements[level] / math.sqrt(math.pi / 2)
@@ -56,7 +58,7 @@ def test_levels_are_nested():
 
     Correlations over 2,000 positions, 4.5 standard errors: a false alarm in 150,000 runs.
     """
-    shown = followed(PositionStream(Levels(), key()), 2_000, every=3_600)
+    shown = followed(PositionStream(ANEW, key()), 2_000, every=3_600)
     near = np.array([p[0].latitude - PLACE[0] for p in shown])
     middle = np.array([p[1].latitude for p in shown]) - PLACE[0]
     assert abs(np.corrcoef(near, middle - near)[0, 1]) < 4.5 / math.sqrt(len(shown))
@@ -66,20 +68,20 @@ def test_levels_are_nested():
 
 def test_a_stream_goes_on_from_its_state():
     """A stream resumed from its state shows what the undisturbed one shows."""
-    undisturbed = followed(PositionStream(Levels(), key()), 20)
-    first = PositionStream(Levels(), key())
+    undisturbed = followed(PositionStream(ANEW, key()), 20)
+    first = PositionStream(ANEW, key())
     begun = followed(first, 10)
-    resumed = PositionStream(Levels(), key(), state=first.state)
+    resumed = PositionStream(ANEW, key(), state=first.state)
     assert begun + followed(resumed, 10, first=NOON + 3_000) == undisturbed
-    assert PositionStream(Levels(), key(), state=first.state).state == first.state
+    assert PositionStream(ANEW, key(), state=first.state).state == first.state
 
 
 def test_what_is_kept_of_a_stream_has_no_noise():
     """It goes on with its accounts, by noise of its own; times still move forward alone."""
-    stream = PositionStream(Levels(), key())
+    stream = PositionStream(ANEW, key())
     followed(stream, 3)
     assert set(json.loads(stream.kept)) == {"time", "day", "spent"}
-    again = PositionStream(Levels(), key("other"), state=stream.kept)
+    again = PositionStream(ANEW, key("other"), state=stream.kept)
     assert (again.time, spent(again)) == (stream.time, spent(stream))
     with pytest.raises(ValueError, match="not later"):
         again.report(*PLACE, float(NOON + 600), NOON + 900)
@@ -90,20 +92,20 @@ def test_what_is_kept_of_a_stream_has_no_noise():
 
 def test_a_stream_that_lost_its_state_draws_other_noise():
     """Noise belongs to the slot: what was drawn for one position is drawn for no other."""
-    stream = PositionStream(Levels(tau=1.0), key())
+    stream = PositionStream(replace(ANEW, tau=1.0), key())
     old = stream.state
     (published,) = followed(stream, 1)
-    late = PositionStream(Levels(tau=1.0), key(), state=old)
+    late = PositionStream(replace(ANEW, tau=1.0), key(), state=old)
     (other,) = followed(late, 1, first=NOON + 300)
     noises = [p[0].latitude - PLACE[0] for p in (published, other)]
     assert noises[0] != noises[1]
-    same_slot = PositionStream(Levels(tau=1.0), key(), state=old)
+    same_slot = PositionStream(replace(ANEW, tau=1.0), key(), state=old)
     assert followed(same_slot, 1) == [published]
 
 
 def test_a_stream_that_is_ahead_of_the_log_goes_on():
     """A slot whose report was never stored is drawn again, by noise that nobody has seen."""
-    stream = PositionStream(Levels(tau=1.0), key())
+    stream = PositionStream(replace(ANEW, tau=1.0), key())
     (lost,) = followed(stream, 1)
     again = [stream.report(*PLACE, NOON + 60.0 * late, NOON) for late in (1, 2)]
     (after,) = followed(stream, 1, first=NOON + 300)
@@ -114,7 +116,7 @@ def test_a_stream_that_is_ahead_of_the_log_goes_on():
 @given(st.lists(st.integers(1, 5_000), min_size=1, max_size=12))
 def test_costs_add_up(gaps):
     """What a stream has spent in a day is the price that whole tables pay at the near level."""
-    stream, times = PositionStream(Levels(), key(), distance=50.0), np.cumsum([NOON, *gaps[:-1]])
+    stream, times = PositionStream(ANEW, key(), distance=50.0), np.cumsum([NOON, *gaps[:-1]])
     for time in times.tolist():
         stream.report(*PLACE, float(time), time)
     mu_squared = squared_mu(np.full(len(times), 2 / 150), times.astype(float), 50.0, 120.0)[-1]
@@ -124,9 +126,9 @@ def test_costs_add_up(gaps):
 
 def test_a_budget_ends_a_day_and_the_next_one_begins():
     """A truck whose budget is spent publishes no more on that day, and goes on on the next."""
-    free = PositionStream(Levels(), key())
+    free = PositionStream(ANEW, key())
     followed(free, 5)
-    stream = PositionStream(Levels(), key(), budget=spent(free) * 1.0001)
+    stream = PositionStream(ANEW, key(), budget=spent(free) * 1.0001)
     followed(stream, 5)
     before = stream.state
     with pytest.raises(BudgetSpentError):
@@ -139,7 +141,7 @@ def test_a_budget_ends_a_day_and_the_next_one_begins():
 
 def test_time_only_moves_forward():
     """A position that is not later changes nothing."""
-    stream = PositionStream(Levels(), key())
+    stream = PositionStream(ANEW, key())
     followed(stream, 2)
     before = stream.state
     for time, slot in ((NOON + 300, NOON + 600), (NOON, NOON + 900)):
@@ -160,6 +162,14 @@ def test_time_only_moves_forward():
         {"near": (5000, 2000)},
         {"tau": 0},
         {"tau": math.inf},
+        {"mechanism": "gaussian-feld"},
+        {"mechanism": 3},
+        {"stays": 1},
+        {"stays": math.nan},
+        {"lengths": (700,)},
+        {"lengths": (700, 0, 700)},
+        {"period_days": 0},
+        {"period_days": True},
     ],
 )
 def test_levels_that_cannot_be_are_refused(wrong):

@@ -298,7 +298,9 @@ def test_iso_times_are_read(service, http, company):
 
 def test_the_operator_hears_that_a_truck_has_spent_its_budget(tmp_path):
     """The device is answered as ever, nothing is published, and the operator is told so, once."""
-    with serving(tmp_path, scene=Scene(tmp_path, Settings(budget=6.0))) as service:
+    with serving(
+        tmp_path, scene=Scene(tmp_path, Settings(budget=6.0, mechanism="correlated-gaussian"))
+    ) as service:
         with service.client() as http:
             _, token = service.company(http).truck()
             answers = []

@@ -185,8 +185,10 @@ class Platform(Operating, Administration, Publishing, _Reading):
     def tidy(self, keep_days: int = 31, most: int | None = None) -> None:
         """Drop submissions and bodies of reports that are older; their records stay.
 
-        ``most`` is the last slot whose reports may be dropped at all.
+        And destroy the keys of noise that stayed with places in a period that is over.  ``most`` is
+        the last slot whose reports may be dropped at all.
         """
+        self.destroy_ended_keys(self.clock())
         before = int(self.clock()) - keep_days * _DAY
         self._core.directory.drop_mail(before)
         self._core.log.forget(before if most is None else min(before, most + 1))

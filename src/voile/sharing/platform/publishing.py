@@ -139,6 +139,13 @@ class Publishing:
         self._trucks.of(truck).change()
         self._admission.forget(truck)
 
+    def destroy_ended_keys(self, now: float) -> None:
+        """Forget, in memory and in the store, by which keys noise stayed in periods that are over.
+
+        Raises ``StoreError``.
+        """
+        self._trucks.destroy_ended_keys(now)
+
     def waited(self) -> float:
         """For how many seconds something has waited for its turn, or to be stored."""
         return max(self._queue.waited(), self._committer.waited())

@@ -26,8 +26,16 @@ class Settings:
     """A truck publishes once in each slot of so many seconds; it divides the day."""
     displacements: Sequence[float] = (150.0, 600.0, 2400.0)
     """``Levels.displacements``: metres, near to far."""
+    mechanism: str = "gaussian-field"
+    """``Levels.mechanism``: ``gaussian-field`` or ``correlated-gaussian``."""
     tau: float = 120.0
     """``Levels.tau``: seconds."""
+    stays: float = 0.8
+    """``Levels.stays``, of a field: the share of the noise that stays with the place."""
+    lengths: Sequence[float] = (700.0, 1000.0, 2000.0)
+    """``Levels.lengths``, of a field: metres, near to far."""
+    period_days: float = 28
+    """``Levels.period_days``, of a field."""
     near: Sequence[float] = (2_000.0, 10_000.0)
     """``Levels.near``: metres to the destination."""
     distance: float = 100.0
@@ -67,7 +75,7 @@ class Settings:
             msg = "speeds_kmh must be three ascending numbers: slow, usual and fast"
             raise PlanError(msg)
         self._check_region()
-        self.levels  # noqa: B018 - displacements, tau and near are checked
+        self.levels  # noqa: B018 - what the noise is made of is checked
 
     def _check_region(self) -> None:
         if self.region is None:
@@ -96,7 +104,15 @@ class Settings:
     @cached_property
     def levels(self) -> Levels:
         """How noisy each level is."""
-        return Levels(tuple(self.displacements), self.tau, tuple(self.near))
+        return Levels(
+            tuple(self.displacements),
+            self.tau,
+            tuple(self.near),
+            self.mechanism,
+            self.stays,
+            tuple(self.lengths),
+            self.period_days,
+        )
 
     @cached_property
     def rules(self) -> Rules:
@@ -108,7 +124,7 @@ class Settings:
         return int(now) // self.slot_seconds * self.slot_seconds
 
 
-_LISTS = ("displacements", "near", "speeds_kmh", "region")
+_LISTS = ("displacements", "near", "lengths", "speeds_kmh", "region")
 
 
 def _whole(value: object) -> bool:

@@ -17,6 +17,7 @@ from voile.sharing.ingest import Fix
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
 from voile.sharing.platform.core import PlatformCore, Seen
 from voile.sharing.platform.writing import Aboard, Draft, Written, stream_context
+from voile.sharing.positions import without_ended_key
 from voile.sharing.protocol import (
     Publisher,
     RejectedError,
@@ -47,6 +48,25 @@ class Trucks:
         """What is in memory of a truck, by its number."""
         return self._held.get(truck) or self._held.setdefault(truck, Held(self._core))
 
+    def destroy_ended_keys(self, now: float) -> None:
+        """Forget the keys by which noise stayed with places, of periods that are over.
+
+        In memory, and in the store, where a report that is being stored comes first: what it leaves
+        is looked at the next time.
+        """
+        for held in list(self._held.values()):
+            held.forget_ended_key(now)
+        for truck in self._core.directory.trucks():
+            sealed = self._core.directory.state(truck.truck)
+            if sealed is None:
+                continue
+            context = stream_context(truck.truck)
+            state = self._core.vault.unseal(context, sealed)
+            left = without_ended_key(state, now)
+            if left is not state:
+                after = self._core.vault.seal(context, left)
+                self._core.directory.replace_state(truck.truck, sealed, after)
+
 
 class Held:
     """What is in memory of one truck."""
@@ -74,6 +94,12 @@ class Held:
         changed, self.changed = self.changed, False
         self.under_way.refresh(now, changed=changed)
         return self.under_way
+
+    def forget_ended_key(self, now: float) -> None:
+        """Go on without the key of a period that is over."""
+        with self.lock:
+            if self.under_way is not None and self.under_way.state is not None:
+                self.under_way.state = without_ended_key(self.under_way.state, now)
 
     def forget(self) -> None:
         """Read the truck again before its next report: what is in memory was not stored."""

@@ -8,7 +8,10 @@ The true position exists in a draft and nowhere else.  All that is random about 
 of its positions, its ephemeral key, its dummies) comes from entropy of the draft, which is kept
 nowhere; and the noise itself, which the next report's is correlated with, stays in memory.  So
 whoever gets hold of everything stored, of what lies in its log and of the key that seals it finds
-no true position.  After a restart a truck's noise begins anew.
+no true position.  Noise that stays with places has to survive a restart: its key, of one truck and
+one period, is in what is stored, sealed.  With it, the vault's key and the reports he computes what
+stays, for this period, and is left with the fresh part of the noise.  After a restart the fresh
+part of a truck's noise begins anew.
 
 What a parcel's parties may see is decided by the near position that was just perturbed, never by
 the true one: so it follows from what is private already, and costs nothing.
@@ -38,6 +41,7 @@ from voile.sharing.protocol import (
 __all__ = ["Aboard", "Draft", "Outcome", "Writer", "Written", "stream_context"]
 
 _MOST_STREAMS = 20_000
+_DAY = 86_400
 
 
 class Outcome(StrEnum):
@@ -103,6 +107,7 @@ class Writer:
         self._settings = settings
         # Streams as they are after the last report, to spare reading their states.
         self._streams: dict[bytes, tuple[bytes, PositionStream]] = {}
+        self._period = 0
 
     def __reduce__(self) -> tuple[type[Writer], tuple[Vault, Settings]]:
         return Writer, (self._vault, self._settings)
@@ -112,6 +117,7 @@ class Writer:
 
         Raises ``InputError`` where a truck carries more parcels than a report has room for.
         """
+        self._forget_ended(draft.fixes[-1][0])
         stream, context = self._stream(draft), stream_context(draft.truck)
         publisher, state, outcome = draft.publisher, draft.state, Outcome.KNOWN_SLOT
         reports: list[tuple[int, bytes, bytes]] = []
@@ -150,6 +156,13 @@ class Writer:
             budget=settings.budget,
             state=draft.state,
         )
+
+    def _forget_ended(self, slot: int) -> None:
+        """In a new period forget all streams: they hold the keys of the one before."""
+        period = int(slot // (self._settings.period_days * _DAY))
+        if period > self._period:
+            self._streams.clear()
+            self._period = period
 
     def _remember(self, truck: bytes, state: bytes, stream: PositionStream) -> None:
         if len(self._streams) >= _MOST_STREAMS:

@@ -5,8 +5,15 @@ the far one has more again.  So all that is published follows from the near posi
 learns more from several levels than from the nearest of them, with whomever he pools them.  Three
 independent looks would let colluding parties average the noise away.
 
-Noise is correlated Gaussian (``dp.planar.noise``): sums of such streams with one time constant are
-such a stream again, so each level by itself has exactly the distribution that its epsilon says.
+Noise is Gaussian, so each level by itself has exactly the distribution that its epsilon says, of
+one of two mechanisms (``dp.planar.noise``):
+
+- ``gaussian-field``: most of the noise stays with the place, for a truck and a period.  A truck
+  that stands shows its position again.  What the middle position adds stays with the near *position
+  that was shown*, and what the far one adds with the middle one: so levels are nested here, too.
+  Since the fresh part of a level moves where the next one looks its field up, fields of wider
+  levels are longer.
+- ``correlated-gaussian``: all noise is new within minutes, and averages away where a truck stands.
 """
 
 from __future__ import annotations
@@ -17,15 +24,17 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from voile.dp.planar.noise import CorrelatedGaussian
+from voile.dp.planar.noise import CorrelatedGaussian, GaussianField
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
-from voile.errors import PlanError
+from voile.errors import PlanError, nearest
 from voile.sharing.protocol import LEVELS
 
 __all__ = ["Levels"]
 
 _LONGEST_TIME = 30 * 86_400.0
+_LONGEST_PERIOD = 366
+_MECHANISMS = (GaussianField.name, CorrelatedGaussian.name)
 
 
 @dataclass(frozen=True)
@@ -35,9 +44,17 @@ class Levels:
     displacements: Sequence[float] = (150.0, 600.0, 2400.0)
     """Metres by which the near, the middle and the far position are off on average; ascending."""
     tau: float = 120.0
-    """Seconds in which the correlation of the noise falls to 1 / e."""
+    """Seconds in which the correlation of the noise falls to 1 / e; of driving, for a field."""
     near: Sequence[float] = (2_000.0, 10_000.0)
     """Metres to the destination, below which a party sees the near and the middle position."""
+    mechanism: str = GaussianField.name
+    """``gaussian-field`` or ``correlated-gaussian``."""
+    stays: float = 0.8
+    """Of a field: the share of the variance that stays with the place, from 0 to below 1."""
+    lengths: Sequence[float] = (700.0, 1000.0, 2000.0)
+    """Of the field of each level: metres in which its correlation falls to 1 / e."""
+    period_days: float = 28
+    """Days for which a field stays."""
 
     def __post_init__(self) -> None:
         for name, values, count in (
@@ -52,19 +69,50 @@ class Levels:
         if not _is_length(self.tau) or not 0 < self.tau <= _LONGEST_TIME:
             msg = "tau must be a number of seconds above 0, of 30 days at most"
             raise PlanError(msg)
+        self._check_field()
+
+    def _check_field(self) -> None:
+        if self.mechanism not in _MECHANISMS:
+            known = " or ".join(f'"{name}"' for name in _MECHANISMS)
+            hint = nearest(self.mechanism, _MECHANISMS) if isinstance(self.mechanism, str) else ""
+            msg = f"mechanism must be {known}{hint}"
+            raise PlanError(msg)
+        if not _is_length(self.stays) or not 0 <= self.stays < 1:
+            msg = "stays must be a number from 0 to below 1: how much of the noise a place keeps"
+            raise PlanError(msg)
+        lengths = [length for length in self.lengths if _is_length(length) and length > 0]
+        if len(self.lengths) != LEVELS or len(lengths) != LEVELS:
+            msg = f"lengths must be {LEVELS} numbers above 0, in metres"
+            raise PlanError(msg)
+        if not _is_length(self.period_days) or not 1 <= self.period_days <= _LONGEST_PERIOD:
+            msg = f"period_days must be a number of days from 1 to {_LONGEST_PERIOD}"
+            raise PlanError(msg)
 
     @cached_property
     def epsilons(self) -> tuple[float, ...]:
         """Of each level, per metre: that of planar Laplace noise of the same displacement."""
         return tuple(MEAN_RADIUS / metres for metres in self.displacements)
 
+    @property
+    def stays_with_places(self) -> bool:
+        """Whether noise is that of a field."""
+        return self.mechanism == GaussianField.name
+
     def noises(self) -> tuple[CorrelatedGaussian, ...]:
-        """What is added to the true position, to the near one, and to the middle one."""
+        """Noise by time: what is added to the true position, to the near one, to the middle one."""
+        return tuple(CorrelatedGaussian(zones, self.tau) for zones in self._added())
+
+    def fields(self) -> tuple[GaussianField, ...]:
+        """Noise that stays: what is added to the true position, to the near, to the middle one."""
+        return tuple(
+            GaussianField(zones, self.stays, length, self.period_days, self.tau)
+            for zones, length in zip(self._added(), self.lengths, strict=True)
+        )
+
+    def _added(self) -> list[Zones]:
         before = (0.0, *self.displacements)
         added = [math.sqrt(after**2 - here**2) for here, after in pairwise(before)]
-        return tuple(
-            CorrelatedGaussian(Zones(levels=(MEAN_RADIUS / metres,)), self.tau) for metres in added
-        )
+        return [Zones(levels=(MEAN_RADIUS / metres,)) for metres in added]
 
     def level(self, metres: float) -> int:
         """What a party sees whose destination is so far away: 0 (near) to 2 (far)."""

@@ -1,30 +1,37 @@
 """One truck's positions as they come: perturb, price, remember.
 
-Guarantee: the reports of one day (UTC) together are mu-Gaussian-differentially private for any two
-trajectories of the truck that are nowhere more than ``distance`` metres apart, with the mu that the
-stream adds up, whoever sees whichever levels.  Times of reports are not protected.
+Guarantee, by the mechanism (``levels``), whoever sees whichever levels; times are not protected:
 
-The noise of a report is a function of the key, the level and the report's slot.  A state that is
+- ``correlated-gaussian``: the reports of one day (UTC) together are mu-Gaussian-differentially
+  private for any two trajectories of the truck that are nowhere more than ``distance`` metres
+  apart, with the mu that the stream adds up.
+- ``gaussian-field``: those of a period are, for two of which one is the other moved as a whole by
+  at most ``distance``; mu squared of a period is the sum of its days', which the stream adds up.
+  When a truck stands, and that it is where it was before, is shown.
+
+Fresh noise of a report is a function of the key, the level and the report's slot.  A state that is
 lost, or older than the last report, therefore never makes one noise serve two positions; it makes
 the noise of later reports more independent, and dearer.  The key may change between reports.
 
 The state is as secret as the key: with it and the published position goes the true one.  What is
-``kept`` of it has no noise, and may be stored: a stream that goes on from it draws noise that knows
-nothing of what came before, and its reports are accounted as if it did, which is never less.
+``kept`` of it has no position and no noise, but under ``gaussian-field`` the key by which the noise
+stays with places until the period ends: store it sealed.  A stream that goes on from it has the
+same field and draws fresh noise that knows nothing of what came before, and its reports are
+accounted as if it did, which is never less.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from voile.dp.planar.costs import gaussian_epsilon, next_squared_mu
-from voile.dp.planar.noise import Live
+from voile.dp.planar.costs import gaussian_epsilon
 from voile.errors import RefusedError
 from voile.randomness import Key
 from voile.sharing.positions.levels import Levels
+from voile.sharing.positions.moving import Anew, Moving, Staying
 from voile.sharing.protocol import Position, day_of
 
 __all__ = ["BudgetSpentError", "PositionStream", "spent_on"]
@@ -66,31 +73,31 @@ class PositionStream:
         state: bytes | None = None,
     ) -> None:
         held: Mapping[str, Any] = json.loads(state) if state else {}
-        streams: Sequence[Mapping[str, Any]] = held.get("levels", ({}, {}, {}))
         self._levels = levels
         self._distance, self._delta, self._budget = distance, delta, budget
-        self._lives = [
-            Live(noise, key, identity, state=kept)
-            for identity, (noise, kept) in enumerate(zip(levels.noises(), streams, strict=True))
-        ]
+        made = Staying if levels.stays_with_places else Anew
+        self._moving: Moving = made(levels, key, held)
         self._time: float | None = held.get("time")
         self._day: int = held.get("day", -1)
         self._spent: float = held.get("spent", 0.0)
 
     def rekey(self, key: Key) -> None:
         """Draw the noise of later reports by another key."""
-        for live in self._lives:
-            live.rekey(key)
+        self._moving.rekey(key)
 
     @property
     def state(self) -> bytes:
         """What the stream needs to go on elsewhere; secret."""
-        return self._encoded({"levels": [live.state for live in self._lives]})
+        return self._encoded(self._moving.state)
 
     @property
     def kept(self) -> bytes:
-        """The state without its noise: when it last reported, and what the day has cost."""
-        return self._encoded({})
+        """The state without positions and noise: when it last reported, what the day has cost.
+
+        And the key by which noise stays with places, of which the next report of the period needs
+        the same: to be stored sealed.
+        """
+        return self._encoded(self._moving.kept)
 
     def _encoded(self, more: Mapping[str, Any]) -> bytes:
         held = {"time": self._time, "day": self._day, "spent": self._spent, **more}
@@ -111,24 +118,17 @@ class PositionStream:
         if self._time is not None and not time > self._time:
             msg = "the time of a position is not later than that of the one before it"
             raise ValueError(msg)
-        spent = self._cost(time) + (self._spent if self._day == day_of(slot) else 0.0)
+        added = self._moving.squared_mu((latitude, longitude), time, self._time, self._distance)
+        spent = added + (self._spent if self._day == day_of(slot) else 0.0)
         if self._budget is not None and not self._fits(spent):
             msg = "the budget of the truck for this day is spent"
             raise BudgetSpentError(msg)
-        # A state may be ahead of the log, by a report that was never stored.
-        number = max(slot, self._lives[0].next_number)
-        positions, place = [], (latitude, longitude)
-        for live, epsilon in zip(self._lives, self._levels.epsilons, strict=True):
-            place = live.report(*place, time, number=number)
-            positions.append(Position(*place, int(time), epsilon))
+        places = self._moving.report((latitude, longitude), time, slot)
         self._time, self._day, self._spent = time, day_of(slot), spent
-        return tuple(positions)
-
-    def _cost(self, time: float) -> float:
-        """Mu squared that a report at ``time`` adds: that of the near level, since it tells all."""
-        seconds = None if self._time is None else time - self._time
-        levels = self._levels
-        return next_squared_mu(levels.epsilons[0], seconds, self._distance, levels.tau)
+        return tuple(
+            Position(*place, int(time), epsilon)
+            for place, epsilon in zip(places, self._levels.epsilons, strict=True)
+        )
 
     def _fits(self, spent: float) -> bool:
         assert self._budget is not None

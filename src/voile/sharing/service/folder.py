@@ -66,7 +66,11 @@ address = "{address}"
 # slot_seconds = 300                 # a truck publishes at most once in a slot
 # displacements = [150, 600, 2400]   # metres by which the three positions are off on average
 # near = [2000, 10000]               # metres to the destination from which a nearer one is seen
-# tau = 120                          # seconds over which the noise is correlated
+# mechanism = "gaussian-field"       # or "correlated-gaussian": see docs/sharing-service.md
+# tau = 120                          # seconds (of driving) over which fresh noise is correlated
+# stays = 0.8                        # the share of the noise that stays with the place, and
+# lengths = [700, 1000, 2000]        # metres over which it is correlated, near to far,
+# period_days = 28                   # days until a place gets other noise
 # There is no budget by default: what reports cost is counted and never holds one back.
 # A budget is the most epsilon that a truck spends in a day (UTC), for these two:
 # distance = 100                     # metres between the trajectories that the budget is about

@@ -259,6 +259,10 @@ class SQLDirectory(Directory):
         row = self._row("SELECT state FROM states WHERE truck = ?", truck)
         return row[0] if row else None
 
+    def replace_state(self, truck: bytes, before: bytes, after: bytes) -> bool:
+        statement = "UPDATE states SET state = ? WHERE truck = ? AND state = ?"
+        return bool(self._change(statement, after, truck, before))
+
     def foreign_writes(self) -> int | None:
         return self._engine.foreign_writes()
 

@@ -196,6 +196,9 @@ class Directory(Protocol):
     def state(self, truck: bytes) -> bytes | None:
         """The last state of a truck's stream, saved here or appended with a report."""
 
+    def replace_state(self, truck: bytes, before: bytes, after: bytes) -> bool:
+        """Put another state in the place of one, durably; False where that is not the last one."""
+
     def foreign_writes(self) -> int | None:
         """A number that changes when others than this object have written; None: nobody can tell.
 

@@ -1,0 +1,160 @@
+"""How positions of a truck are moved to those of all levels, by each mechanism, and the price."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from voile.dp.planar.costs import next_squared_mu, squared_mu
+from voile.dp.planar.live_field import LiveField
+from voile.dp.planar.noise import GaussianField, Live
+from voile.geodesy import Floats
+from voile.randomness import Key
+from voile.sharing.positions.keeping import PlaceKey
+from voile.sharing.positions.levels import Levels
+
+__all__ = ["Anew", "Moving", "Staying"]
+
+_Place = tuple[float, float]
+
+
+class Moving(Protocol):
+    """What a stream asks of a mechanism."""
+
+    def rekey(self, key: Key) -> None:
+        """Draw what is fresh by another key."""
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on; secret."""
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What of it may be stored, sealed: no position and no noise."""
+
+    def squared_mu(
+        self, place: _Place, time: float, before: float | None, distance: float
+    ) -> float:
+        """Mu squared that a report adds, ``before`` being when the last one was.
+
+        That of the near level: all others follow from it.
+        """
+
+    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+        """What all levels show; near to far."""
+
+
+class Anew:
+    """Noise by time: correlated Gaussian."""
+
+    def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
+        streams = held.get("levels", ({}, {}, {}))
+        self._levels = levels
+        self._lives = [
+            Live(noise, key, identity, state=kept)
+            for identity, (noise, kept) in enumerate(zip(levels.noises(), streams, strict=True))
+        ]
+
+    def rekey(self, key: Key) -> None:
+        """See ``Moving``."""
+        for live in self._lives:
+            live.rekey(key)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """See ``Moving``."""
+        return {"levels": [live.state for live in self._lives]}
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """See ``Moving``."""
+        return {}
+
+    def squared_mu(
+        self, place: _Place, time: float, before: float | None, distance: float
+    ) -> float:
+        """See ``Moving``; for neighbours that differ anyhow."""
+        seconds = None if before is None else time - before
+        return next_squared_mu(self._levels.epsilons[0], seconds, distance, self._levels.tau)
+
+    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+        """See ``Moving``."""
+        # A state may be ahead of the log, by a report that was never stored.
+        number = max(slot, self._lives[0].next_number)
+        shown = []
+        for live in self._lives:
+            place = live.report(*place, time, number=number)
+            shown.append(place)
+        return shown
+
+
+class Staying:
+    """Noise that stays with places, and some that is fresh."""
+
+    def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
+        streams = held.get("levels", ({}, {}, {}))
+        self._levels = levels
+        self._fresh = key
+        self._lives = [
+            LiveField(noise, identity, state=kept)
+            for identity, (noise, kept) in enumerate(zip(levels.fields(), streams, strict=True))
+        ]
+        self._place_key = PlaceKey.read(held)
+        # Another distribution has other fields: of one field in two sizes positions follow.
+        self._laws = [
+            (f"{level}", *(f"{float(number)!r}" for number in (metres, *_numbers(noise))))
+            for level, (metres, noise) in enumerate(
+                zip(levels.displacements, levels.fields(), strict=True)
+            )
+        ]
+
+    def rekey(self, key: Key) -> None:
+        """See ``Moving``."""
+        self._fresh = key
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """See ``Moving``."""
+        return {"levels": [live.state for live in self._lives], **self.kept}
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """See ``Moving``."""
+        return {} if self._place_key is None else self._place_key.written()
+
+    def squared_mu(
+        self, place: _Place, time: float, before: float | None, distance: float
+    ) -> float:
+        """See ``Moving``; for paths that are moved as a whole.  A truck that stands costs nothing.
+
+        By the fresh part alone: what stays has the same distribution after the move.
+        """
+        if self._lives[0].stands(*place):
+            return 0.0
+        times = [time] if before is None or not self._lives[0].state else [before, time]
+        part = math.sqrt(1 - self._levels.stays)
+        epsilons = np.full(len(times), self._levels.epsilons[0])
+        spent: Floats = squared_mu(
+            epsilons, np.array(times), distance / part, self._levels.tau, "shifted"
+        )
+        return float(spent[-1] - (spent[0] if len(times) > 1 else 0.0))
+
+    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+        """See ``Moving``."""
+        days = self._levels.period_days
+        if self._place_key is None or not self._place_key.serves(time, days):
+            self._place_key = PlaceKey.draw(self._fresh, time, days)
+        number = max(slot, self._lives[0].next_number)
+        shown = []
+        for live, law in zip(self._lives, self._laws, strict=True):
+            field = self._place_key.key.within("level", *law)
+            place = live.report(place, time, number, self._fresh, field)
+            shown.append(place)
+        return shown
+
+
+def _numbers(noise: GaussianField) -> tuple[float, ...]:
+    return noise.share, noise.length, noise.period, noise.tau
