@@ -132,8 +132,8 @@ def _types(made: Any, *, marks: bool) -> Mapping[str, Any]:
 def completed(plan: Plan, folder: str | Path) -> Plan:
     """A plan as a file states it, with what its method takes for granted.
 
-    A method of trips has the usual columns of trajectories, and files that parameters name are
-    looked for in the folder of the plan.
+    A method of trips has the usual columns of trajectories, what it chooses by them
+    (``chosen_for``), and files that parameters name are looked for in the folder of the plan.
     """
     if plan.method is None or plan.method.name not in METHODS:
         return plan  # ``publisher_of`` says what is wrong
@@ -144,12 +144,12 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
         else value
         for name, value in plan.method.parameters.items()
     }
-    trips = getattr(_class_of(plan.method.name), "of_trips", False) and plan.trajectory is None
-    return replace(
-        plan,
-        method=replace(plan.method, parameters=given),
-        trajectory=TrajectoryColumns() if trips else plan.trajectory,
-    )
+    made = _class_of(plan.method.name)
+    trips = getattr(made, "of_trips", False) and plan.trajectory is None
+    trajectory = TrajectoryColumns() if trips else plan.trajectory
+    if trajectory is not None and hasattr(made, "chosen_for"):
+        given |= made.chosen_for(trajectory, given)
+    return replace(plan, method=replace(plan.method, parameters=given), trajectory=trajectory)
 
 
 def _is_file(kind: Any) -> bool:

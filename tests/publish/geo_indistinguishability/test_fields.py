@@ -21,7 +21,7 @@ from voile.errors import PlanError
 from voile.geodesy import east_north, separation
 from voile.publish.geo_indistinguishability import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.fields import read_secret
-from voile.publish.registry import completed
+from voile.publish.registry import completed, publisher_for
 from voile.randomness import Randomness
 from voile.release.check import check_release
 from voile.release.folder import write_release
@@ -162,6 +162,29 @@ def test_a_plan_names_vehicle_law_and_secret(tmp_path: Path) -> None:
     assert plan.trajectory == TrajectoryColumns(vehicle="van")
     assert plan.method is not None
     assert plan.method.parameters["secret"] == str(tmp_path / "fields.secret")
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "given", "mechanism"),
+    [
+        ("van", {"epsilon": 0.005}, "gaussian-field"),
+        ("van", {"epsilon": 0.005, "stays": 0.5}, "gaussian-field"),
+        ("van", {"epsilon": 0.005, "differences": "shifted"}, "gaussian-field"),
+        ("van", {"epsilon": 0.005, "differences": "any"}, "correlated-gaussian"),
+        ("van", {"levels": 2, "radii": 400}, "correlated-gaussian"),
+        ("van", {"epsilon": 0.005, "mechanism": "correlated-gaussian"}, "correlated-gaussian"),
+        ("van", {"epsilon": 0.005, "mechanism": "planar-laplace"}, "planar-laplace"),
+        (None, {"epsilon": 0.005}, "correlated-gaussian"),
+    ],
+)
+def test_a_plan_whose_trips_have_vehicles_takes_noise_that_stays(
+    tmp_path: Path, vehicle: str | None, given: dict, mechanism: str
+) -> None:
+    """Where it names no mechanism, and neither zones nor other neighbours stand against it."""
+    roles = {} if vehicle is None else {"vehicle": vehicle}
+    document = {"roles": roles, "method": {"name": "geo-indistinguishability", **given}}
+    made = publisher_for(completed(parse_plan(document, tmp_path), tmp_path))
+    assert made.mechanism == mechanism
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,7 @@ from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import PrivateRecord, Publication, Release
 from voile.release.trip_sums import Busiest, busiest_vehicle
 from voile.release.trips import FleetTerms, TripCosts
+from voile.schema.trajectory import TrajectoryColumns
 from voile.table.decisions import Relocated, Relocation, TripAccounts
 from voile.table.private import PrivateTable
 from voile.values.value import Says
@@ -120,6 +121,20 @@ class GeoIndistinguishability(SingleRelease):
                 )
                 raise PlanError(msg)
         return object.__new__(known[mechanism])  # type: ignore[return-value]
+
+    @classmethod
+    def chosen_for(
+        cls, columns: TrajectoryColumns, given: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """The mechanism of a plan that names none: noise that stays, where trips have vehicles.
+
+        Noise of one size alone can stay with places, and protects only paths moved as a whole: a
+        plan with zones, or with ``differences = "any"``, has ``correlated-gaussian``.
+        """
+        fits = "epsilon" in given and given.get("differences", "shifted") == "shifted"
+        if columns.vehicle is None or "mechanism" in given or "zones_by" in given or not fits:
+            return {}
+        return {"mechanism": "gaussian-field"}
 
     def __post_init__(self) -> None:
         check_together({name: value for name, value in self._given() if value is not None})
