@@ -235,10 +235,19 @@ def test_reports_beyond_the_map_are_left_out_and_trips_are_kept():
     assert {(one.trips, one.reports) for one in found} == {(5, 58)}
     assert found[0].error.value < 250
     assert {one.notes for one in found} == {found[0].notes}
-    assert found[0].notes[:2] == (
+    assert found[0].notes[:3] == (
+        "13 of 72 reports (18%) lie off the map",
         "1 trip with fewer than two reports on the map: not followed",
         "2 reports of 1 trip were left out, because the true position lies off the map",
     )
+
+
+def test_a_map_of_another_city_is_refused_with_what_it_lacks():
+    """The share of reports off the map says that it is the map, and not the trips."""
+    frame = TRIPS.with_columns(latitude=pl.col("latitude") + 1.0)
+    release = release_of(frame, mechanism="planar-laplace", epsilon=0.02)
+    with pytest.raises(InputError, match=r"72 of 72 reports \(100%\) lie off the map"):
+        follow_trips(release, frame, ROADS, randomness=Randomness.seeded(1))
 
 
 def test_whatever_is_left_out_is_counted():

@@ -58,9 +58,9 @@ def selected(
     if several.is_empty():
         msg = "no trip has two reports or more, so that there is nobody to follow"
         raise InputError(msg)
-    able = several.filter(pl.col("inside") > 1)
+    able, off = several.filter(pl.col("inside") > 1), _off_the_map(counts)
     if able.is_empty():
-        msg = "no trip lies on the map: give a map of where the trucks were"
+        msg = f"no trip lies on the map: {', '.join(off)}: give a map of where the trucks were"
         raise InputError(msg)
     key = randomness.key("trips")
     drawn = sorted(able["trip"].to_list(), key=lambda trip: key.digest(trip.encode()))[:most_trips]
@@ -71,6 +71,7 @@ def selected(
     beyond = int((partly["reports"] - partly["inside"]).sum())
     notes = (
         *_unmatched(release, pairs),
+        *off,
         *_left_out(counts.height - several.height, "with one report only"),
         *_left_out(several.height - able.height, "with fewer than two reports on the map"),
         *_left_out(able.height - len(drawn), f"that {_were(able.height - len(drawn))} not drawn"),
@@ -102,6 +103,18 @@ def _unmatched(release: Release, pairs: pl.DataFrame) -> tuple[str, ...]:
             "has no report of the trip at that time, or the release has several",
         )
     return notes
+
+
+def _off_the_map(counts: pl.DataFrame) -> tuple[str, ...]:
+    """How much of all trips, drawn or not, a map does not hold."""
+    reports, inside = int(counts["reports"].sum()), int(counts["inside"].sum())
+    if inside == reports:
+        return ()
+    share = (reports - inside) / reports
+    shown = "less than 1%" if share < 0.01 else f"{share:.0%}"
+    if share > 0.99 and inside:
+        shown = "more than 99%"
+    return (f"{reports - inside:,} of {counted(reports, 'report')} ({shown}) lie off the map",)
 
 
 def _left_out(trips: int, which: str) -> tuple[str, ...]:
