@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import polars as pl
-
 from voile.audit.beside import Beside
 from voile.audit.registry import Setting, risk_inquiries
 from voile.audit.risk import Risk
 from voile.randomness import Randomness
 from voile.release.reading.rows import People
 from voile.study.record import Skipped
+from voile.table.arrays import Frame
 from voile.table.holdout import hold_out
 
 __all__ = ["ROWS", "Asked", "counted", "some_people", "unit_of"]
@@ -59,12 +58,12 @@ def unit_of(people: People) -> str | None:
     return None if people.protected == "row" else people.unit_column
 
 
-def some_people(people: People, randomness: Randomness) -> pl.DataFrame:
+def some_people(people: People, randomness: Randomness) -> Frame:
     """The rows of some people that the three risks look at."""
     frame = people.frame.select(people.column(name).alias(name) for name in people.frame.columns)
     if frame.height <= ROWS:
         return frame
-    kept: pl.DataFrame
+    kept: Frame
     share = 1 - ROWS / frame.height
     kept, _ = hold_out(frame, share, randomness.within("people"), unit_of(people))
     return kept

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-import polars as pl
-
 from voile.audit.beside import Beside
 from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
 from voile.audit.foreign import as_release
@@ -20,6 +18,7 @@ from voile.audit.risk import Risk
 from voile.randomness import Randomness
 from voile.study.record import RiskDocument, Skipped
 from voile.study.rehearsal import Staged
+from voile.table.arrays import frame_of
 
 __all__ = ["risks_of_rehearsal"]
 
@@ -40,7 +39,7 @@ def risks_of_rehearsal(
         reason = f"the rehearsal has more than {ROWS:,} rows; run voile audit on the release"
         return (Skipped("three risks", reason),)
     release = staged.release if staged.link is None else staged.release.without(staged.link)
-    shown = pl.DataFrame(release.to_native())
+    shown = frame_of(release.table.to_arrow())
     foreign = as_release(shown, recognise(shown, compared.original), {})
     groups = [some_people(each, randomness) for each in (compared.original, compared.held_out)]
     beside = Beside.of(foreign, groups, compared.original.plan, unit_of(compared.original))
