@@ -190,8 +190,8 @@ class MinimalityAttack(Attack):
             return "it counts rows, and the groups were chosen by persons with several of them"
         if release.series is not None:
             return (
-                "the groups of a series depend on those of earlier releases, and it chooses groups "
-                "for one table alone"
+                "the groups of a series are cut by quasi-identifiers alone, which tells nothing of "
+                "sensitive values"
             )
         if self.choice_of is None:
             return (
