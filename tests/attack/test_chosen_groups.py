@@ -63,6 +63,8 @@ def test_the_published_example_is_found(algorithm):
     found = attacked(WONG, plan)
     assert (found.success.value, found.targets) == (2 / 7, 7)
     assert found.goal == "fewer than 2 values of 'illness' are possible for a person"
+    assert found.exact
+    assert found.success.is_exact
     assert (found.worst.known, found.worst.probability) == ({"sex": "m"}, 1)
     assert found.notes == (
         "of 16 tables with these groups and values, Voile would have published exactly this "
@@ -174,6 +176,8 @@ def test_too_many_tables_are_bounded_and_that_is_said():
     found = attacked(frame, plan, tables=300)
     assert "a walk of 300 steps came by some, and at most" in found.notes[0]
     assert found.success.value < 0.2
+    assert not found.exact
+    assert len(found.notes) == 2
     assert attacked(frame, plan, tables=2_000).success.value <= found.success.value
 
 
@@ -186,8 +190,30 @@ def test_rows_that_were_left_out_are_no_targets():
     assert any("the 3 rows that were left out" in one for one in found.assumptions)
 
 
+def test_a_series_is_cut_by_quasi_identifiers_alone():
+    """So the attack has nothing to reason from, and the release does not assume that nobody does."""
+    terms = {"k": 2, "l": 2, "series": "s", "record_key": "id", "group_size": 2}
+    plan = plan_of(terms, "age")
+    plan = replace(plan, roles=replace(plan.roles, identifiers=("id",)))
+    frame = pl.DataFrame({"id": range(6), "age": range(20, 26), "illness": list("abcdef")})
+    table = open_frame(frame, plan, record_key="id")
+    release = Generalization(**terms).prepare(table, Randomness.seeded(1)).release
+    refusal = MinimalityAttack(choice_of=chooser(plan)).refusal(release, plan)
+    assert "cut by quasi-identifiers alone" in refusal
+    assert not any("reasons backwards" in one for one in release.guarantee.assumes)
+    assert any("attempts that ended without" in one for one in release.guarantee.assumes)
+
+
+def test_who_assumes_that_nobody_reasons_from_groups():
+    """Single releases that were held to criteria, and not those of k alone."""
+    by_values, alone = (published(WONG, plan_of(terms, "sex")).guarantee.assumes
+                        for terms in ({"k": 2, "l": 2}, {"k": 2}))  # fmt: skip
+    assert any("reasons backwards" in one for one in by_values)
+    assert not any("reasons backwards" in one for one in alone)
+
+
 def test_what_makes_no_sense_is_refused_with_the_reason():
-    """No criteria, no plan, a series, another release, too many people."""
+    """No criteria, no plan, another release, too many people."""
     plan = plan_of({"k": 2, "l": 2}, "sex")
     release = published(WONG, plan)
     alone = published(WONG, plan_of({"k": 2}, "sex"))

@@ -81,8 +81,8 @@ def outcome_of_groups(
         goal=_goal(choice.criteria),
         targets=targets,
         checked=False,
-        success=Estimate.of_total(found, targets),
-        probability=Estimate.of_total(given, targets),
+        success=_estimate(found, targets, worlds),
+        probability=_estimate(given, targets, worlds),
         baseline=0.0,
         worst=_worst(choice, own, published),
         typical=None,
@@ -93,7 +93,15 @@ def outcome_of_groups(
             *_of_left_out(people, published),
         ),
         notes=tuple(_notes(choice, worlds, found, share)),
+        drawn_from=targets,
+        exact=worlds.complete,
     )
+
+
+def _estimate(total: float, targets: int, worlds: Worlds) -> Estimate:
+    if worlds.complete and targets:
+        return Estimate.exactly(total / targets)
+    return Estimate.of_total(total, targets)
 
 
 def _refuse_other(release: Release, choice: GroupChoice) -> None:
@@ -208,6 +216,11 @@ def _notes(
             f"came by some, and {known} {found:,} people are exposed. More tables (--tables) find "
             "more that is possible"
         )
+        yield (
+            "the walk begins with the true table, so that the probabilities of own values are too "
+            "high where it is short"
+        )
+        return
     certain = int(people[published & (share.max(axis=1) == 1)].sum())
     knowing = _mean(choice.table, share, published)
     alone = _mean(choice.table, _shares(_by_group(choice)), published)
