@@ -191,7 +191,7 @@ def test_rows_that_were_left_out_are_no_targets():
 
 
 def test_a_series_is_cut_by_quasi_identifiers_alone():
-    """So the attack has nothing to reason from, and the release does not assume that nobody does."""
+    """The attack has nothing to reason from, and the release does not assume that nobody does."""
     terms = {"k": 2, "l": 2, "series": "s", "record_key": "id", "group_size": 2}
     plan = plan_of(terms, "age")
     plan = replace(plan, roles=replace(plan.roles, identifiers=("id",)))
