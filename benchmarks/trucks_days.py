@@ -88,7 +88,10 @@ def run() -> Measurement:
     taken = drives(roads)
     people = [drive.user for drive in taken]
     known = Known(list(follow_all(roads, taken, CASES)), people)
-    standing = [*through_a_link(Settings()), in_a_table(NOISE, TABLE_GAP)]
+    standing = [
+        *through_a_link(Settings(mechanism="correlated-gaussian")),
+        in_a_table(NOISE, TABLE_GAP),
+    ]
     return _measurement(
         known,
         standing,

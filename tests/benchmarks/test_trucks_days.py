@@ -138,7 +138,7 @@ def test_averaging_finds_who_stands() -> None:
 
     60 trucks; distances from home are Rayleigh, so a mean of 60 has a standard error of 6.8 %.
     """
-    settings = Settings()
+    settings = Settings(mechanism="correlated-gaussian")
     for seen in (*through_a_link(settings, trucks=60), in_a_table(NOISE, 60, trucks=60)):
         count = round(HOURS * 3_600 / seen.gap)
         kept = np.exp(-seen.gap / settings.tau * np.arange(1, count))

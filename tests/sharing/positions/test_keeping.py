@@ -166,7 +166,7 @@ def test_other_terms_have_other_fields():
         for levels, state in (
             (LEVELS, None),
             (replace(LEVELS, displacements=(200.0, 600.0, 2_400.0)), None),
-            (replace(LEVELS, lengths=(500.0, 1_000.0, 2_000.0)), None),
+            (replace(LEVELS, lengths=(500.0, 800.0, 1_400.0)), None),
             (replace(LEVELS, stays=0.7), None),
         )
     ]

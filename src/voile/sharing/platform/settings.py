@@ -32,7 +32,7 @@ class Settings:
     """``Levels.tau``: seconds."""
     stays: float = 0.8
     """``Levels.stays``, of a field: the share of the noise that stays with the place."""
-    lengths: Sequence[float] = (700.0, 1000.0, 2000.0)
+    lengths: Sequence[float] = (700.0, 800.0, 1400.0)
     """``Levels.lengths``, of a field: metres, near to far."""
     period_days: float = 28
     """``Levels.period_days``, of a field."""

@@ -51,7 +51,7 @@ class Levels:
     """``gaussian-field`` or ``correlated-gaussian``."""
     stays: float = 0.8
     """Of a field: the share of the variance that stays with the place, from 0 to below 1."""
-    lengths: Sequence[float] = (700.0, 1000.0, 2000.0)
+    lengths: Sequence[float] = (700.0, 800.0, 1400.0)
     """Of the field of each level: metres in which its correlation falls to 1 / e."""
     period_days: float = 28
     """Days for which a field stays."""

@@ -69,7 +69,7 @@ address = "{address}"
 # mechanism = "gaussian-field"       # or "correlated-gaussian": see docs/sharing-service.md
 # tau = 120                          # seconds (of driving) over which fresh noise is correlated
 # stays = 0.8                        # the share of the noise that stays with the place, and
-# lengths = [700, 1000, 2000]        # metres over which it is correlated, near to far,
+# lengths = [700, 800, 1400]         # metres over which it is correlated, near to far,
 # period_days = 28                   # days until a place gets other noise
 # There is no budget by default: what reports cost is counted and never holds one back.
 # A budget is the most epsilon that a truck spends in a day (UTC), for these two:
