@@ -89,14 +89,23 @@ def test_the_defaults_that_are_shown_are_the_defaults(folder):
     without = ("url", "budget", "region")
     shown = [re.sub(r"^# (\w+ *= )", r"\1", line) for line in whole.splitlines()]
     text = "\n".join(line for line in shown if line.partition(" ")[0] not in without)
-    assert len(tomllib.loads(text)["platform"]) == 8
+    assert len(tomllib.loads(text)["platform"]) == 12
     before = Configuration.read(folder)
     (folder / "share.toml").write_text(text)
     after = Configuration.read(folder)
     assert after.options == before.options
-    for name in ("slot_seconds", "tau", "distance", "delta", "room"):
+    for name in (
+        "slot_seconds",
+        "mechanism",
+        "tau",
+        "stays",
+        "period_days",
+        "distance",
+        "delta",
+        "room",
+    ):
         assert getattr(after.settings, name) == getattr(before.settings, name)
-    for name in ("displacements", "near", "speeds_kmh"):
+    for name in ("displacements", "near", "lengths", "speeds_kmh"):
         assert list(getattr(after.settings, name)) == list(getattr(before.settings, name))
 
 
