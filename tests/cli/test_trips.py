@@ -242,6 +242,7 @@ def test_what_is_out_of_the_ordinary(desk):
     assert len(rows_of(folder)) == 5
     assert (done.document["rows_in"], done.document["suppressed"]) == (6, 1)
     assert "were left out: 1 (noise at one time is the same" in done.stderr
+    assert "name their column in [roles] vehicle" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def relocate(
     )
     _require_one_destination(seen, named)
     require_one_vehicle(seen, named)
-    notices = [*_told_of_order(seen, named), *_told_of_twins(seen, relocation)]
+    notices = [*_told_of_order(seen, named), *_told_of_twins(seen, relocation, named)]
     notices += _told_of_the_map(reports.rows, zones)
     accounts, kept, twins = _kept(seen, trips, relocation, charge)
     mover = _Mover(relocation, named, shown, randomness)  # not before it is paid
@@ -401,19 +401,21 @@ def _told_of_order(moved: Rows, named: TrajectoryColumns) -> Iterator[str]:
         )
 
 
-def _told_of_twins(moved: Rows, relocation: Relocation) -> Iterator[str]:
+def _told_of_twins(moved: Rows, relocation: Relocation, named: TrajectoryColumns) -> Iterator[str]:
     """Whether a trip has several reports at one time."""
     count = moved.tally(Column(_AGAIN)).rows
+    shared = "; if vehicles share ids of trips, name their column in [roles] vehicle"
+    remedy = shared if named.vehicle is None else ""
     if count and relocation.one_at_a_time:
         yield (
             "reports at a time that an earlier report of the same trip has already were left out: "
             f"{count:,} (noise at one time is the same, so two positions would give away "
-            "exactly how they differ)"
+            f"exactly how they differ){remedy}"
         )
     elif count:
         yield (
             "reports at a time that an earlier report of the same trip has already: "
-            f"{count:,}; each has noise of its own, and costs as much as any other"
+            f"{count:,}; each has noise of its own, and costs as much as any other{remedy}"
         )
 
 
