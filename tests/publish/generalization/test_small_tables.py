@@ -326,3 +326,77 @@ def test_rows_left_out_of_all_tables(name: str) -> None:
     """Every table of up to seven rows of which half may be left out, by one algorithm in turn."""
     tables = all_tables(7)
     assert assert_decided(OF_NAMES[name], tables, LEAVE_OUT, share=0.5, in_turn=True) > 100
+
+
+TWO_COLUMNS = parse_plan(
+    {"roles": {"quasi_identifiers": ["quasi", "illness"], "person": "patient"}}
+)
+"""Of small tables whose third column is known, too, and sensitive no more."""
+
+
+def tables_of_two_columns() -> list[tuple[Row, ...]]:
+    """Those whose third column has no more than two values."""
+    return [table for table in all_tables(7) if len({row[2] for row in table}) <= 2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ALL)
+def test_all_tables_of_two_columns(way: str) -> None:
+    """Every table of up to seven rows with two values in two columns that are known.
+
+    Here a group is made of several combinations, whose persons do not add up.
+    """
+    published = 0
+    for number, table in enumerate(tables_of_two_columns()):
+        for k in (2, 3) if EVERY_WAY else (2 + number % 2,):
+            found = shown(Generalization(k=k, **ALGORITHMS[way]), table)
+            if found is None:
+                assert persons(table) < k
+                continue
+            divided = [[row for row in table if found[row[1:]] == n] for n in set(found.values())]
+            assert all(persons(group) >= k for group in divided), f"{table}: {divided}"
+            assert way not in EXHAUSTIVE or not finer(way, table, divided, k), f"{table}: {divided}"
+            published += 1
+    assert published > 500
+
+
+EXHAUSTIVE = ("flash", "ola", "mondrian")
+"""Those that leave no finer division of their kind."""
+
+
+def shown(publisher: Generalization, table: Sequence[Row]) -> dict[tuple[str, ...], int] | None:
+    """The group of each combination of two values; None where the publisher refuses."""
+    private = CountedInMemory(table, TWO_COLUMNS)
+    try:
+        publisher.prepare(private, SEEDED)  # type: ignore[arg-type]
+    except Decided as decided:
+        group = decided.treatment.groups.group.tolist()
+    except InfeasibleError:
+        return None
+    (counts,) = private.counts.values()
+    values = [each.texts for each in counts.values]
+    cells = [tuple(v[c] for v, c in zip(values, row, strict=True)) for row in counts.codes.tolist()]
+    return dict(zip(cells, group, strict=True))
+
+
+def finer(way: str, table: Sequence[Row], divided: Sequence[Sequence[Row]], k: int) -> bool:
+    """Whether a finer division exists: of all rows by some columns, or of one group by one."""
+    if way == "mondrian":
+        parts = [by(group, (column,)) for group in divided for column in (1, 2)]
+        return any(len(part) > 1 and all(persons(p) >= k for p in part) for part in parts)
+    nodes = [by(table, columns) for columns in ((), (1,), (2,), (1, 2))]
+    valid = [node for node in nodes if all(persons(group) >= k for group in node)]
+    own = {frozenset(row[1:] for row in group) for group in divided}
+    return any(
+        len(node) > len(own)
+        and all(any(frozenset(row[1:] for row in group) <= one for one in own) for group in node)
+        for node in valid
+    )
+
+
+def by(rows: Sequence[Row], columns: Sequence[int]) -> list[list[Row]]:
+    """Rows by what they hold in some columns."""
+    found: dict[tuple[str, ...], list[Row]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[column] for column in columns), []).append(row)
+    return list(found.values())
