@@ -119,7 +119,7 @@ def ruler_of(declared: Mapping[str, Any]) -> list[str]:
     if isinstance(widths := declared.get("intervals"), dict):
         between = [f"intervals of {width}" for width in widths.get("widths", ())]
     elif isinstance(kept := declared.get("prefix"), list):
-        between = [f"{count} characters" for count in kept]
+        between = [f"{count} character{'s' * (count != 1)}" for count in kept]
     elif isinstance(periods := declared.get("dates"), list):
         between = [str(period) for period in periods]
     elif {"hierarchy", "tree", "code_list"} & declared.keys():
