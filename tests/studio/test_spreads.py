@@ -36,7 +36,7 @@ def test_bars_stand_beside_each_other_and_none_is_too_high(before: list[float]):
             {"intervals": {"widths": [5, 10]}},
             ["as it is", "intervals of 5", "intervals of 10", "*"],
         ),
-        ({"prefix": [3, 1]}, ["as it is", "3 characters", "1 characters", "*"]),
+        ({"prefix": [3, 1]}, ["as it is", "3 characters", "1 character", "*"]),
         ({"dates": ["month"]}, ["as it is", "month", "*"]),
         ({"hierarchy": "x.csv"}, []),
     ],

@@ -76,8 +76,8 @@ def pair_of(distribution: Distribution) -> Pair:
             now,
             number * step,
             step * (1 - _GAP) / 2,
-            100 * was / most,
-            100 * now / most,
+            100 * (was / most),
+            100 * (now / most),
         )
         for number, (label, was, now) in enumerate(
             zip(distribution.labels, before, after, strict=True)
