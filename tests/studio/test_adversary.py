@@ -245,3 +245,18 @@ def test_names_that_look_like_options_or_addresses_are_files(tmp_path: Path):
         named["--out=x.csv"].start.inside("--help")
     job = named["--out=x.csv"].jobs.all()[0]
     assert "./--out=x.csv" in job.arguments
+
+
+def test_what_was_signed_is_not_ticked_any_more(folder: Path):
+    """A late tab would change what somebody has put a signature to."""
+    release = folder / "people.voile" / "releases" / "001"
+    (release / "private").mkdir(parents=True)
+    (release / "release").mkdir()
+    ticks = release / "private" / "assumptions.toml"
+    ticks.write_text('[[assumption]]\nsays = "x"\nticked = false\nby = ""\n')
+    before = ticks.read_bytes()
+    (release / "release" / "signatures.json").write_text("{}")
+    path = "/p/people/releases/001/assumptions"
+    late = Visitor(folder).post(path, ticked="x", by="officer")
+    assert (late.status_code, "has signed" in late.text) == (409, True)
+    assert ticks.read_bytes() == before

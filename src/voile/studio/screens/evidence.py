@@ -13,7 +13,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.durable import replace_private_file
-from voile.errors import InputError
+from voile.errors import InputError, RefusedError
 from voile.policy.assumptions import ASSUMPTIONS, read_ticks
 from voile.policy.stated import template_names
 from voile.studio import commands
@@ -125,6 +125,9 @@ def _tick(folder: Path, ticked: Collection[str], by: str) -> None:
     if ticked and not by:
         msg = "say in which role you have made sure of it, for example data protection officer"
         raise InputError(msg)
+    if (folder / "release" / "signatures.json").exists():
+        msg = "somebody has signed this: what they have seen is not changed any more"
+        raise RefusedError(msg)
     path = folder / "private" / ASSUMPTIONS
     if not read_ticks(path):  # which tells what is wrong with it
         msg = "hold the release against a policy first: it asks what is to be ticked"
