@@ -29,7 +29,7 @@ def routes(pages: Pages) -> APIRouter:
         files = other_tables(project)
         job = project.jobs.latest("audit")
         command = told_as_command(job.arguments) if job else ""
-        found = [one for folder in project.numbered("audits") if (one := _audit(folder))]
+        found = [one for folder in project.numbered("audits") if (one := _audit(project, folder))]
         return pages.show(
             "audit.html", project, files=files, audits=found, job=job, command=command
         )
@@ -59,10 +59,13 @@ def control_of(project: Project, named: str) -> str | None:
     return project.start.relative(project.start.inside(named)) if named else None
 
 
-def _audit(folder: Path) -> Mapping[str, Any] | None:
-    """What ``audit.json`` of a folder says, and its number; None where there is none."""
+def _audit(project: Project, folder: Path) -> Mapping[str, Any] | None:
+    """What ``audit.json`` of a folder says, its number and of what; None where there is none."""
     try:
         found = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    return {**found, "number": int(folder.name)}
+    named = project.named(folder)
+    commands_of = (job.arguments for job in project.jobs.all() if named in job.arguments)
+    released = next((arguments[1] for arguments in commands_of), "")
+    return {**found, "number": int(folder.name), "released": released}
