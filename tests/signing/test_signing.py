@@ -159,6 +159,65 @@ def test_files_that_come_or_go_are_found(signed: Path) -> None:
         hidden.rename(path)
 
 
+def test_a_folder_elsewhere_is_not_brought_in_by_a_link(signed: Path, tmp_path: Path) -> None:
+    """A symbolic link to a folder is no plain file, whatever stands at its end."""
+    public = next(signed.rglob("signatures.json")).parent
+    (tmp_path / "more.csv").write_text("a\n1\n")
+    link = public / "more"
+    link.symlink_to(tmp_path)
+    try:
+        assert any("no plain file" in one for one in verify(signed).changes)
+    finally:
+        link.unlink()
+
+
+def test_what_nobody_has_signed_in_the_private_part_is_told(signed: Path) -> None:
+    """It is no change of what was signed, and is not taken for signed either."""
+    private = next(signed.rglob("salts.json")).parent
+    (private / "notes.txt").write_text("later\n")
+    try:
+        found = voile("verify", signed)
+    finally:
+        (private / "notes.txt").unlink()
+    assert found.exit_code == 0
+    assert "Nobody has signed what else stands in the private part: 'notes.txt'." in found.output
+
+
+def _resigned(signed: Path, *, keep: int, again: int) -> str:
+    """Signatures of which some are taken away, or stand there twice, and the text as it was."""
+    path = next(signed.rglob("signatures.json"))
+    text = path.read_text()
+    document = json.loads(text)
+    ones = document["signatures"][:keep]
+    document["signatures"] = [*ones, *ones[:again]]
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    return text
+
+
+def test_a_signature_that_was_taken_away_is_missed_where_the_policy_asks_for_it(
+    signed: Path,
+) -> None:
+    """What is left holds, and exit status 0 would say that all is well."""
+    text = _resigned(signed, keep=1, again=0)
+    try:
+        found = voile("verify", signed)
+    finally:
+        next(signed.rglob("signatures.json")).write_text(text)
+    assert found.exit_code == 4
+    assert "unaltered since signed as 'officer'" in found.output
+    assert "not signed by all whom its policy asks: 'board'" in str(found.exception)
+
+
+def test_a_role_signs_once(signed: Path) -> None:
+    """The same signature twice is a change of signatures.json like any other."""
+    text = _resigned(signed, keep=2, again=1)
+    try:
+        changes = verify(signed).changes
+    finally:
+        next(signed.rglob("signatures.json")).write_text(text)
+    assert any("twice" in one for one in changes)
+
+
 def test_a_signature_of_another_file_does_not_hold(
     signed: Path, keys: Path, tmp_path: Path
 ) -> None:

@@ -35,6 +35,8 @@ __all__ = ["verify_command"]
 def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_json: bool) -> None:
     """Tell whether anything in DIR was changed since it was signed. Exit status 0, or 4 if so.
 
+    It is 4 as well where somebody has not signed whom the signed policy asks to.
+
     DIR is what `voile sign` has signed, or its public part alone, as a recipient has it. Without a
     key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
     make a key.
@@ -48,6 +50,10 @@ def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_j
             _show(found)
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+    if found.absent:
+        missing = ", ".join(map(repr, found.absent))
+        msg = f"{folder}: unaltered, and not signed by all whom its policy asks: {missing}"
+        raise RefusedError(msg)
 
 
 def _show(found: Verification) -> None:
@@ -58,8 +64,11 @@ def _show(found: Verification) -> None:
             click.echo("The private part is not here: only its commitments were signed.")
         else:
             click.echo("The private part is here, and unaltered.")
+    if found.unsigned:
+        names = ", ".join(map(repr, found.unsigned))
+        click.echo(f"Nobody has signed what else stands in the private part: {names}.")
     for role in found.absent:
-        click.echo(f"The policy asks a {role!r} to sign, and nobody has.")
+        click.echo(f"The policy asks for a signature as {role!r}, and nobody has signed so.")
 
 
 def _document(found: Verification) -> dict[str, object]:
@@ -71,4 +80,5 @@ def _document(found: Verification) -> dict[str, object]:
         ],
         "absent": list(found.absent),
         "private": found.private,
+        "unsigned": list(found.unsigned),
     }

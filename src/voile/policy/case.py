@@ -176,9 +176,10 @@ def files_in(folder: Path) -> tuple[FileDocument, ...]:
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if name == SIGNATURES or path.is_dir():
+        link = path.is_symlink()
+        if not link and (name == SIGNATURES or path.is_dir()):
             continue
-        if path.is_symlink() or not path.is_file():
+        if link or not path.is_file():
             msg = f"{path}: this is no plain file, and cannot be published"
             raise InputError(msg)
         try:

@@ -128,6 +128,7 @@ def _private(dossier: Dossier) -> Mapping[str, Any]:
     title = "The three risks, each beside people who were not in the data, and guessing"
     return {
         "risk_chart": draw_gauges("risks", title, gauges) if gauges else None,
+        "risks_rehearsed": isinstance(record, StudyRecord),
         "no_control": any(one.control is None for one in gauges),
         "void": isinstance(record, AuditRecord) and record.control_void,
         "attack_chart": attack_chart(attacks),

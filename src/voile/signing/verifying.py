@@ -62,6 +62,8 @@ class Verification:
     """Roles that the signed policy asks to sign, and that have not."""
     private: Literal["unaltered", "not here"]
     """The private part; meaningless where there are changes."""
+    unsigned: tuple[str, ...] = ()
+    """What stands in the private part, and nobody has signed."""
 
 
 def verify(
@@ -94,7 +96,8 @@ def verify(
         if key not in {one.key for one in found}:
             changes.append(f"nobody has signed with the key that you have named, {key}")
     here: Literal["unaltered", "not here"] = "not here" if private is None else "unaltered"
-    return Verification(tuple(changes), tuple(found), tuple(absent), here)
+    beside = () if private is None else _unsigned(private, public, signed)
+    return Verification(tuple(changes), tuple(found), tuple(absent), here, beside)
 
 
 def _parts(folder: Path) -> tuple[Path, Path | None]:
@@ -145,6 +148,12 @@ def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
             yield f"{one.file}, of the private part, or its salt was changed"
 
 
+def _unsigned(private: Path, public: Path, signed: Signed) -> tuple[str, ...]:
+    known = {SALTS, *(one.file for one in signed.statement.private)}
+    there = (one.name for one in sorted(private.iterdir()) if one != public)
+    return tuple(name for name in there if name not in known)
+
+
 def _signatures(
     signed: Signed, own: Policy, keys: Collection[str], trusted: Policy | None
 ) -> tuple[list[SignedBy], list[str]]:
@@ -153,8 +162,13 @@ def _signatures(
     vouched = {(one.role, one.key) for one in trusted.signers} if trusted else set()
     if not signed.signatures:
         broken.append("it holds no signature")
+    roles = {one.role for one in own.signers}
     for one in signed.signatures:
-        if not holds(one.key, one.signature, message_of(signed.statement, one.role, one.key)):
+        if one.role in {each.role for each in found}:
+            broken.append(f"somebody has signed as {one.role!r} twice")
+        elif roles and one.role not in roles:
+            broken.append(f"the policy asks nobody to sign as {one.role!r}")
+        elif not holds(one.key, one.signature, message_of(signed.statement, one.role, one.key)):
             broken.append(f"the signature as {one.role!r} is not that of what stands here")
         elif named.get(one.role, one.key) != one.key:
             broken.append(f"the policy names another key for {one.role!r} than has signed")
