@@ -155,6 +155,23 @@ def test_few_predicates_of_one_column_are_no_figure_unless_they_find_something()
     assert "too few for a rate of their own" in several.notes[-1]
 
 
+def test_a_number_of_thousands_that_one_person_has_is_asked_for_as_it_is() -> None:
+    """A column of more numbers than are told apart elsewhere, copied among columns drawn alone."""
+    count = 5000
+    original, other = people(count, 3), people(count, 4)
+    weights = np.random.default_rng(1).permutation(10**7)
+    original = original.with_columns(weight=pl.Series(weights[:count]))
+    other = other.with_columns(weight=pl.Series(weights[-count:]))
+    copied = marginals(original, 1).with_columns(original["weight"])
+    beside = _beside(copied, original, other)
+    one = list(singling_out(beside, Randomness.seeded(1)))[-1]
+    assert one.of == "predicates of one column"
+    assert one.main.value > 0.9
+    assert one.control is not None
+    assert one.control.value < 0.1
+    assert one.guess.value < 0.1
+
+
 def test_two_columns_that_link() -> None:
     """A code that stands on both sides under two names links them, if the file shows both."""
     code = pl.Series("code", np.arange(1200) % 600)

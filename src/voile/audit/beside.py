@@ -56,6 +56,9 @@ class Column:
     """Shape (v, g), between 0 and 1."""
     numbers: tuple[NDArray[np.float64], NDArray[np.float64]] | None
     """Of values (v,) and of cells (g,), the middle of intervals; None for texts."""
+    whole: tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]] | None = None
+    """Numbers that were taken together, as they are: for each group of people shape (p,), and of
+    published rows (n,); None where none were."""
 
     @property
     def values(self) -> int:
@@ -135,12 +138,13 @@ def _column(
     published: PublishedRows, one: Recognised, everybody: People, sizes: Sequence[int]
 ) -> Column | None:
     """One column; None where it has too many texts to compare all with all."""
-    names = published.columns_of(one.name)
+    names, whole = published.columns_of(one.name), None
     seen = published.frame.select(names)
     own = everybody.frame.select(one.name)
     if one.how in {"exact", "permuted", "synthetic", "averaged", "noisy"} and _many(own, seen):
         if not own.to_series().dtype.is_numeric():
             return None
+        whole = floats_of(own.to_series()), floats_of(seen.to_series())
         own, seen = _in_parts(own, seen)
         everybody = People(own, everybody.plan)
     cells, (cell,) = common_codes([seen])
@@ -156,8 +160,10 @@ def _column(
     numbers = _numbers(values, cells)
     if numbers is not None:
         near = np.maximum(near, _nearness(numbers, cells, cell))
-    parts = np.split(value, np.cumsum(sizes)[:-1])
-    return Column(one.name, tuple(parts), cell, covers, near.astype(np.float32), numbers)
+    ends = np.cumsum(sizes)[:-1]
+    parts = tuple(np.split(value, ends))
+    kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
+    return Column(one.name, parts, cell, covers, near.astype(np.float32), numbers, kept)
 
 
 def _many(own: pl.DataFrame, seen: pl.DataFrame) -> bool:

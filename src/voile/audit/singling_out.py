@@ -6,8 +6,9 @@ and Nissim, "Towards formalizing the GDPR's notion of singling out" (PNAS 117, 2
 A predicate of several columns asks for the cells of one published row in some columns, two to six
 or two to all, drawn at random; half of the rows are of those that fewest rows are like.  A number
 that is rare in the file asks for itself or for what lies beyond it.  Of those drawn the ones
-are tried that fewest published rows fulfil.  A predicate of one column asks for a cell that fewest
-rows show, or for what lies beyond the outermost number.  It succeeds where exactly one person fits.
+are tried that fewest published rows fulfil.  A predicate of one column asks for a cell or a
+number that fewest rows show, or for what lies beyond the outermost number.  It succeeds where
+exactly one person fits.
 
 Where a person has several rows, one of them is enough to fit.
 
@@ -94,6 +95,12 @@ class _Tried:
         """How many predicates there are."""
         return len(self.guessed)
 
+    def and_also(self, success: Sequence[Floats], guessed: Floats) -> _Tried:
+        """These and more predicates of the same kind."""
+        both = zip(self.success, success, strict=True)
+        joined = tuple(np.concatenate(pair) for pair in both)
+        return replace(self, success=joined, guessed=np.concatenate((self.guessed, guessed)))
+
     @property
     def too_few(self) -> str:
         """That there are too few for a rate of their own, and how they fared."""
@@ -152,8 +159,46 @@ def _tried(beside: Beside, randomness: Randomness, *, several: bool) -> _Tried:
         if group == ORIGINAL:
             guessed = _isolating(beside, blind, group, chosen)
     kind = "several columns" if several else "one column"
-    fewer = size < sizes[ORIGINAL]
-    return _Tried(f"predicates of {kind}", tuple(found), guessed, size if fewer else None)
+    drawn = size if size < sizes[ORIGINAL] else None
+    tried = _Tried(f"predicates of {kind}", tuple(found), guessed, drawn)
+    return tried if several else _with_numbers(tried, beside, randomness.within("numbers"))
+
+
+def _with_numbers(tried: _Tried, beside: Beside, randomness: Randomness) -> _Tried:
+    """Beside the predicates that were tried, numbers that fewest published rows show.
+
+    Numbers that are many are taken together elsewhere; a predicate asks for one as it is.  Guess: a
+    number between the outermost published ones, as fine as they are.
+    """
+    draws = randomness.key("predicates").generator()
+    sizes = [beside.people(group) for group in range(len(beside.units))]
+    people = [draws.permutation(size)[: min(sizes)] for size in sizes]
+    for column in beside.columns:
+        if column.whole is None:
+            continue
+        own, shown = column.whole
+        values, rows = np.unique(shown[np.isfinite(shown)], return_counts=True)
+        rare = values[rows == rows.min()]
+        asked = rare[draws.permutation(len(rare))[:_PREDICATES]]
+        blind = draws.uniform(values[0], values[-1], len(asked))
+        if (values == np.round(values)).all():
+            blind = np.round(blind)
+        found = [
+            _alone(own[group], beside.units[group], people[group], asked)
+            for group in range(len(sizes))
+        ]
+        guessed = _alone(own[ORIGINAL], beside.units[ORIGINAL], people[ORIGINAL], blind)
+        tried = tried.and_also(found, guessed)
+    return tried
+
+
+def _alone(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> Floats:
+    """Whether exactly one of some persons has each number, in any row; shape (p,)."""
+    rows = np.isin(units, people) & np.isfinite(numbers)
+    pairs = np.unique(np.stack((numbers[rows], units[rows]), axis=1), axis=0)[:, 0]
+    first, behind = (np.searchsorted(pairs, asked, side) for side in ("left", "right"))
+    alone: Floats = np.equal(behind - first, 1).astype(np.float64)
+    return alone
 
 
 def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
@@ -188,7 +233,8 @@ def _of_cells(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates
     for place, column in enumerate(columns):
         count = np.bincount(column.cell, minlength=column.covers.shape[1])
         seen = np.flatnonzero(count)
-        options = [(cell, 0, count[cell]) for cell in seen.tolist()]
+        cells_asked = seen.tolist() if column.whole is None else ()
+        options = [(cell, 0, count[cell]) for cell in cells_asked]
         if column.numbers is not None:
             order = seen[np.argsort(column.numbers[1][seen])]
             options += [(int(order[0]), -1, 1), (int(order[-1]), 1, 1)]

@@ -157,7 +157,8 @@ def _unsigned(private: Path, public: Path, signed: Signed) -> tuple[str, ...]:
 def _signatures(
     signed: Signed, own: Policy, keys: Collection[str], trusted: Policy | None
 ) -> tuple[list[SignedBy], list[str]]:
-    found, broken = [], []
+    found: list[SignedBy] = []
+    broken: list[str] = []
     named = {one.role: one.key for one in own.signers if one.key}
     vouched = {(one.role, one.key) for one in trusted.signers} if trusted else set()
     if not signed.signatures:
