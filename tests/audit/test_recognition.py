@@ -111,3 +111,19 @@ def test_a_recognised_file_is_a_release_that_promises_nothing() -> None:
     assert foreign.release.roles == {"sensitive": ("income",)}
     assert foreign.release.guarantee.kind == "none"
     assert not foreign.release.publishable
+
+
+def test_noise_beside_its_interval_is_noise() -> None:
+    """An interval that holds the number with a probability rules nobody out who lies beyond it."""
+    original = people(300, 1)
+    noise = np.random.default_rng(1).laplace(0, 3, 300)
+    age = original["age"].to_numpy() + noise
+    ends = {"age": age, "age.low": age - 2, "age.high": age + 2}
+    released = original.drop("age").with_columns(pl.Series(name, one) for name, one in ends.items())
+    found = next(one for one in recognise(released, People(original)) if one.name == "age")
+    assert found.how == "noisy"
+    assert set(found.of) == set(ends)
+    two = next(
+        one for one in recognise(released.drop("age"), People(original)) if one.name == "age"
+    )
+    assert two.how == "interval"
