@@ -59,11 +59,15 @@ def test_the_three_risks_are_gauges_with_control_and_guess() -> None:
 
 
 def test_risks_without_a_control_are_said_to_be() -> None:
-    """And a study, which counts none, is told how to come by them."""
+    """And a study that counted none is told how to come by them; one that did, whose they are."""
     risks: list[Any] = [{**one, "control": None} for one in audited().risks]
     said = _said(render_dossier(judged(audited(risks=risks)), public=False))
     assert "No control was given" in said
-    assert "run voile audit" in _said(render_dossier(judged(), public=False))
+    without = _said(render_dossier(judged(), public=False))
+    assert "run voile study with --risks" in without
+    assert "rehearsal" not in without
+    counted = replace(judged(), record=replace(judged().record, risks=audited().risks))
+    assert "They were counted on a rehearsal" in _said(render_dossier(counted, public=False))
 
 
 def test_the_worst_off_person_is_told_without_a_value() -> None:
