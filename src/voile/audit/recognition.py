@@ -22,7 +22,6 @@ A plan overrules what was found (``[columns.X] shown``).  Cost: O(n m) and a sor
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -39,7 +38,7 @@ from voile.disclosure.value_set import ANYTHING as ANY_VALUE
 from voile.disclosure.value_set import ValueSet, set_text
 from voile.disclosure.withheld import Withheld
 from voile.errors import TableError, nearest
-from voile.release.reading.rows import People, Texts, floats_of, texts_of
+from voile.release.reading.rows import People, Texts, distinct_texts_of, floats_of, texts_of
 from voile.release.reading.views import KnownValues
 from voile.schema.kinds import ShownAs
 
@@ -150,10 +149,7 @@ class _Column:
     @classmethod
     def of(cls, name: str, released: pl.Series, original: People) -> _Column:
         """From the rows of both sides."""
-        texts = texts_of(released)
-        cells = list(dict.fromkeys(texts))
-        index = {text: i for i, text in enumerate(cells)}
-        place = np.array([index[text] for text in texts], dtype=np.int64)
+        cells, place = distinct_texts_of(released)
         own = original.column(name)
         values = {text for text in texts_of(own.unique()) if text is not None}
         numbers = floats_of(own) if own.dtype.is_numeric() else None
@@ -326,20 +322,31 @@ class _Rows:
         own: dict[str, np.ndarray] = {}
         for one in columns:
             codes: dict[str | None, int] = {}
-            for side, texts in (
-                (own, texts_of(original.column(one.name))),
-                (shown, one.columns[0].to_list()),
+            for side, values in (
+                (own, original.column(one.name)),
+                (shown, one.columns[0]),
             ):
-                side[one.name] = np.array([codes.setdefault(t, len(codes)) for t in texts])
+                texts, place = distinct_texts_of(values)
+                side[one.name] = np.array([codes.setdefault(t, len(codes)) for t in texts])[place]
         return cls(shown, own)
 
     def found(self, names: Sequence[str]) -> float:
         """The share of the file's rows whose values somebody has, each person once."""
-        own, seen = (
-            Counter(zip(*(side[name].tolist() for name in names), strict=True))
-            for side in (self.own, self.shown)
+        own, seen = self._counts(names)
+        return float(np.minimum(own, seen).sum() / seen.sum())
+
+    def _counts(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """How often each row of either side is there, in the original and in the file."""
+        people = len(self.own[names[0]])
+        rows = np.zeros(people + len(self.shown[names[0]]), dtype=np.int64)
+        for name in names:
+            codes = np.concatenate((self.own[name], self.shown[name]))
+            # Fewer rows than 2 ** 31 have fewer combinations and fewer codes than that.
+            _, rows = np.unique(rows * (int(codes.max()) + 1) + codes, return_inverse=True)
+        kinds = int(rows.max()) + 1
+        return np.bincount(rows[:people], minlength=kinds), np.bincount(
+            rows[people:], minlength=kinds
         )
-        return sum(min(count, own[row]) for row, count in seen.items()) / seen.total()
 
     def is_of_somebody(self, names: Sequence[str]) -> bool:
         """Whether nearly all rows are of somebody."""
@@ -368,7 +375,6 @@ class _Rows:
         return gone
 
     def _as_often(self, name: str) -> bool:
-        own, shown = Counter(self.own[name].tolist()), Counter(self.shown[name].tolist())
-        scale = own.total() / shown.total()
-        apart = sum(abs(own[code] - scale * shown[code]) for code in own | shown)
-        return apart <= 2 * _RARE * own.total()
+        own, shown = self._counts([name])
+        apart = np.abs(own - own.sum() / shown.sum() * shown).sum()
+        return bool(apart <= 2 * _RARE * own.sum())

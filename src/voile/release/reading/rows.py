@@ -25,7 +25,16 @@ from voile.table.dictionary import encode
 from voile.table.numeric import distinct_values
 from voile.table.value_types import with_missing
 
-__all__ = ["People", "PublishedRows", "Texts", "finite", "floats_of", "known_columns", "texts_of"]
+__all__ = [
+    "People",
+    "PublishedRows",
+    "Texts",
+    "distinct_texts_of",
+    "finite",
+    "floats_of",
+    "known_columns",
+    "texts_of",
+]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -183,9 +192,14 @@ def known_columns(
 
 def texts_of(values: pl.Series) -> Texts:
     """The values of a column as texts, alike for a number or a date however it is stored."""
+    texts, place = distinct_texts_of(values)
+    return [texts[code] for code in place.tolist()]
+
+
+def distinct_texts_of(values: pl.Series) -> tuple[Texts, Codes]:
+    """The same by distinct texts in the order of the values, and which of them each row has."""
     column = encode(finite(values))
-    texts = distinct_values(column.values).texts
-    return [texts[code] for code in column.codes.tolist()]
+    return [*distinct_values(column.values).texts], column.codes.astype(np.int64)
 
 
 def finite(values: pl.Series) -> pl.Series:
