@@ -204,3 +204,23 @@ def test_without_a_control_risks_are_held_against_guessing() -> None:
     assert risk.control is None
     assert risk.beside is risk.guess
     assert risk.found
+
+
+@pytest.mark.parametrize("column", ["born", "name"])
+def test_who_hardly_shares_a_date_or_a_name_is_singled_out(column: str) -> None:
+    """Dates and texts of which there are thousands are looked at, as numbers are."""
+    draws = np.random.default_rng(4)
+    days = pl.Series(draws.permutation(30_000)[:5_000])
+    date = pl.date(1930, 1, 1) + pl.duration(days=days)
+    everybody = pl.DataFrame({"days": days}).select(
+        born=date, name=pl.format("Somebody {}", "days")
+    )
+    everybody = everybody.with_columns(pl.Series("sex", draws.choice(["f", "m"], 5_000)))
+    own, other = everybody[:2_500].select(column, "sex"), everybody[2_500:].select(column, "sex")
+    beside = _beside(own.sample(fraction=1, shuffle=True, seed=1), own, other)
+    assert beside.left_out == ()
+    several, *_ = singling_out(beside, Randomness.seeded(1))
+    assert several.found
+    assert several.main.value > 0.9
+    assert several.control is not None
+    assert several.control.value < 0.3

@@ -83,7 +83,7 @@ def chance_of_best(scores: Floats, right: Mask) -> Floats:
 
 def given_to(belief: Floats, right: Mask) -> Floats:
     """The probability that beliefs, (t, v) or (v,), give to what is right, shape (t,)."""
-    given: Floats = np.where(right, belief, 0.0).sum(axis=1)
+    given: Floats = np.minimum(np.where(right, belief, 0.0).sum(axis=1), 1.0)  # of many parts
     return given
 
 

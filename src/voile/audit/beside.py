@@ -4,7 +4,8 @@ For every column that a file shows: the v different values that people have in i
 cells of the file, which cells cover which value, and how near each is to each.  Where numbers are
 more than some thousand, both sides are cut into as many parts of equally many published rows.
 
-Cost: O(v g) a column; columns of texts with too many pairs are left out, and said.
+Cost: O(v g) a column; sets of texts with too many pairs are left out, and said.  Dates and texts of
+which there are thousands count as numbers: their places in the order of all of them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 from voile.audit.foreign import Foreign
 from voile.audit.recognition import Recognised
 from voile.randomness import Draws
-from voile.release.reading.rows import People, PublishedRows, floats_of
+from voile.release.reading.rows import People, PublishedRows, floats_of, texts_of
 from voile.release.reading.views import ColumnView
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
@@ -143,7 +144,7 @@ def _column(
     own = everybody.frame.select(one.name)
     if one.how in {"exact", "permuted", "synthetic", "averaged", "noisy"} and _many(own, seen):
         if not own.to_series().dtype.is_numeric():
-            return None
+            own, seen = _in_order(own, seen)
         whole = floats_of(own.to_series()), floats_of(seen.to_series())
         own, seen = _in_parts(own, seen)
         everybody = People(own, everybody.plan)
@@ -168,6 +169,17 @@ def _column(
 
 def _many(own: pl.DataFrame, seen: pl.DataFrame) -> bool:
     return own.to_series().n_unique() > _PARTS or seen.n_unique() > _PARTS * 2
+
+
+def _in_order(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Texts and dates as numbers: their places in the order of all of both sides."""
+    name = own.columns[0]
+    texts = [pl.Series(name, texts_of(each.to_series())) for each in (own, seen)]
+    order = pl.concat(texts).drop_nulls().unique().sort()
+    place = {text: number for number, text in enumerate(order)}
+    numbers = (each.replace_strict(place, default=None, return_dtype=pl.Float64) for each in texts)
+    first, second = (each.to_frame() for each in numbers)
+    return first, second
 
 
 def _in_parts(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
