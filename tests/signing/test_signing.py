@@ -171,16 +171,34 @@ def test_a_folder_elsewhere_is_not_brought_in_by_a_link(signed: Path, tmp_path: 
         link.unlink()
 
 
-def test_what_nobody_has_signed_in_the_private_part_is_told(signed: Path) -> None:
-    """It is no change of what was signed, and is not taken for signed either."""
-    private = next(signed.rglob("salts.json")).parent
-    (private / "notes.txt").write_text("later\n")
-    try:
-        found = voile("verify", signed)
-    finally:
-        (private / "notes.txt").unlink()
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_nobody_has_signed_is_told(signed: Path, tmp_path: Path, *, beside: bool) -> None:
+    """In the private part or beside both, it is no change, and is not taken for signed either."""
+    copy = tmp_path / "copy"
+    shutil.copytree(signed, copy)
+    place = copy if beside else next(copy.rglob("salts.json")).parent
+    (place / "notes.txt").write_text("later\n")
+    name = (place / "notes.txt").relative_to(copy).as_posix()
+    found = voile("verify", copy)
     assert found.exit_code == 0
-    assert "Nobody has signed what else stands in the private part: 'notes.txt'." in found.output
+    assert f"Nobody has signed what else stands here: {name!r}." in found.output
+
+
+def test_what_stands_in_a_private_part_without_evidence_is_told(
+    signed: Path, tmp_path: Path
+) -> None:
+    """A folder that was emptied of evidence may hold anything else."""
+    copy = tmp_path / "copy"
+    shutil.copytree(signed, copy)
+    private = next(copy.rglob("salts.json")).parent
+    for path in private.iterdir():
+        if path.is_file():
+            path.unlink()
+    (private / "raw.csv").write_text("later\n")
+    found = voile("verify", copy)
+    assert "The private part is not here" in found.output
+    told = "'raw.csv'" if private == copy else "'private'"
+    assert f"Nobody has signed what else stands here: {told}." in found.output
 
 
 def _resigned(signed: Path, *, keep: int, again: int) -> str:

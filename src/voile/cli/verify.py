@@ -66,7 +66,7 @@ def _show(found: Verification) -> None:
             click.echo("The private part is here, and unaltered.")
     if found.unsigned:
         names = ", ".join(map(repr, found.unsigned))
-        click.echo(f"Nobody has signed what else stands in the private part: {names}.")
+        click.echo(f"Nobody has signed what else stands here: {names}.")
     for role in found.absent:
         click.echo(f"The policy asks for a signature as {role!r}, and nobody has signed so.")
 

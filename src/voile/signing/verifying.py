@@ -63,7 +63,7 @@ class Verification:
     private: Literal["unaltered", "not here"]
     """The private part; meaningless where there are changes."""
     unsigned: tuple[str, ...] = ()
-    """What stands in the private part, and nobody has signed."""
+    """What else stands there, outside the public part, and nobody has signed."""
 
 
 def verify(
@@ -96,7 +96,7 @@ def verify(
         if key not in {one.key for one in found}:
             changes.append(f"nobody has signed with the key that you have named, {key}")
     here: Literal["unaltered", "not here"] = "not here" if private is None else "unaltered"
-    beside = () if private is None else _unsigned(private, public, signed)
+    beside = _unsigned(Path(folder), public, private, signed)
     return Verification(tuple(changes), tuple(found), tuple(absent), here, beside)
 
 
@@ -148,10 +148,17 @@ def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
             yield f"{one.file}, of the private part, or its salt was changed"
 
 
-def _unsigned(private: Path, public: Path, signed: Signed) -> tuple[str, ...]:
+def _unsigned(folder: Path, public: Path, private: Path | None, signed: Signed) -> tuple[str, ...]:
+    """What else stands in the folder that was named, and in the private part."""
+    if folder == public:
+        return ()
     known = {SALTS, *(one.file for one in signed.statement.private)}
-    there = (one.name for one in sorted(private.iterdir()) if one != public)
-    return tuple(name for name in there if name not in known)
+    found = [one for one in folder.iterdir() if one not in {public, private}]
+    if private not in {None, folder}:
+        found += private.iterdir()  # type: ignore[union-attr]
+    if private is not None:
+        found = [one for one in found if one.parent != private or one.name not in known]
+    return tuple(sorted(one.relative_to(folder).as_posix() for one in found))
 
 
 def _signatures(
