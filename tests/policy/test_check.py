@@ -230,6 +230,65 @@ def test_a_seeded_release_fails_whatever_is_asked(tmp_path: Path) -> None:
     assert [one["kind"] for one in verdict["rulings"] if not one["passed"]] == ["publishable"]
 
 
+def test_a_release_that_calls_itself_another_since_is_refused(tmp_path: Path) -> None:
+    """Evidence is of what was studied: a word in release.json makes no seeded release fit."""
+    folder = studied(tmp_path, "--seed", 7)
+    path = folder / "release" / "release.json"
+    path.write_text(path.read_text().replace('"publishable": false', '"publishable": true'))
+    found = voile("check", folder, "--policy", policy(tmp_path, 'kind = "group-size"\nleast = 2'))
+    assert found.exit_code == 2
+    assert "release.json: publishable is another than when" in str(found.exception)
+
+
+UNREAD = {
+    "whose labels nobody explains": pl.format("x{}", pl.col("town").rank("dense")).alias("town"),
+    "which has the name of no column of the original": pl.col("town").alias("place"),
+}
+
+
+@pytest.mark.parametrize("why", UNREAD)
+def test_what_no_adversary_could_read_passes_where_a_human_says_so(
+    tmp_path: Path, why: str
+) -> None:
+    """A column that was renamed, or coded anew, was copied as well as any other."""
+    table = ORIGINAL.select(UNREAD[why])
+    folder = audited(tmp_path, ORIGINAL.select("sex").hstack(table))
+    least = policy(tmp_path, 'kind = "group-size"\nleast = 1')
+    assert _told(folder, least)[0] == 4
+    asked = f"Column {table.columns[0]!r}, {why}, gives nobody away"
+    assert asked in (folder / "assumptions.toml").read_text()
+    tick_all(folder)
+    status, verdict = _told(folder, least)
+    assert status == 0
+    assert verdict["rulings"][0]["asks"] == asked
+
+
+def test_a_file_that_shows_identifiers_passes_where_a_human_says_so(tmp_path: Path) -> None:
+    """No attack looks at names: whoever knows one needs none."""
+    named = ORIGINAL.with_row_index("name").with_columns(
+        pl.format("Somebody {}", "name").alias("name")
+    )
+    named.write_csv(tmp_path / "named.csv")
+    named.select("name", sex=pl.lit("*")).write_csv(tmp_path / "shown.csv")
+    call = ["audit", tmp_path / "shown.csv", "--original", tmp_path / "named.csv"]
+    folder = tmp_path / "judged"
+    assert voile(*call, "--attacks", "prosecutor", "--out", folder).exit_code == 0
+    status, verdict = _told(folder, policy(tmp_path, 'kind = "group-size"\nleast = 2'))
+    assert status == 4
+    assert (
+        verdict["rulings"][0]["asks"] == "Column 'name', which holds identifiers, gives nobody away"
+    )
+
+
+def test_rows_that_are_published_twice_hide_nobody(tmp_path: Path) -> None:
+    """Three copies of each row make no group of three persons."""
+    shown = ORIGINAL.select(sex="sex", age=pl.lit("*"), town=pl.lit("*"))
+    once = shown.group_by("sex").len()["len"].min()
+    folder = audited(tmp_path, pl.concat([shown] * 3))
+    _, verdict = _told(folder, policy(tmp_path, 'kind = "group-size"\nleast = 2'))
+    assert verdict["rulings"][0]["value"] == once
+
+
 def test_what_humans_wrote_is_never_changed(study: Path, tmp_path: Path) -> None:
     """Another policy's questions are added at the end of the file; ticks stay."""
     voile("check", study, "--policy", policy(tmp_path, 'kind = "question"\nsays = "one"'))

@@ -112,7 +112,7 @@ def audit(
         released=Path(released).name,
         digest=fingerprint(Path(released)),
         rows=_rows(sides),
-        roles=sides.roles,
+        roles={**sides.roles, "identifiers": sides.identifiers},
         roles_of=sides.roles_of,
         columns=tuple(
             ColumnDocument(

@@ -41,6 +41,8 @@ class Sides:
     """Of a plan that was given, or one that says the proposed roles and nothing else."""
     roles: Mapping[str, tuple[str, ...]]
     """Columns of the original by role."""
+    identifiers: tuple[str, ...]
+    """Columns of the original that tell people apart, which attacks do not look at."""
     roles_of: Literal["plan", "proposal"]
     notices: tuple[str, ...]
     void: bool
@@ -84,7 +86,9 @@ def read_sides(
         "quasi_identifiers": stated.roles.quasi_identifiers,
         "sensitive": stated.roles.sensitive,
     }
-    return Sides(shown, people, others, stated, roles, roles_of, tuple(notices), void)
+    one = (stated.roles.person, stated.roles.household)
+    told_apart = (*stated.roles.identifiers, *(name for name in one if name in own.columns))
+    return Sides(shown, people, others, stated, roles, told_apart, roles_of, tuple(notices), void)
 
 
 def _data_of(released: Path) -> Path:

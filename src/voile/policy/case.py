@@ -106,6 +106,31 @@ class Case:
         return {one.name: one.reason for one in left_out}
 
     @property
+    def unexamined(self) -> tuple[str, ...]:
+        """What somebody must make sure of, since no adversary has read it as an insider could.
+
+        Of an audit: columns that have the name of none of the original, that hold labels which
+        nobody explains, that show identifiers, or that have no role and no plan that keeps them.
+        They are named as in the file, which is published.
+        """
+        if not isinstance(self.record, AuditRecord):
+            return ()
+        roles = self.record.roles
+        known = {name for names in roles.values() for name in names}
+        kept = self.record.roles_of == "plan"
+        named = "which has the name of no column of the original"
+        found = dict.fromkeys(self.record.unused, named)
+        for column in self.record.columns:
+            why = "whose labels nobody explains" if column["unread"] else None
+            if column["name"] in roles.get("identifiers", ()):
+                why = "which holds identifiers"
+            elif column["name"] not in known and not kept:
+                why = why or "of which no plan says what it is"
+            if why:
+                found |= dict.fromkeys(column["of"], why)
+        return tuple(f"Column {name!r}, {why}, gives nobody away" for name, why in found.items())
+
+    @property
     def whose(self) -> str:
         """Who is protected: "row", "person" or "household"."""
         if isinstance(self.record, StudyRecord):
@@ -238,4 +263,11 @@ def _studied(place: Path) -> Case:
             f"{place / 'release'}"
         )
         raise InputError(msg)
+    for key, value in record.release.items():
+        if case.document.get(key) != value:
+            msg = (
+                f"{place / 'release' / _DOCUMENT}: {key} is another than when the release was "
+                "studied; take the folder as it was made"
+            )
+            raise InputError(msg)
     return case

@@ -1,6 +1,7 @@
 """A policy held against a release and its evidence.
 
-Whatever the policy says, a release that was made with a seed fails: others may know the seed.
+Whatever the policy says, a release that was made with a seed fails: others may know the seed.  What
+no adversary could read in a file of another make passes where somebody has ticked it.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from voile.durable import replace_private_file
 from voile.errors import TableError
 from voile.policy.assumptions import ASSUMPTIONS, Tick, read_ticks, with_form
 from voile.policy.case import Case
+from voile.policy.criteria.questions import asked
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.policy.verdict import VERDICT, Verdict, verdict_document
@@ -38,7 +40,7 @@ def form_of(case: Case, stated: StatedPolicy) -> Path | None:
         return None
     assumed = case.release.guarantee.assumes if case.release else ()
     path = case.private / ASSUMPTIONS
-    with_form(path, (*assumed, *stated.policy.questions))
+    with_form(path, (*assumed, *case.unexamined, *stated.policy.questions))
     return path if path.is_file() else None
 
 
@@ -60,6 +62,8 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
             why="it was made with a seed, which others may know",
             of_original=False,
         )
+    for says in case.unexamined:
+        yield asked("unexamined", says, ticks)
     for criterion in stated.policy.criteria:
         try:
             yield from criterion.rulings(case, ticks)

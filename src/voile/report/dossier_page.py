@@ -179,9 +179,13 @@ def _promise(dossier: Dossier) -> str:
 
 
 def _assumptions(dossier: Dossier) -> Iterator[_Assumption]:
-    """Assumptions of the promise, whether the policy asks for them or not, and its questions."""
+    """Assumptions of the promise, whether the policy asks for them or not, and its questions.
+
+    Between them stand what adversaries could not read.
+    """
     assumed = [] if dossier.document is None else dossier.document["guarantee"]["assumes"]
-    for says in dict.fromkeys([*assumed, *dossier.policy.questions]):
+    unexamined = [one.asks for one in dossier.verdict.rulings if one.kind == "unexamined"]
+    for says in dict.fromkeys([*assumed, *unexamined, *dossier.policy.questions]):
         yield _Assumption(says, ticked(says, dossier.ticks))
 
 

@@ -2,7 +2,8 @@
 
 They are counted on the published rows, whoever made them.  Where persons have several rows, nobody
 sees whose rows are published: k is then what the release promises of persons, which its publisher
-counted with the persons beside, and a file that promises nothing has no figure.
+counted with the persons beside, and a file that promises nothing has no figure.  A file with more
+rows than the original shows people several times: its groups count for so many fewer persons.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from voile.audit.record import AuditRecord
 from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import Criterion, Share
@@ -71,7 +73,7 @@ def _smallest(case: Case) -> Finding | str:
     promised = [claim for claim in case.claims if isinstance(claim, GroupClaim)]
     units = next((claim.unit for claim in promised if claim.unit), None)
     if units is None and case.whose == "row":
-        return case.rows.smallest_group()
+        return _of_persons(case.rows.smallest_group(), case)
     whose = units or case.whose
     of_units = [claim for claim in promised if claim.unit]
     if case.release is None or not of_units:
@@ -81,6 +83,18 @@ def _smallest(case: Case) -> Finding | str:
             return f"the release does not hold what it promises: {breach}"
     least = min(claim.k for claim in of_units)
     return Finding.exactly(least, f"{whose}s, as the release promises: rows do not show whose")
+
+
+def _of_persons(found: Finding | str, case: Case) -> Finding | str:
+    """The same of persons, where a file of another make has more rows than there are persons."""
+    if isinstance(found, str) or not isinstance(case.record, AuditRecord):
+        return found
+    rows, persons = case.record.rows["released"], case.record.rows["original"]
+    if rows <= persons:
+        return found
+    least = int(found.value) * persons // rows
+    why = f"{found.why} has {found.value:,.0f}, where {rows:,} rows show {persons:,} persons"
+    return Finding.exactly(least, why)
 
 
 def _of_columns(

@@ -12,7 +12,7 @@ from voile.policy.case import Case
 from voile.policy.criteria.base import Criterion
 from voile.policy.ruling import Ruling
 
-__all__ = ["Assumptions", "Question"]
+__all__ = ["Assumptions", "Question", "asked"]
 
 
 class Assumptions(Criterion):
@@ -24,7 +24,7 @@ class Assumptions(Criterion):
         """One for each assumption; one that there is none."""
         said = case.release.guarantee.assumes if case.release else ()
         for assumption in said:
-            yield _ruling(self.kind, assumption, ticks)
+            yield asked(self.kind, assumption, ticks)
         if not said:
             why = "nothing is promised, so that nothing is assumed"
             why = "the promise assumes nothing" if case.release else why
@@ -47,10 +47,11 @@ class Question(Criterion):
     def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
         """One."""
         del case
-        yield _ruling(self.kind, self.says, ticks)
+        yield asked(self.kind, self.says, ticks)
 
 
-def _ruling(kind: str, says: str, ticks: tuple[Tick, ...]) -> Ruling:
+def asked(kind: str, says: str, ticks: tuple[Tick, ...]) -> Ruling:
+    """Whether a human has made sure of a statement."""
     by = ticked(says, ticks)
     why = f"ticked by the {by}" if by else "nobody has ticked it"
     return Ruling(kind, says, passed=by is not None, why=why, of_original=False)
