@@ -87,7 +87,10 @@ def read_sides(
         "sensitive": stated.roles.sensitive,
     }
     one = (stated.roles.person, stated.roles.household)
-    told_apart = (*stated.roles.identifiers, *(name for name in one if name in own.columns))
+    told_apart = (
+        *stated.roles.identifiers,
+        *(name for name in one if name and name in own.columns),
+    )
     return Sides(shown, people, others, stated, roles, told_apart, roles_of, tuple(notices), void)
 
 

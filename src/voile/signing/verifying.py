@@ -154,9 +154,9 @@ def _unsigned(folder: Path, public: Path, private: Path | None, signed: Signed) 
         return ()
     known = {SALTS, *(one.file for one in signed.statement.private)}
     found = [one for one in folder.iterdir() if one not in {public, private}]
-    if private not in {None, folder}:
-        found += private.iterdir()  # type: ignore[union-attr]
     if private is not None:
+        if private != folder:
+            found += private.iterdir()
         found = [one for one in found if one.parent != private or one.name not in known]
     return tuple(sorted(one.relative_to(folder).as_posix() for one in found))
 
