@@ -114,6 +114,12 @@ def test_a_try_is_repeated(office: Path, tmp_path: Path):
     assert decided(again / place) == decided(office / place) != {}
 
 
+def test_what_counts_as_risk_is_said_in_words(office: Path):
+    """A share beside the name of a try tells nothing, and neither does the key of a record."""
+    page = Visitor(office).get("/p/people/try").text
+    assert "risk: what the best attack finds of what guessing leaves open" in page
+
+
 def decided(records: Path) -> dict[str, Any]:
     """Plan, method and promise of each study of a comparison."""
     found = {}

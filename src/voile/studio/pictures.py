@@ -10,6 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from voile.report.grid import risk_title
+from voile.report.words import spoken
 from voile.study.record import Comparison
 
 __all__ = ["Bars", "Picture", "Spot", "bars_of", "few", "risk_and_loss"]
@@ -157,8 +159,8 @@ def risk_and_loss(comparison: Comparison) -> Picture | None:
         spots,
         tuple(Tick(_across(value, losses), f"{value:.3g}") for value in _ticks(losses)),
         tuple(Tick(_upwards(value, risks), f"{100 * value:.3g} %") for value in _ticks(risks)),
-        comparison.risk,
-        comparison.loss or "loss",
+        risk_title(comparison),
+        spoken(comparison.loss).lower() if comparison.loss else "loss",
     )
 
 
