@@ -207,8 +207,9 @@ def _ragged_error(text: Utf8Text, layout: Layout) -> TableError:
         _parse_arrow(text, layout, layout.names[:1], ragged, use_threads=False)
     line = _line_of_row(text, layout, ragged.row or 1)
     separator = {"\t": "tab", "|": "bar", ";": "semicolon"}.get(layout.dialect.separator, "comma")
+    fields = "1 field" if ragged.found == 1 else f"{ragged.found} fields"
     return TableError(
-        f"{text.name}: line {line} has {ragged.found} fields where the header has "
+        f"{text.name}: line {line} has {fields} where the header has "
         f"{ragged.expected} (separator: {separator}); complete the line, or put the field that "
         "holds a separator in quotation marks"
     )
