@@ -52,6 +52,7 @@ def in_processes(
     Raises ``OutOfMemoryError`` where a worker is killed, and what a worker raises.  Whatever ends
     this ends the workers.
     """
+    _listen_to_interrupts()
     with _pool(work, jobs) as pool:
         futures: list[Future[None]] = [pool.submit(_study, *point) for point in points]
         try:
@@ -64,6 +65,13 @@ def in_processes(
                 "run the same command with fewer --jobs: what is done is kept"
             )
             raise OutOfMemoryError(msg) from None
+
+
+def _listen_to_interrupts() -> None:
+    """Let Ctrl-C reach Python again: Polars puts a handler of its own before, which may keep it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is threading.main_thread() and callable(handler):
+        signal.signal(signal.SIGINT, handler)
 
 
 @contextmanager
