@@ -12,10 +12,15 @@ from benchmarks.record import environment, print_measurement, save
 NAMES = (
     "kernel_speed",
     "engines",
+    "engines_same",
+    "engines_grown",
+    "engines_memory",
+    "engines_lost",
     "static_speed",
     "incremental_speed",
     "naive_baseline",
     "publish_process",
+    "audit_process",
     "query_error",
     "widening",
     "waiting",
@@ -40,7 +45,9 @@ NAMES = (
     "trucks",
     "trucks_days",
     "trucks_fields",
+    "trucks_filtered",
     "trucks_laws",
+    "trucks_pictures",
     "trucks_speed",
     "trucks_worldwide",
     "sharing_protocol",
@@ -48,6 +55,7 @@ NAMES = (
     "sharing_ingest",
     "sharing_tenants",
     "sharing_standing",
+    "sharing_places",
     "sharing_gas",
 )
 

@@ -76,7 +76,9 @@ class _Stretch:
 def beijing() -> RoadNetwork:
     """Beijing's roads for cars within about the fifth ring: the largest connected part."""
     edges, nodes = (shared_file(f"roads/beijing-{what}.csv") for what in ("edges", "nodes"))
-    return read_roads(edges, nodes).of_classes(DRIVABLE).largest_connected()
+    roads = read_roads(edges, nodes)
+    for_cars = np.isin(np.array(roads.classes), DRIVABLE)
+    return roads.only(for_cars[roads.class_of]).largest_connected()
 
 
 def drives(roads: RoadNetwork) -> list[Drive]:

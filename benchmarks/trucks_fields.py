@@ -1,14 +1,22 @@
-"""Noise that stays with places, against one who knows more: days, known places, stops, trips."""
+"""Noise that stays with places, against one who knows more: days, known places, stops, trips.
+
+It takes an hour and more.  Where ``VOILE_BENCHMARK_KEPT`` names a folder, what was found of a drive
+in a case is kept there, by commit, and a run that was ended goes on where it was.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.record import Measurement, Table, Target
+from benchmarks.record import Measurement, Table, Target, environment
 from benchmarks.trucks_attacks import USUAL, learned_elsewhere
 from benchmarks.trucks_data import beijing, drives
 from benchmarks.trucks_days import clustered
@@ -80,6 +88,32 @@ class Compared:
         return values[:, there], people[there]
 
 
+class _Kept:
+    """What this commit found already, one line of JSON for each drive and case."""
+
+    def __init__(self) -> None:
+        folder = os.environ.get("VOILE_BENCHMARK_KEPT")
+        self._file = (
+            Path(folder) / f"trucks_fields-{environment()['commit']}.jsonl" if folder else None
+        )
+        self._found: dict[tuple[int, Case], Found] = {}
+        if self._file is None or not self._file.exists():
+            return
+        for line in self._file.read_text(encoding="utf-8").splitlines():
+            one = Found(**json.loads(line))
+            one = replace(one, case=Case(**one.case))
+            self._found[one.drive, one.case] = one
+
+    def found(self, drive: int, case: Case, look: Callable[[], Found]) -> Found:
+        """What was kept of a drive in a case, or what is found now."""
+        if (drive, case) not in self._found:
+            self._found[drive, case] = one = look()
+            if self._file is not None:
+                with self._file.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(asdict(one)) + "\n")
+        return self._found[drive, case]
+
+
 def run() -> Measurement:
     """Follow one drive of five in all cases, and look at trucks that stand."""
     roads = beijing()
@@ -88,11 +122,17 @@ def run() -> Measurement:
     anybody = RoadAdversary(roads, piece=USUAL)
     adversaries = [anybody.supposing(movement) for movement in halves]
     numbers = range(0, len(taken), EVERY)
+    kept = _Kept()
     found = [
-        look(adversaries[half[taken[n].user]], roads, taken[n], n, case, NOISES)
+        kept.found(
+            n, case,
+            lambda n=n, case=case: look(
+                adversaries[half[taken[n].user]], roads, taken[n], n, case, NOISES
+            ),
+        )
         for n in numbers
         for case in CASES
-    ]
+    ]  # fmt: skip
     compared = Compared(found, {n: taken[n].user for n in numbers})
     standing = {name: in_a_table(noise, GAP, receiver=RECEIVER) for name, noise in NOISES.items()}
     people = len({taken[n].user for n in numbers})

@@ -7,7 +7,7 @@ Ten GPS traces of cars with the roads around them and the route that people foun
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -20,7 +20,7 @@ from benchmarks.trucks_attacks import MECHANISMS
 from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.speeds import fastest_of
-from voile.dp.planar.noise import perturb
+from voile.dp.planar.noise import GaussianField, LocationNoise, perturb
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats
@@ -31,7 +31,12 @@ __all__ = ["TRACES", "Followed", "Trace", "follow", "run"]
 
 TRACES = (5, 10, 26, 39, 50, 52, 61, 68, 70, 75)
 SEED, EPSILON, DRAWS, MOST_REPORTS = 2027, 0.005, 20, 100
-NOISES = ("planar Laplace", "correlated Gaussian, tau 120 s")
+NOISES: dict[str, Callable[[Zones], LocationNoise]] = {
+    "planar Laplace": MECHANISMS["planar Laplace"],
+    "correlated Gaussian, tau 120 s": MECHANISMS["correlated Gaussian, tau 120 s"],
+    "field of 700 m": lambda zones: GaussianField(zones, period=3_650.0),
+}
+"""The last is that of plans with vehicles; no draw leaves its period."""
 INTERVALS = (30.0, 300.0)
 UNKNOWN = 40.0
 """km/h: the speed of all roads, as ``read_roads`` has it where a map says none."""
@@ -117,7 +122,7 @@ def follow(trace: Trace, noise_name: str, interval: float, draws: int = DRAWS) -
     limit = fastest_of(trace.roads, adversary.nearby, [(time, track)], usual.fastest)
     adversary = adversary.supposing(replace(usual, fastest=limit))
     true = adversary.true_roads(time, track)
-    noise = MECHANISMS[noise_name](Zones([EPSILON], [1.0]))
+    noise = NOISES[noise_name](Zones([EPSILON]))
     found = []
     for draw in range(draws):
         identity = np.array([draw], dtype=np.uint64)
@@ -145,7 +150,7 @@ def follow(trace: Trace, noise_name: str, interval: float, draws: int = DRAWS) -
 
 
 def run() -> Measurement:
-    """Follow all traces, under both kinds of noise."""
+    """Follow all traces, under all kinds of noise."""
     return _measurement(list(_all([Trace.read(number) for number in TRACES])))
 
 

@@ -22,7 +22,8 @@ from benchmarks.trucks_standing import DAYS, HOURS, in_a_table, through_a_link
 from tests.benchmarks.test_trucks import drive, town
 from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import RoadAdversary
-from voile.attack.trajectory.distributions import Remembering, pair_factor
+from voile.attack.trajectory.distributions import Remembering
+from voile.attack.trajectory.factors import pair_factor
 from voile.dp.planar.steps import gaussian_scale
 from voile.geodesy import Floats
 from voile.sharing.platform.settings import Settings
@@ -40,7 +41,8 @@ def log_likelihood(shown: Floats, track: Floats, epsilon: float) -> float:
     for i in range(1, len(shown)):
         before, now = factors[i - 1], factors[i]
         pair = (now.kind, now.memory, now.precision, now.turns, before.noise, now.noise)
-        total += math.log(pair_factor(pair, i - 1, i))
+        places = np.searchsorted(before.piece, i - 1), np.searchsorted(now.piece, i)
+        total += math.log(pair_factor(pair, *places))
     return total
 
 

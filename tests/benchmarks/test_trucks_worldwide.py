@@ -10,7 +10,7 @@ import pytest
 from benchmarks.trucks_worldwide import INTERVALS, NOISES, Followed, Trace, follow
 
 ONE = Followed(
-    "a trace", NOISES[0], 30.0, 2, 100.0, 1.0,
+    "a trace", next(iter(NOISES)), 30.0, 2, 100.0, 1.0,
     np.array([400.0, 420.0, 410.0]), np.array([300.0, 330.0, 305.0]), np.ones(3), 0, 0.1,
 )  # fmt: skip
 

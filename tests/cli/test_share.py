@@ -89,7 +89,7 @@ def test_the_defaults_that_are_shown_are_the_defaults(folder):
     without = ("url", "budget", "region")
     shown = [re.sub(r"^# (\w+ *= )", r"\1", line) for line in whole.splitlines()]
     text = "\n".join(line for line in shown if line.partition(" ")[0] not in without)
-    assert len(tomllib.loads(text)["platform"]) == 12
+    assert len(tomllib.loads(text)["platform"]) == 13
     before = Configuration.read(folder)
     (folder / "share.toml").write_text(text)
     after = Configuration.read(folder)
@@ -105,7 +105,7 @@ def test_the_defaults_that_are_shown_are_the_defaults(folder):
         "room",
     ):
         assert getattr(after.settings, name) == getattr(before.settings, name)
-    for name in ("displacements", "near", "lengths", "speeds_kmh"):
+    for name in ("displacements", "near", "lengths"):
         assert list(getattr(after.settings, name)) == list(getattr(before.settings, name))
 
 

@@ -141,3 +141,22 @@ def test_a_series_loads_no_more_than_a_release(tmp_path: Path) -> None:
         out, ledger = tmp_path / f"out {number}", tmp_path / "ledger.db"
         found = loaded("publish", table, "--plan", plan, "--out", out, "--ledger", ledger)
         assert found <= MAY_LOAD["ke-anonymity"]
+
+
+KEPT = """
+import gc, sys
+from voile.cli.main import command
+if sys.argv[1] == "off":
+    gc.disable()
+command.get_command(None, "publish")
+print(gc.isenabled(), gc.get_freeze_count() > 10_000)
+"""
+
+
+@pytest.mark.parametrize(("before", "after"), [("on", "True True"), ("off", "False False")])
+def test_no_garbage_is_looked_for_in_what_a_command_loads(before: str, after: str) -> None:
+    """Searches leave out what was loaded, go on afterwards, and stay off where they were off."""
+    ended = subprocess.run(
+        [sys.executable, "-c", KEPT, before], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.strip() == after

@@ -34,6 +34,7 @@ from typing import Any
 from voile.cli.main import main
 from voile.policy.stated import policy_of_text
 from voile.schema.plan import parse_plan
+from voile.sharing.service.telemetry import Telemetry
 
 __all__ = ["LANGUAGES", "PAGES", "ROOT", "Block", "Reader", "blocks_of"]
 
@@ -113,6 +114,8 @@ class Reader:
         document = tomllib.loads(block.text, parse_float=Decimal)
         if "criteria" in document:
             policy_of_text(block.text, block.place)
+        elif "telemetry" in document:  # of a service's share.toml
+            Telemetry.from_document(tomllib.loads(block.text)["telemetry"], Path())
         elif "assumption" not in document:
             parse_plan(document)
         name = re.match(r"# (\S+\.toml)\n", block.text)

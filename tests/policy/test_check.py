@@ -185,6 +185,29 @@ def test_each_identifier_is_found_where_it_was_planted(tmp_path: Path, letter: s
 @pytest.mark.parametrize(
     "column",
     [
+        pl.Series("ori_hid", [i // 4 for i in range(40)]),
+        pl.Series("patient_nbr", [i // 20 for i in range(40)]),
+        pl.Series("encounter_id", [i // 2 for i in range(40)]),
+        pl.Series("caseid", [7, 8] * 20),
+        pl.Series("thing", [f"x{max(i, 2)}" for i in range(40)]),
+        pl.Series("thing", [max(i, 2) for i in range(40)]),
+    ],
+)
+def test_an_id_is_found_by_its_name_or_by_nearly_unique_codes(
+    tmp_path: Path, column: pl.Series
+) -> None:
+    """Of persons, households and things, also where several rows share one."""
+    _release_of(tmp_path, pl.DataFrame([column, pl.Series("sex", ["f", "m"] * 20)]))
+    status, verdict = _told(tmp_path / "r", policy(tmp_path, 'kind = "identifiers"'))
+    assert status == 4
+    assert [one["asks"][1] for one in verdict["rulings"] if not one["passed"]] == ["R"]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pl.Series("admission_type_id", [1, 2] * 20),
+        pl.Series("income", [100 * i for i in range(39)] + [0]),
         pl.Series("zip", ["021**", "100**"] * 20),
         pl.Series("age", [30, 90] * 20),
         pl.Series("age", ["30-39", "90+"] * 20),
@@ -287,6 +310,14 @@ def test_rows_that_are_published_twice_hide_nobody(tmp_path: Path) -> None:
     folder = audited(tmp_path, pl.concat([shown] * 3))
     _, verdict = _told(folder, policy(tmp_path, 'kind = "group-size"\nleast = 2'))
     assert verdict["rulings"][0]["value"] == once
+
+
+def test_half_of_the_rows_twice_hide_nobody(tmp_path: Path) -> None:
+    """As many rows as the original, and yet half as many persons."""
+    folder = audited(tmp_path, pl.concat([ORIGINAL[:200].drop("age", "town")] * 2))
+    _, verdict = _told(folder, policy(tmp_path, 'kind = "group-size"\nleast = 150'))
+    assert verdict["rulings"][0]["value"] < 0.6 * 200
+    assert "rows repeat others" in verdict["rulings"][0]["why"]
 
 
 def test_what_humans_wrote_is_never_changed(study: Path, tmp_path: Path) -> None:

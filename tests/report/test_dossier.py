@@ -10,6 +10,7 @@ import pytest
 from tests.report.pages import Page, drawings
 from tests.report.records import attack, audited, judged, record
 from voile.errors import InputError
+from voile.policy.assumptions import Tick
 from voile.policy.ruling import Ruling
 from voile.report.dossier_page import Dossier
 from voile.report.html import render_dossier
@@ -118,6 +119,28 @@ def test_a_file_of_another_make_promises_nothing() -> None:
     said = _said(render_dossier(judged(audited()), public=False))
     assert "Nothing is promised." in said
     assert "shuffled among rows" in said
+
+
+def test_each_column_says_what_was_ticked_of_it() -> None:
+    """Also one that the original lacks, and one that nobody has ticked."""
+    asked = [
+        f"Column {name!r}, {why}, gives nobody away"
+        for name, why in (("age", "whose labels nobody explains"), ("note", "which is new"))
+    ]
+    found = judged(audited(unused=["note"]))
+    rulings = [
+        Ruling("unexamined", says, passed=by, why="so", of_original=False)
+        for says, by in zip(asked, (True, False), strict=True)
+    ]
+    ticks = (Tick(says=asked[0], ticked=True, by="board"),)
+    verdict = replace(found.verdict, rulings=(*rulings, *found.verdict.rulings))
+    html = render_dossier(replace(found, verdict=verdict, ticks=ticks), public=False)
+    told = [one.text for one in Page(html).all("dd")]
+    assert any(
+        "as intervals; whose labels nobody explains; ticked by the board: gives nobody away" in one
+        for one in told
+    )
+    assert any("is shown; which is new; not ticked" in one for one in told)
 
 
 def test_the_ruling_of_a_missing_figure_is_told() -> None:

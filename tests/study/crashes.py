@@ -1,4 +1,6 @@
-"""Publishers that spend and carry rows over, and die: ``python -m tests.study.crashes FOLDER``.
+"""Publishers that spend and carry rows over, and die.
+
+    python -m tests.study.crashes FOLDER [ENGINE]
 
 Forks a publisher for each point at which one can die, looks at what it left, and says what a
 custodian would: the release stands, or it is lost.  A table whose release is lost is published
@@ -72,8 +74,8 @@ POINTS: dict[str, tuple[object, str, Callable[..., object]]] = {
 class Depot:
     """Tables of parcels that are published one after the other, and what came of them."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, engine: str = AUTO) -> None:
+        self.folder, self.engine = folder, engine
         self.ledger = Ledger(folder / "ledger.db")
         (folder / "plan.toml").write_text(PLAN)
         self.faults: list[str] = []
@@ -109,7 +111,8 @@ class Depot:
     def call(self, name: str) -> None:
         """Publish the next table in this process, which then knows rows."""
         place, plan = self.folder / name, self.folder / "plan.toml"
-        make_release(self.table(), plan, place, ledger=self.ledger.path)
+        ledger = self.ledger.path
+        make_release(self.table(), plan, place, ledger=ledger, engine=self.engine)
 
     def entries(self) -> int:
         """How many entries the account has."""
@@ -153,21 +156,29 @@ class Depot:
         state = self.ledger.budget("parcels")
         assert state is not None
         assert state.waiting is not None
-        waiting = pl.DataFrame(state.waiting.kept.open(engine_of(AUTO)).to_arrow())
+        kept = state.waiting.kept
+        waiting = answer_of(lambda: _parcels_of(kept))
         frames = [pl.read_csv(out / "data.csv", columns=["parcel"]) for out in self.releases]
         return {
             "given": sorted(f"{table}-{i}" for table in range(self.tables) for i in range(4)),
             "published": sorted(pl.concat(frames)["parcel"].to_list()),
-            "waiting": sorted(waiting["parcel"].to_list()),
+            "waiting": sorted(waiting),
         }
 
 
+def _parcels_of(kept: KeptRows) -> list[str]:
+    rows = pl.DataFrame(kept.open(engine_of(AUTO)).to_arrow())
+    found: list[str] = rows["parcel"].to_list()
+    return found
+
+
 def main() -> None:
-    depot = Depot(Path(sys.argv[1]))
+    engine = sys.argv[2] if len(sys.argv) > 2 else AUTO
+    depot = Depot(Path(sys.argv[1]), engine)
     left = {}
     with known_to_the_corridor():
         with TemporaryDirectory() as folder:
-            load_for(partial(Depot(Path(folder)).call, "rehearsal"))
+            load_for(partial(Depot(Path(folder), engine).call, "rehearsal"))
         if depot.publish("first") or not depot.look("first"):
             depot.faults.append("an undisturbed publisher failed")
         for point in POINTS:

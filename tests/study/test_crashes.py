@@ -15,14 +15,21 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_deaths_at_every_step(tmp_path):
+@pytest.mark.parametrize("engine", ["polars", "duckdb"])
+def test_deaths_at_every_step(tmp_path, engine):
     """A publisher that dies loses no row of a pool and publishes none twice, at every step.
 
     What it spends is spent before it draws anything.  From the commit on, until its release is
     settled, nobody takes rows up before somebody says what became of it.
     """
+    require_sound(tmp_path, engine)
+
+
+def require_sound(folder: Path, engine: str) -> None:
+    """Let publishers die, on an engine, and look at what they left."""
+    folder.mkdir(exist_ok=True)
     done = subprocess.run(
-        [sys.executable, "-m", "tests.study.crashes", str(tmp_path)],
+        [sys.executable, "-m", "tests.study.crashes", str(folder), engine],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -185,3 +185,18 @@ def test_a_frame_comes_back_as_it_came() -> None:
     back = source.convert(source.rows)
     assert back.columns == ["a b", "t", "d"]
     assert back.fetchall() == relation.fetchall()
+
+
+@pytest.mark.parametrize(
+    "columns", [["small"], ["text", "small"], ["truth", "date"], ["double"], ["large"]]
+)
+def test_a_rank_is_that_of_all_rows(columns: list[str]) -> None:
+    """Whoever is left out before somebody asks for it, and whichever columns tell equals."""
+    shown = []
+    for engine in (ENGINE, PolarsEngine()):
+        rows = engine.of_arrow(awkward(300).to_arrow()).numbered("n").rank("rank", columns, [])
+        left = rows.filter(Call(">", (Column("small"), Literal(-100)))).ordered(["n"], ["n"])
+        shown += [pl.DataFrame(it.select(["n", "rank"]).to_arrow()) for it in (left, rows)]
+    assert shown[0].equals(shown[2])
+    assert shown[1].equals(shown[3])
+    assert shown[0].sort("n").equals(shown[1].filter(pl.col("n").is_in(shown[0]["n"])))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+from pathlib import Path
+
 import numpy as np
 import polars as pl
 import pytest
@@ -14,7 +17,9 @@ from voile.schema.plan import Plan
 from voile.table.dictionary import encode, sort_rows
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
+from voile.table.polars_writing import write_batches
 from voile.table.private import PrivateTable
+from voile.table.protocol import Format
 from voile.table.published import PublishedTable
 from voile.table.shuffling import permute_within_runs
 from voile.table.sorting import sort_word_rows, sort_words
@@ -148,3 +153,14 @@ def test_rows_of_words_sort_stably(data: st.DataObject, width: int) -> None:
     counted = [tuple(word % 2**used for word, used in zip(row, bits, strict=True)) for row in rows]
     order = sorted(range(len(rows)), key=counted.__getitem__)
     assert shown == [[*rows[place], place] for place in order]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_full_disk_is_said_to_be_full(tmp_path: Path, ending: Format) -> None:
+    """Whatever Polars makes of it."""
+    (tmp_path / f"data.{ending}").symlink_to("/dev/full")
+    frame = pl.DataFrame({"x": range(100_000)})
+    with pytest.raises(OSError, match="No space left") as caught:
+        write_batches(iter([frame]), frame.schema, tmp_path, ending)
+    assert caught.value.errno == errno.ENOSPC

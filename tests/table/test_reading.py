@@ -18,7 +18,9 @@ from hypothesis import strategies as st
 
 from voile.errors import TableError
 from voile.table.dictionary import encode
-from voile.table.reading import list_columns, read_column, read_frame
+from voile.table.engines import engine_of
+from voile.table.places import place_of
+from voile.table.reading import count_rows, list_columns, read_column, read_frame
 from voile.table.value_types import kind_of
 
 SECRET = "99887766"
@@ -89,6 +91,22 @@ def test_columns_are_listed_with_their_types(written: Path) -> None:
         assert set(listed.values()) == {None}
     else:
         assert listed == dict(FRAME.schema)
+
+
+def test_rows_of_parquet_files_are_counted_without_reading_a_column(tmp_path, monkeypatch):
+    """A release that is read back for its check costs nothing for columns that promise nothing."""
+    for name, rows in (("a", 3), ("b", 4)):
+        pl.DataFrame({"x": range(rows)}).write_parquet(tmp_path / f"{name}.parquet")
+    monkeypatch.setattr("voile.table.polars_engine.read_column", None)
+    assert count_rows(tmp_path) == 7
+    assert engine_of("polars").scan(place_of(tmp_path)).rows.height == 7
+
+
+def test_rows_of_other_formats_are_counted_by_reading_them(tmp_path: Path) -> None:
+    """What their files do not say is not guessed."""
+    pl.DataFrame({"x": [1, 2]}).write_ipc(tmp_path / "t.arrow")
+    assert count_rows(tmp_path / "t.arrow") is None
+    assert engine_of("polars").scan(place_of(tmp_path / "t.arrow")).rows.height == 2
 
 
 def test_the_format_is_the_content_not_the_name(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from tests.study.test_crashes import require_sound
 from tests.table.spark import JAVA, needs_spark
 from tests.table.test_engines_agree import KEPT, people
 from tests.waiting import wait_until
@@ -167,17 +168,43 @@ def test_a_worker_may_be_lost(expected: Path, tmp_path: Path) -> None:
         assert b"Z\xc3\xbcrich" not in content
 
 
-@pytest.mark.skipif(find_spec("grpc") is None, reason="the libraries of Spark Connect are absent")
-def test_a_server_of_spark_connect_publishes_the_same(expected: Path, tmp_path: Path) -> None:
-    """A client without Java of its own, as far as it goes."""
+@contextmanager
+def connect_server(place: Path) -> Iterator[str]:
+    """The address of a server of Spark Connect."""
     port = free_port()
     service = "org.apache.spark.sql.connect.service.SparkConnectServer"
     with daemon(
-        tmp_path,
+        place,
         "spark-submit",
         *("--master", "local[2]", "--driver-memory", "512m", "--driver-java-options", JAVA),
         *("--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.ui.enabled=false"),
         *("--conf", "spark.sql.shuffle.partitions=2", "--class", service, "spark-internal"),
     ) as server:
         wait_until(lambda: answers(port) or server.poll() is not None)
-        published(expected, tmp_path, f"sc://127.0.0.1:{port}")
+        yield f"sc://127.0.0.1:{port}"
+
+
+needs_connect = pytest.mark.skipif(
+    find_spec("grpc") is None, reason="the libraries of Spark Connect are absent"
+)
+
+
+@needs_connect
+def test_a_server_of_spark_connect_publishes_the_same(expected: Path, tmp_path: Path) -> None:
+    """A client without Java of its own, as far as it goes."""
+    with connect_server(tmp_path) as address:
+        published(expected, tmp_path, address)
+
+
+@needs_connect
+def test_deaths_at_every_step_of_committing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that dies leaves a ledger and a release that agree, as with every engine.
+
+    The drivers are clients of one server: each would start a Java of its own otherwise.
+    """
+    for name, value in surroundings(tmp_path).items():
+        monkeypatch.setenv(name, value)
+    with connect_server(tmp_path) as address:
+        require_sound(tmp_path / "depot", f"spark@{address}")

@@ -244,3 +244,10 @@ def test_missing_texts_become_null_in_text_columns_only() -> None:
     assert with_missing(categories, ["?"]).to_list() == [None, "a"]
     numbers = pl.Series("n", [1, 2])
     assert with_missing(numbers, ["1"]).to_list() == [1, 2]
+
+
+def test_a_column_may_have_the_name_of_a_pattern() -> None:
+    """Polars takes ``^town$`` for a pattern; the column keeps its name and its other values."""
+    named = pl.Series("^town$", ["?", "Ulm"])
+    found = with_missing(named, ["?"])
+    assert (found.name, found.to_list()) == ("^town$", [None, "Ulm"])

@@ -13,12 +13,11 @@ from decimal import Decimal
 from typing import Any
 
 from voile.attack.differencing import DifferencingAttack, permutes_sensitive
-from voile.attack.knowledge import require_sense
+from voile.attack.knowledge import check_names, require_sense
 from voile.attack.outcome import AttackOutcome
 from voile.attack.protocol import Attack, asked
 from voile.attack.result import AttackResult
 from voile.attack.verification import verify
-from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.release.reading.sightings import People
 from voile.release.release import Release
@@ -67,9 +66,7 @@ class AgainstEarlierReleases(Attack):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "earlier", tuple(self.earlier))
-        if self.names is not None and len(self.names) != 1 + len(self.earlier):
-            msg = f"give {1 + len(self.earlier)} names: of the newest release and of all earlier"
-            raise InputError(msg)
+        check_names(self.names, self.earlier)
         _ = self._adversary  # which validates the rest
 
     @property

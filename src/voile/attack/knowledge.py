@@ -13,6 +13,7 @@ __all__ = [
     "LINK",
     "TARGETS",
     "WITHIN",
+    "check_names",
     "check_targets",
     "checked_columns",
     "nobody_known",
@@ -58,6 +59,13 @@ def checked_columns(
         msg = f"column {link!r} is the link, which the adversary must not know"
         raise InputError(msg)
     return tuple(dict.fromkeys(columns))
+
+
+def check_names(names: Sequence[str] | None, earlier: Sequence[Release]) -> None:
+    """Raise ``InputError`` unless there is a name for each release, where there are names."""
+    if names is not None and len(names) != 1 + len(earlier):
+        msg = f"give {1 + len(earlier)} names: of the newest release and of all earlier"
+        raise InputError(msg)
 
 
 def nobody_known(release: Release, columns: Sequence[str] | None) -> str | None:

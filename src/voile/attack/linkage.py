@@ -63,6 +63,7 @@ from voile.attack.knowledge import (
 from voile.attack.protocol import asked
 from voile.attack.standing import Standing
 from voile.errors import TableError, nearest
+from voile.release.reading.rows import require_columns
 from voile.release.reading.sightings import People, PublishedRows, known_columns
 from voile.release.release import Release
 from voile.schema.persons import units_told
@@ -107,13 +108,7 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
         """All rows that are published, or some of them, and whose they are."""
         published, people = PublishedRows.of(scene.release), self._people(scene)
         columns = known_columns(published, scene.people, self.columns, self.link)
-        for name in columns:
-            if name not in people.frame.columns:
-                msg = (
-                    f"the population has no column {name!r}, by which people are known"
-                    f"{nearest(name, people.frame.columns)}"
-                )
-                raise TableError(msg)
+        require_columns(people, columns, "the population")
         if _is_of_people(published):
             found = self._counted_in_full(scene, published, columns)
             if found is not None:

@@ -57,14 +57,15 @@ from voile.attack.knowledge import (
 )
 from voile.attack.posterior import draw_targets, plain_weights
 from voile.attack.protocol import asked
-from voile.errors import InputError, nearest
+from voile.errors import InputError
 from voile.randomness import Key, Randomness
+from voile.release.reading.rows import require_columns
 from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.persons import units_told
 from voile.schema.plan import Plan
 from voile.schema.roles import EACH_ROW
-from voile.table.alignment import common_codes
+from voile.table.alignment import common_places
 from voile.table.frames import from_native
 
 __all__ = ["MembershipAttack"]
@@ -126,7 +127,7 @@ class MembershipAttack(Adversary["_Aim"]):
         present = scene.people
         absent = _absent_like(present, from_native(self.absent)[0])
         columns = known_columns(published, present, self.columns, None)
-        _require_columns(absent, columns)
+        require_columns(absent, columns, "the frame of absent people")
         size = self._size(present, absent)
         sides = [
             _Side.of(published, people, columns, size, scene.randomness.within(which))
@@ -222,7 +223,7 @@ def _alike(published: PublishedRows, columns: Sequence[str]) -> NDArray[np.int64
     ]
     if not staying:
         return np.full(published.frame.height, published.frame.height)
-    _, (place,) = common_codes([published.frame.select(staying)])
+    (place,) = common_places([published.frame.select(staying)])
     return np.bincount(place)[place]
 
 
@@ -298,16 +299,6 @@ def _absent_like(present: People, frame: Any) -> People:
     if plan is not None and unit is not None and unit not in frame.columns:
         plan = replace(plan, roles=replace(plan.roles, person=EACH_ROW, household=None))
     return People(frame, plan)
-
-
-def _require_columns(absent: People, columns: Sequence[str]) -> None:
-    for name in columns:
-        if name not in absent.frame.columns:
-            msg = (
-                f"the frame of absent people has no column {name!r}, by which people are known"
-                f"{nearest(name, absent.frame.columns)}"
-            )
-            raise InputError(msg)
 
 
 def _assumptions(columns: Sequence[str]) -> Iterator[str]:

@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 from voile.attack.chosen_groups import outcome_of_groups
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.evidence import Evidence, gather
-from voile.attack.knowledge import require_sense
+from voile.attack.knowledge import check_names, require_sense
 from voile.attack.outcome import AttackOutcome, Estimate, Target
 from voile.attack.protocol import ARRIVED, Attack, asked
 from voile.attack.refused import Shown, left_for
@@ -58,7 +58,7 @@ from voile.release.claims import KAnonymity, KEAnonymity
 from voile.release.release import Release
 from voile.schema.numbers import decimals_of, units_of
 from voile.schema.plan import Plan
-from voile.table.alignment import Codes, common_codes
+from voile.table.alignment import Codes, common_places
 from voile.table.frames import from_native
 
 __all__ = ["MinimalityAttack"]
@@ -104,9 +104,7 @@ class MinimalityAttack(Attack):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "earlier", tuple(self.earlier))
-        if self.names is not None and len(self.names) != 1 + len(self.earlier):
-            msg = f"give {1 + len(self.earlier)} names: of the newest release and of all earlier"
-            raise InputError(msg)
+        check_names(self.names, self.earlier)
         if self.tables < 1:
             msg = "tables must be at least 1"
             raise InputError(msg)
@@ -224,7 +222,7 @@ class MinimalityAttack(Attack):
         if missing := [name for name in (*known, column) if name not in frame.columns]:
             msg = f"neither the release nor the original has the column {missing[0]!r}"
             raise InputError(msg)
-        _, (person, row) = common_codes([evidence.persons, frame.select(known)])
+        person, row = common_places([evidence.persons, frame.select(known)])
         told: dict[int, int] = {}
         for code, number in zip(row.tolist(), frame[column].to_list(), strict=True):
             if not isinstance(number, int) or number < 1:

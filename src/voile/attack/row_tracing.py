@@ -46,7 +46,7 @@ from voile.errors import InputError
 from voile.release.reading.sightings import People, PublishedRows, known_columns, texts_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
-from voile.table.alignment import common_codes
+from voile.table.alignment import common_places
 from voile.table.arrays import frame_of, text_values
 
 __all__ = ["RowTracingAttack"]
@@ -157,7 +157,7 @@ class _Rows:
         )
 
         def numbered(columns: Sequence[str]) -> tuple[Codes, Codes]:
-            _, (first, second) = common_codes([shown.select(columns), own.select(columns)])
+            first, second = common_places([shown.select(columns), own.select(columns)])
             return first, second
 
         return cls(

@@ -15,7 +15,7 @@ import polars as pl
 from voile.attack.result import Victim
 from voile.errors import TableError
 from voile.schema.numbers import ExactNumbers
-from voile.table.alignment import Codes, common_codes, joint_codes
+from voile.table.alignment import Codes, common_places, joint_codes
 from voile.table.numeric import exact_numbers
 
 __all__ = ["Verification", "verify"]
@@ -58,7 +58,7 @@ def verify(victims: Sequence[Victim], original: pl.DataFrame, sensitive: str) ->
     claimed = pl.DataFrame(
         [dict(victim.quasi_identifiers) for victim in victims], infer_schema_length=None
     )
-    _, (victim_person, row_person) = common_codes([claimed, rows.select(known)])
+    victim_person, row_person = common_places([claimed, rows.select(known)])
     _, value_codes = joint_codes(
         [exact_numbers(rows[sensitive])] + [ExactNumbers.of(victim.values) for victim in victims]
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import polars as pl
+
 from voile.audit.beside import Beside
 from voile.audit.registry import Setting, risk_inquiries
 from voile.audit.risk import Risk
@@ -60,10 +62,12 @@ def unit_of(people: People) -> str | None:
 
 def some_people(people: People, randomness: Randomness) -> Frame:
     """The rows of some people that the three risks look at."""
-    frame = people.frame.select(people.column(name).alias(name) for name in people.frame.columns)
-    if frame.height <= ROWS:
-        return frame
-    kept: Frame
-    share = 1 - ROWS / frame.height
-    kept, _ = hold_out(frame, share, randomness.within("people"), unit_of(people))
-    return kept
+    frame = people.frame
+    unit = unit_of(people)
+    if frame.height > ROWS:
+        places = pl.arange(frame.height, eager=True).alias("\0row")  # no file has such a column
+        rows = pl.DataFrame([places, *([] if unit is None else [people.column(unit)])])
+        share = 1 - ROWS / frame.height
+        kept, _ = hold_out(rows, share, randomness.within("people"), unit)
+        people = People(frame[kept["\0row"]], people.plan)
+    return pl.DataFrame([people.column(name).alias(name) for name in frame.columns])

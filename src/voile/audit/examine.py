@@ -27,6 +27,7 @@ from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.recognition import recognise
 from voile.audit.record import AuditRecord, ColumnDocument
+from voile.audit.repetition import repetition
 from voile.audit.risk import Risk
 from voile.audit.sides import Sides, read_sides
 from voile.errors import InputError, VoileError
@@ -99,6 +100,7 @@ def audit(
         for role, names in sides.roles.items()
     }
     foreign = as_release(sides.released, recognised, roles)
+    twice = repetition(foreign, sides.original)
     clock.lap("recognising")
     court = _Court(sides, foreign, inquiry, randomness, progress)
     risks = [*court.risks()]
@@ -127,10 +129,12 @@ def audit(
         attacks_skipped=tuple(one for one in attacks if isinstance(one, Skipped)),
         utility=tuple(one for each in measured if not isinstance(each, Skipped) for one in each),
         utility_skipped=tuple(one for one in measured if isinstance(one, Skipped)),
-        notices=(*sides.notices, *court.notices),
+        notices=(*sides.notices, *twice.notices, *court.notices),
         versions=versions(),
         seconds=clock.seconds,
         protected=sides.original.protected,
+        repeated=twice.rows,
+        fewest=twice.fewest,
         control_void=sides.void,
     )
 

@@ -8,7 +8,7 @@ by a forest of trees, where scikit-learn is installed.  A number is right within
 range of the published ones, unless they are few.  Guess: the value that would be right of most
 published rows.
 
-Cost: t n a column, and a forest of 50 trees.
+Cost: t n a column for t people and n different rows, and a forest of 50 trees.
 """
 
 from __future__ import annotations
@@ -16,23 +16,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.beside import Beside, Column
-from voile.audit.likeness import PAIRS, posterior
+from voile.audit.likeness import Likeness, Rows
 from voile.audit.registry import Setting
 from voile.audit.risk import ORIGINAL, Question, Risk
+from voile.ondemand import on_demand
 from voile.randomness import Draws, Randomness
 
 __all__ = ["Inference", "inference"]
 
+sparse: Any = on_demand("scipy.sparse")
+
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
 
+_BY = {"rows that are near": False, "rows that fit": True}
+"""Adversaries who let rows vote, and whether they let only cells count that fit."""
 _TREES = 50
+_AT_A_TIME = 5
+"""Trees that are held in memory."""
 _LEARNT = 50_000
 """Published rows that a forest learns from."""
 _FEW = 20
@@ -62,20 +69,25 @@ def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness)
     others = [one for one in beside.columns if one.name != wanted]
     draws = randomness.key("inference", wanted).generator()
     groups = range(len(beside.units))
-    count = min(targets, max(PAIRS // beside.rows, 4), *map(beside.people, groups))
+    count = min(targets, *map(beside.people, groups))
+    rows = Rows.of(others)
     drawn = [beside.drawn(group, count, draws) for group in groups]
     right = _right(column)
-    learnt = None if find_spec("sklearn") is None else _learnt(others, column, draws)
+    known = [
+        np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
+        for group, people in enumerate(drawn)
+    ]
+    learnt = _learnt(others, column, known, draws) if find_spec("sklearn") else None
+    shown = _counted(rows, column)
     won = []
     for group, people in enumerate(drawn):
         truth = column.value[group][people]
-        known = np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
         guesses = {
-            "rows that are near": _voted(posterior(others, group, people), column),
-            "rows that fit": _voted(posterior(others, group, people, exact=True), column),
+            by: _voted(Likeness.of(others, rows, (group, people), exact=exact), shown)
+            for by, exact in _BY.items()
         }
         if learnt is not None:
-            guesses["a forest that learnt from the rows"] = learnt(known)
+            guesses["a forest that learnt from the rows"] = learnt[group]
         won.append({by: right[truth, guess].astype(np.float64) for by, guess in guesses.items()})
     best = _best_constant(column, right)
     guessed = right[column.value[ORIGINAL][drawn[ORIGINAL]], best].astype(np.float64)
@@ -108,46 +120,73 @@ def _within(column: Column) -> str:
     return f", within {reach:.3g}" if reach else ""
 
 
-def _voted(weights: NDArray[np.float32], column: Column) -> Indices:
+def _counted(rows: Rows, column: Column) -> Any:
+    """How many published rows show each cell beside each of g different other rows; sparse."""
+    each = np.ones(len(rows.place), dtype=np.float32)
+    shape = len(rows.count), column.covers.shape[1]
+    return sparse.csr_array((each, (rows.place, column.cell)), shape=shape)
+
+
+def _voted(alike: Likeness, shown: Any) -> Indices:
     """The cell that most weight of the nearest rows falls to, for each person."""
-    votes = np.zeros((column.covers.shape[1], len(weights)), dtype=np.float32)
-    np.add.at(votes, column.cell, weights.T)
-    return np.asarray(votes.argmax(axis=0))
+    return np.concatenate([(weights @ shown).argmax(axis=1) for _, weights in alike.by_people()])
 
 
-def _learnt(others: Sequence[Column], column: Column, draws: Draws) -> Callable[[Indices], Indices]:
+def _learnt(
+    others: Sequence[Column], column: Column, asked: Sequence[Indices], draws: Draws
+) -> list[Indices]:
     """The wanted cell of people whose other cells are known, as a forest has learnt it.
 
     Of many numbers it learns the number, and names the nearest cell.  Texts nearly each of which
-    stands in one row cannot be learnt: then it names the most frequent one.
+    stands in one row cannot be learnt: then it names the most frequent one.  Few trees are held at
+    a time.
     """
-    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor  # noqa: PLC0415
-
     rows = draws.permutation(len(column.cell))[:_LEARNT]
     known = _ordered(others, np.stack([one.cell[rows] for one in others], axis=1))
-    cells = column.cell[rows]
-    said: dict[str, int] = {
-        "n_estimators": _TREES,
-        "min_samples_leaf": 2,
-        "random_state": int(draws.integers(2**31)),
-    }
+    wanted = [_ordered(others, each) for each in asked]
+    cells, seeds = column.cell[rows], draws.integers(2**31, size=_TREES // _AT_A_TIME)
     if column.numbers is not None and len(np.unique(cells)) > _FEW:
         shown = column.numbers[1]
         there = np.isfinite(shown[cells])
-        trees = ExtraTreesRegressor(**said).fit(known[there], shown[cells][there])
         order = np.argsort(shown)[: int(np.isfinite(shown).sum())]
         middles = (shown[order][1:] + shown[order][:-1]) / 2
-
-        def number(asked: Indices) -> Indices:
-            near = np.searchsorted(middles, trees.predict(_ordered(others, asked)))
-            return np.asarray(order[near])
-
-        return number
-    if 2 * len(np.unique(cells)) > len(cells):
+        found = _grown(_regressor, (known[there], shown[cells][there]), wanted, seeds)
+        return [order[np.searchsorted(middles, numbers)] for numbers in found]
+    kinds = np.unique(cells)
+    if 2 * len(kinds) > len(cells):
         usual = int(np.bincount(cells).argmax())
-        return lambda asked: np.full(len(asked), usual)
-    forest = ExtraTreesClassifier(**said).fit(known, cells)
-    return lambda asked: np.asarray(forest.predict(_ordered(others, asked)))
+        return [np.full(len(each), usual) for each in asked]
+    return [kinds[s.argmax(axis=1)] for s in _grown(_classifier, (known, cells), wanted, seeds)]
+
+
+def _grown(
+    trees: Callable[[int, Floats, Any], Callable[[Floats], Floats]],
+    learnt: tuple[Floats, Any],
+    wanted: Sequence[Floats],
+    seeds: Indices,
+) -> list[Floats]:
+    """What all trees together say, added up."""
+    found: list[Floats] | None = None
+    for seed in seeds.tolist():
+        says = trees(seed, *learnt)
+        some = [says(each) / len(seeds) for each in wanted]
+        found = some if found is None else [a + b for a, b in zip(found, some, strict=True)]
+    assert found is not None
+    return found
+
+
+def _classifier(seed: int, known: Floats, cells: Indices) -> Callable[[Floats], Floats]:
+    from sklearn.ensemble import ExtraTreesClassifier  # noqa: PLC0415 - an extra
+
+    forest = ExtraTreesClassifier(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
+    return forest.fit(known, cells).predict_proba  # type: ignore[no-any-return]
+
+
+def _regressor(seed: int, known: Floats, numbers: Floats) -> Callable[[Floats], Floats]:
+    from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - an extra
+
+    forest = ExtraTreesRegressor(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
+    return forest.fit(known, numbers).predict  # type: ignore[no-any-return]
 
 
 def _ordered(columns: Sequence[Column], cells: Indices) -> Floats:

@@ -3,43 +3,120 @@
 Nearness of columns is multiplied: the adversary takes them for independent, and lets no single cell
 rule a row out, for rows of a synthesizer are of nobody and still resemble those it learnt from.
 
-Cost: t n look-ups a column for t people and n rows.
+Rows that show the same are looked at once, with their number.  Of many people and rows some are
+looked at at a time: memory is bounded, whatever their numbers.
+
+Cost: t g look-ups a column for t people and g different rows, twice by parts of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.beside import Column
+from voile.table.combinations import combine
 
-__all__ = ["PAIRS", "posterior"]
+__all__ = ["Likeness", "Rows"]
 
+Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
 
-PAIRS = 20_000_000
-"""Of a person and a row, that are compared for a risk: more people are not looked at."""
-_CHUNK = 1 << 22
+_PAIRS = 1 << 22
+"""Of a person and a row, that are compared at a time: 16 megabytes for each number of theirs."""
 
 
-def posterior(
-    columns: Sequence[Column], group: int, people: Indices, *, exact: bool = False
-) -> NDArray[np.float32]:
-    """How likely each published row is each person's, shape (t, n); each line adds up to 1.
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The g different published rows in some columns."""
 
-    ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than others.
-    """
-    logs = [np.log(column.fits if exact else column.near) for column in columns]
-    rows = len(columns[0].cell)
-    found = np.empty((len(people), rows), dtype=np.float32)
-    step = max(1, _CHUNK // rows)
-    for start in range(0, len(people), step):
-        some = people[start : start + step]
-        total = np.zeros((len(some), rows), dtype=np.float32)
-        for column, log in zip(columns, logs, strict=True):
-            total += log[column.value[group][some]][:, column.cell]
-        weight = np.exp(total - total.max(axis=1, keepdims=True))
-        found[start : start + step] = weight / weight.sum(axis=1, keepdims=True)
-    return found
+    cells: tuple[NDArray[np.integer], ...]
+    """For each column, shape (g,)."""
+    count: Indices
+    """Shape (g,): how many rows show each."""
+    place: Indices
+    """Shape (n,): which of them each row is."""
+
+    @classmethod
+    def of(cls, columns: Sequence[Column]) -> Rows:
+        """The rows of at least one column."""
+        found = combine([(column.cell, column.covers.shape[1]) for column in columns])
+        return cls(tuple(found.codes), found.rows, found.index.astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Likeness:
+    """How likely rows are those of t people; each person's add up to 1 over all published rows."""
+
+    logs: tuple[tuple[Floats, Indices, NDArray[np.integer]], ...]
+    """For each column how near its cells are to its values, the value of each person, and the cell
+    of each different row."""
+    count: Indices
+    """Shape (g,): how many rows show each."""
+
+    @classmethod
+    def of(
+        cls,
+        columns: Sequence[Column],
+        rows: Rows,
+        people: tuple[int, Indices],
+        *,
+        exact: bool = False,
+        places: Sequence[int] | None = None,
+    ) -> Likeness:
+        """Of some people of a group, by columns that stand in the rows at ``places``.
+
+        ``exact``: a cell fits or it does not, and numbers next to each other are no nearer than
+        others.  ``places``: None for all in their order.
+        """
+        group, chosen = people
+        cells = rows.cells if places is None else [rows.cells[place] for place in places]
+        logs = (np.log(column.fits if exact else column.near) for column in columns)
+        values = (column.value[group][chosen] for column in columns)
+        return cls(tuple(zip(logs, values, cells, strict=True)), rows.count)
+
+    @property
+    def people(self) -> int:
+        """How many people there are."""
+        return len(self.logs[0][1])
+
+    def by_people(self) -> Iterator[tuple[slice, Floats]]:
+        """For some people at a time, shape (people, g): of one of the rows that show the same."""
+        every = slice(None)
+        for some in _parts(self.people, len(self.count)):
+            total = self._sum(some, every)
+            weight = np.exp(total - total.max(axis=1, keepdims=True))
+            weight /= (weight @ self.count.astype(np.float32))[:, np.newaxis]
+            yield some, weight
+
+    def by_rows(self) -> Iterator[tuple[slice, Floats]]:
+        """The same for some of the different rows at a time, shape (t, rows)."""
+        every, scale = slice(None), self._log_totals()[:, np.newaxis]
+        for some in _parts(len(self.count), self.people):
+            yield some, np.exp(self._sum(every, some) - scale)
+
+    def _log_totals(self) -> Floats:
+        """What the weights of each person add up to, before they add up to 1."""
+        found = np.empty(self.people, dtype=np.float32)
+        for some in _parts(self.people, len(self.count)):
+            total = self._sum(some, slice(None))
+            most = total.max(axis=1)
+            weight = np.exp(total - most[:, np.newaxis]) @ self.count.astype(np.float32)
+            found[some] = most + np.log(weight)
+        return found
+
+    def _sum(self, people: slice, rows: slice) -> Floats:
+        total: Floats | None = None
+        for log, value, cell in self.logs:
+            near = np.take(log[value[people]], cell[rows], axis=1)
+            total = near if total is None else np.add(total, near, out=total)
+        assert total is not None, "there is a column"
+        return total
+
+
+def _parts(count: int, width: int) -> list[slice]:
+    step = max(1, _PAIRS // max(width, 1))
+    return [slice(start, min(start + step, count)) for start in range(0, count, step)]

@@ -10,7 +10,7 @@ at random.  Guess: 1 / t.
 
 Two adversaries try: one lets cells count by how near they are, one only such as fit.
 
-Cost: t n + t^2 n for t persons and n published rows.
+Cost: t n + t^2 n for t persons and n different published rows; memory for t^2 and some millions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from voile.attack.outcome import Estimate
 from voile.audit.beside import Beside
-from voile.audit.likeness import PAIRS, posterior
+from voile.audit.likeness import Likeness, Rows
 from voile.audit.registry import Setting
 from voile.audit.risk import Question, Risk
 from voile.errors import InputError
@@ -77,18 +77,31 @@ def linkability(
     draws = randomness.key("linkability").generator()
     sides = [[c for c in beside.columns if c.name in set(half)] for half in halves]
     groups = range(len(beside.units))
-    count = min(targets, max(PAIRS // beside.rows, 4), *map(beside.people, groups))
+    count = min(targets, *map(beside.people, groups))
+    rows = Rows.of([column for side in sides for column in side])
+    places = range(len(sides[0])), range(len(sides[0]), len(rows.cells))
     won: list[dict[str, Floats]] = []
     for group in groups:
         chosen = beside.drawn(group, count, draws)
         won.append({})
         for by, exact in _BY.items():
-            alike = [posterior(side, group, chosen, exact=exact) for side in sides]
-            won[-1][by] = _joined(alike[0] @ alike[1].T)
+            alike = [
+                Likeness.of(side, rows, (group, chosen), exact=exact, places=at)
+                for side, at in zip(sides, places, strict=True)
+            ]
+            won[-1][by] = _joined(_in_common(*alike))
     named = " | ".join(", ".join(column.name for column in side) for side in sides)
     goal = "a person's values in the first columns are joined with the same person's in the others"
     guess = Estimate(1 / count, 1 / count, 1 / count)
     return Question("linkability", named, goal).answered(won, guess)
+
+
+def _in_common(first: Likeness, second: Likeness) -> NDArray[np.float32]:
+    """How likely each first half and each second one have a row in common, shape (t, t)."""
+    score = np.zeros((first.people, second.people), dtype=np.float32)
+    for (some, one), (_, other) in zip(first.by_rows(), second.by_rows(), strict=True):
+        score += (one * first.count[some].astype(np.float32)) @ other.T
+    return score
 
 
 def _joined(score: NDArray[np.float32]) -> Floats:

@@ -2,7 +2,7 @@
 
 What is told apart, column by column:
 
-    exact        all cells are values of the original
+    exact        all cells are values of the original, or numbers that were only shifted or scaled
     permuted     the same, and each value as often as in the original, but beside others
     synthetic    the same, in rows that nobody has
     interval     two columns, or texts that write intervals
@@ -28,6 +28,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from voile.audit.common_rows import CommonRows
+from voile.audit.rescaling import last_digit, rescaled
 from voile.audit.spellings import ANYTHING, SetReader, ends_of
 from voile.disclosure.disclosure import Shown
 from voile.disclosure.exact import Exact
@@ -49,8 +51,8 @@ _RARE = 0.02
 """The share of rows whose cells may be others than the rest, such as mistakes in a file."""
 _SHARED = 3
 """Rows that show a number, where numbers are averages."""
-_FOUND = 0.9
-"""The share of rows that are of somebody, from which on the file shows rows of the original."""
+_DICTIONARY = 1 << 16
+"""Different texts up to which a column of them holds a number a row, and no texts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +147,8 @@ class _Column:
     numbers: np.ndarray | None
     """Those of all rows of the original; None where it holds texts."""
     reader: SetReader
+    dtype: pl.DataType
+    """Of the original's column."""
 
     @classmethod
     def of(cls, name: str, released: pl.Series, original: People) -> _Column:
@@ -161,14 +165,18 @@ class _Column:
             values,
             numbers,
             SetReader(values, _nodes(original, name)),
+            own.dtype,
         )
 
     def found(self) -> Recognised:
         """How it is shown, as its cells look."""
         own = [text is None or text in self.values for text in self.cells]
+        ends = None if self.numbers is None else self._ends()
+        if ends is not None and (found := self._rescaled(ends)) is not None:
+            return found
         if all(own):
             return self._exact("all its cells are values of the original.")
-        if self.numbers is not None and (ends := self._ends()) is not None:
+        if ends is not None:
             if any(one and one[0] != one[1] for one in ends) or None in ends:
                 return self._intervals(ends)
             return self._numbers(float(self.rows[np.array(own)].sum() / self.rows.sum()))
@@ -190,8 +198,26 @@ class _Column:
         return self._intervals(ends) if how == "interval" else replace(self._numbers(0.0), how=how)
 
     def _exact(self, why: str) -> Recognised:
-        column = pl.Series(self.name, self.cells, dtype=pl.String).gather(self.place)
+        column = self._texts(self.cells)
         return Recognised(self.name, "exact", why, Exact(), (column,))
+
+    def _rescaled(self, ends: Sequence[tuple[float, float] | None]) -> Recognised | None:
+        """Numbers that were shifted or scaled, read back; None where they were not."""
+        if self.numbers is None or any(one and one[0] != one[1] for one in ends):
+            return None
+        cells = np.array([np.nan if one is None else one[0] for one in ends])
+        line = rescaled(self.numbers, cells, self.place, last_digit(self.cells))
+        if line is None or line.changes_nothing:
+            return None
+        why = f"its numbers are those of the original times {line.factor:.6g}"
+        why += f" {'-' if line.shift < 0 else '+'} {abs(line.shift):.6g}"
+        if not line.is_exact:
+            both = zip(line.low.tolist(), line.high.tolist(), strict=True)
+            read = [None if np.isnan(low) else (low, high) for low, high in both]
+            return replace(self._intervals(read), why=f"{why}, rounded, and were read back.")
+        numbers = pl.Series(line.low).fill_nan(None).cast(self.dtype)
+        column = self._texts(texts_of(numbers))
+        return Recognised(self.name, "exact", f"{why}, and were read back.", Exact(), (column,))
 
     def _ends(self) -> list[tuple[float, float] | None] | None:
         """The interval of each cell, None for anything; None where a cell is neither."""
@@ -264,12 +290,19 @@ class _Column:
                 unread += [text] * (named is None)
             else:
                 texts.append(set_text(sorted(named)))
-        column = pl.Series(self.name, texts, dtype=pl.String).gather(self.place)
+        column = self._texts(texts)
         labels = len(unread)
         told = f"; {labels:,} of its labels are explained by nobody and may stand for anything: "
         told += "name their hierarchy in a plan"
         why = f"its cells name several values{told if labels else ''}."
         return Recognised(self.name, "set", why, ValueSet(), (column,), unread=tuple(unread))
+
+    def _texts(self, texts: Texts) -> pl.Series:
+        """A text for each cell as a column of the rows, in a dictionary."""
+        each = pl.Series(texts, dtype=pl.String)
+        if len(texts) <= _DICTIONARY:
+            each = each.cast(pl.Enum(each.drop_nulls().unique().sort()))
+        return each.gather(self.place).alias(self.name)
 
 
 def _nodes(original: People, name: str) -> dict[str, frozenset[str]]:
@@ -293,8 +326,8 @@ def _beside_others(
     names = [one.name for one in open_]
     if len(open_) < 2:
         return found
-    rows = _Rows.of(open_, original)
-    if rows.is_of_somebody(names):
+    rows = CommonRows.of({one.name: one.columns[0] for one in open_}, original)
+    if rows.are_of_somebody(names) or rows.are_repeated(names):
         return found
     permuted = rows.permuted(names)
     of = {one.name: one for one in found}
@@ -306,75 +339,3 @@ def _beside_others(
             why = "it has the values of the original, each as often, but beside those of others."
             of[one.name] = replace(one, how="permuted", why=why, shown=Permuted())
     return list(of.values())
-
-
-@dataclass(frozen=True, eq=False)
-class _Rows:
-    """Rows of the file and of the original in columns whose cells are values, as codes."""
-
-    shown: Mapping[str, np.ndarray]
-    own: Mapping[str, np.ndarray]
-
-    @classmethod
-    def of(cls, columns: Sequence[Recognised], original: People) -> _Rows:
-        """Both sides, coded alike."""
-        shown: dict[str, np.ndarray] = {}
-        own: dict[str, np.ndarray] = {}
-        for one in columns:
-            codes: dict[str | None, int] = {}
-            for side, values in (
-                (own, original.column(one.name)),
-                (shown, one.columns[0]),
-            ):
-                texts, place = distinct_texts_of(values)
-                side[one.name] = np.array([codes.setdefault(t, len(codes)) for t in texts])[place]
-        return cls(shown, own)
-
-    def found(self, names: Sequence[str]) -> float:
-        """The share of the file's rows whose values somebody has, each person once."""
-        own, seen = self._counts(names)
-        return float(np.minimum(own, seen).sum() / seen.sum())
-
-    def _counts(self, names: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-        """How often each row of either side is there, in the original and in the file."""
-        people = len(self.own[names[0]])
-        rows = np.zeros(people + len(self.shown[names[0]]), dtype=np.int64)
-        for name in names:
-            codes = np.concatenate((self.own[name], self.shown[name]))
-            # Fewer rows than 2 ** 31 have fewer combinations and fewer codes than that.
-            _, rows = np.unique(rows * (int(codes.max()) + 1) + codes, return_inverse=True)
-        kinds = int(rows.max()) + 1
-        return np.bincount(rows[:people], minlength=kinds), np.bincount(
-            rows[people:], minlength=kinds
-        )
-
-    def is_of_somebody(self, names: Sequence[str]) -> bool:
-        """Whether nearly all rows are of somebody."""
-        return self.found(names) >= _FOUND
-
-    def permuted(self, names: Sequence[str]) -> set[str] | None:
-        """The fewest columns without which rows are of somebody; None where there are none.
-
-        One after another, always that without which most rows are found; at most half of them, and
-        only such as hold the values of the original as often.
-        """
-        left, gone = list(names), set[str]()
-        can = {name for name in names if self._as_often(name)}
-        while not self.is_of_somebody(left):
-            if len(left) < 3 or len(gone) + 1 > len(names) / 2:
-                return None
-            rates = {
-                name: self.found([n for n in left if n != name]) for name in left if name in can
-            }
-            if not rates:
-                return None
-            best = max(rates, key=lambda name: rates[name])
-            left.remove(best)
-            gone.add(best)
-            can.discard(best)
-        return gone
-
-    def _as_often(self, name: str) -> bool:
-        own, shown = self._counts([name])
-        apart = np.abs(own - own.sum() / shown.sum() * shown).sum()
-        return bool(apart <= 2 * _RARE * own.sum())

@@ -86,6 +86,11 @@ class AuditRecord:
     seconds: Mapping[str, float]
     protected: Protected = "row"
     """Who is a target: a row, or a person or household, who may have several."""
+    repeated: Count = 0
+    """Rows of the file beyond as many as people of the original have their values: repetitions."""
+    fewest: Count | None = None
+    """Persons of the smallest group of rows that show the same in all quasi-identifiers, each
+    counted once however many rows repeat him; None where no row is repeated."""
     control_void: bool = False
     """Whether the control holds people of the original, beside whom nothing can be told."""
 

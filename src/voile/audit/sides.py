@@ -12,16 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import polars as pl
 
-from voile.errors import InputError, TableError
+from voile.errors import TableError
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
-from voile.release.reading.rows import People, texts_of
+from voile.release.reading.rows import People
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.opening import rows_in_memory
+from voile.table.alignment import common_places
+from voile.table.columnwise import Read, plain, read_compactly
 from voile.table.profile import Inspected
+from voile.table.summaries import ColumnDetails
 
 __all__ = ["Sides", "read_sides"]
 
@@ -58,40 +61,59 @@ def read_sides(
     ``PlanError`` for a plan that is wrong or names columns that the original lacks.
     """
     stated = read_plan(plan) if plan is not None else None
-    missing = stated.missing if stated else ()
-    own, notes = rows_in_memory(
-        str(original), missing=missing, texts=stated.texts if stated else ()
-    )
-    if stated is None:
-        stated, missing = _proposed(own, notes)
-        own, _ = rows_in_memory(str(original), missing=missing)
-        roles_of: Literal["plan", "proposal"] = "proposal"
-    else:
-        stated.bind(own.columns)
-        roles_of = "plan"
-    texts = stated.texts
-    shown, _ = rows_in_memory(str(_data_of(released)), missing=missing, texts=texts)
-    people = People(own, stated)
+    held, schema, said = _original(original, stated)
+    missing, texts = said.missing, said.texts
+    shown = read_compactly(_data_of(released), missing, texts).frame
     others = None
     notices: list[str] = []
     void = False
     if control is not None:
-        frame, _ = rows_in_memory(str(control), missing=missing, texts=texts)
-        others = People(_like(frame, own, control), stated)
-        notices += _doubts(own, others.frame)
-        shared = _of_original(own, others.frame)
+        frame = _like(read_compactly(control, missing, texts), schema, control)
+        others = People(frame, said)
+        notices += _doubts(held, frame)
+        shared = _of_original(held, frame)
         void = shared is not None
         notices += [shared] if shared else []
     roles = {
-        "quasi_identifiers": stated.roles.quasi_identifiers,
-        "sensitive": stated.roles.sensitive,
+        "quasi_identifiers": said.roles.quasi_identifiers,
+        "sensitive": said.roles.sensitive,
     }
-    one = (stated.roles.person, stated.roles.household)
+    one = (said.roles.person, said.roles.household)
     told_apart = (
-        *stated.roles.identifiers,
-        *(name for name in one if name and name in own.columns),
+        *said.roles.identifiers,
+        *(name for name in one if name and name in held.columns),
     )
-    return Sides(shown, people, others, stated, roles, told_apart, roles_of, tuple(notices), void)
+    return Sides(
+        released=shown,
+        original=People(held, said),
+        control=others,
+        plan=said,
+        roles=roles,
+        identifiers=told_apart,
+        roles_of="proposal" if stated is None else "plan",
+        notices=tuple(notices),
+        void=void,
+    )
+
+
+def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema, Plan]:
+    """The rows, their types in the file, and the plan that was given or is proposed for them."""
+    if stated is not None:
+        found = read_compactly(path, stated.missing, stated.texts)
+        stated.bind(found.frame.columns)
+        return found.frame, found.types, stated
+    details: list[ColumnDetails] = []
+
+    def look(rows: pl.DataFrame, notes: Sequence[str]) -> None:
+        table = Inspected(rows, notes)
+        details.extend(table.details(column) for column in table.columns)
+
+    found = read_compactly(path, look=look)
+    proposed = _proposed(found.frame.columns, details)
+    if proposed.missing:
+        del found
+        found = read_compactly(path, proposed.missing)
+    return found.frame, found.types, proposed
 
 
 def _data_of(released: Path) -> Path:
@@ -105,10 +127,9 @@ def _data_of(released: Path) -> Path:
     raise TableError(msg)
 
 
-def _proposed(own: pl.DataFrame, notes: Sequence[str]) -> tuple[Plan, tuple[str, ...]]:
+def _proposed(names: Sequence[str], details: Sequence[ColumnDetails]) -> Plan:
     """A plan with the roles that are proposed for a table, and texts for missing values."""
-    table = Inspected(own, tuple(notes))
-    proposal = propose([table.details(column) for column in table.columns])
+    proposal = propose(details)
 
     def of(*roles: Any) -> tuple[str, ...]:
         return tuple(column.name for role in roles for column in proposal.of_role(role))
@@ -116,31 +137,29 @@ def _proposed(own: pl.DataFrame, notes: Sequence[str]) -> tuple[Plan, tuple[str,
     identifiers = of("identifier", "person", "household")
     quasi, sensitive = of("quasi"), of("sensitive")
     if not quasi:
-        quasi = tuple(n for n in own.columns if n not in {*identifiers, *sensitive})
+        quasi = tuple(n for n in names if n not in {*identifiers, *sensitive})
     roles = Roles(identifiers=identifiers, quasi_identifiers=quasi, sensitive=sensitive)
-    return Plan(roles=roles, nulls="category", missing=proposal.marks), proposal.marks
+    return Plan(roles=roles, nulls="category", missing=proposal.marks)
 
 
-def _like(frame: pl.DataFrame, own: pl.DataFrame, path: Path) -> pl.DataFrame:
+def _like(read: Read, own: pl.Schema, path: Path) -> pl.DataFrame:
     """The control in the columns of the original and their types."""
-    for name in own.columns:
-        if name not in frame.columns:
+    columns = []
+    for name, dtype in own.items():
+        if name not in read.types:
             msg = f"{path}: the control has no column {name!r}, which the original has"
             raise TableError(msg)
-    try:
-        return frame.select(own.columns).cast(own.schema, strict=True)
-    except pl.exceptions.PolarsError:
-        for name in own.columns:
-            if (
-                frame[name].cast(own.schema[name], strict=False).null_count()
-                > frame[name].null_count()
-            ):
+        column = read.frame[name]
+        if read.types[name] != dtype:
+            column = plain(column).cast(dtype, strict=False)
+            if column.null_count() > read.frame[name].null_count():
                 msg = (
                     f"{path}: column {name!r} of the control holds values that cannot be those of "
                     "the original's column, which has another type"
                 )
-                raise TableError(msg) from None
-        raise InputError(f"{path}: the control does not fit the original") from None
+                raise TableError(msg)
+        columns.append(column)
+    return pl.DataFrame(columns)
 
 
 def _doubts(own: pl.DataFrame, control: pl.DataFrame) -> list[str]:
@@ -155,12 +174,10 @@ def _doubts(own: pl.DataFrame, control: pl.DataFrame) -> list[str]:
 
 def _of_original(own: pl.DataFrame, control: pl.DataFrame) -> str | None:
     """That people stand on both sides, as more rows do than by chance; None where they do not."""
-    rows = pl.concat([own, control])
-    texts = pl.DataFrame({name: texts_of(rows[name]) for name in rows.columns})
-    first, second = texts[: own.height], texts[own.height :]
-    alone = first.filter(first.is_unique())
-    both = second.join(alone, on=texts.columns, how="semi", nulls_equal=True).height
-    share, chance = both / control.height, 1 - alone.height / own.height
+    first, second = common_places([own, control])
+    alone = np.bincount(first, minlength=int(second.max()) + 1) == 1
+    both = int(alone[second].sum())
+    share, chance = both / control.height, 1 - int(alone.sum()) / own.height
     if share <= chance + _ALIKE:
         return None
     return (

@@ -1,6 +1,18 @@
-"""``voile audit``: judge a released file of any origin."""
+"""``voile audit``: judge a released file of any origin.
+
+What is freed goes back to the system at once here: an audit of large files is a series of steps
+that each need much for a moment, and what allocators keep for the next would add up.
+"""
 
 from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import suppress
+
+# Of Polars and of Arrow; each is read when it is imported.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 
 from pathlib import Path
 
@@ -17,6 +29,9 @@ from voile.study.rates import rates_of
 from voile.study.record import PRIVATE, AttackDocument
 
 __all__ = ["audit_command"]
+
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
+"""The option of the GNU C library that says from which size on memory is asked for by itself."""
 
 
 @click.command("audit", short_help="Judge a released file of any origin.")
@@ -78,6 +93,8 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     The folder holds audit.json, which was computed with the private original and must stay private,
     and in `released` a copy of what was judged, for `voile check` and `voile sign`.
     """
+    with suppress(OSError, AttributeError):  # where the library is another
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
     with progress() as stage:
         inquiry = Inquiry(targets, names_of(attacks), names_of(first))
         with new_private_folder(out) as folder:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,11 +24,20 @@ if TYPE_CHECKING:
 __all__ = ["share"]
 
 _ELSEWHERE = {
+    "carrier": "say on which truck a parcel is, in which depot, or delivered",
+    "audit": "show what people did on the operator's page",
+    "backup": "write a service to one file, while it runs",
     "chain": "keep reports on a chain instead of the store",
     "demo": "start everything on this machine and drive a few trucks",
+    "link": "list, search and revoke the links of companies",
     "party": "hold the keys of a parcel's parties, and make their links",
     "roads": "make the road map that the tracking page draws",
+    "restore": "make a folder of a backup",
+    "retention": "for how many days a company's data are kept",
+    "rotate-keys": "seal what the store holds by another key",
     "truck": "perturb, encrypt and publish on the truck itself",
+    "upgrade": "lead a store to the format of this Voile",
+    "user": "say who may sign in to the operator's page",
     "verify": "check a truck's records on a chain",
 }
 _FOLDER = click.argument("folder", type=click.Path(path_type=Path))
@@ -43,7 +53,7 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _ELSEWHERE:
             return super().get_command(ctx, cmd_name)
-        members = vars(import_module(f"voile.cli.share_{cmd_name}")).values()
+        members = vars(import_module(f"voile.cli.share_{cmd_name.partition('-')[0]}")).values()
         return next(m for m in members if isinstance(m, click.Command) and m.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -126,14 +136,21 @@ def _show_company(opened: Company, token: str, done: str, *, as_json: bool) -> N
 @share.command("token", short_help="replace a company's token")
 @_FOLDER
 @_COMPANY
+@click.option(
+    "--overlap",
+    metavar="HOURS",
+    type=click.FloatRange(0, 744),
+    default=0.0,
+    help="For how long the old tokens still open, so that programs can change over [default: 0].",
+)
 @json_option
-def token_command(folder: Path, company_number: str, *, as_json: bool) -> None:
+def token_command(folder: Path, company_number: str, overlap: float, *, as_json: bool) -> None:
     """Print a new token of COMPANY, named by its number; its old ones are refused from now on.
 
     Trucks, trackers and links stay as they are.
     """
     with _platform(folder) as platform:
-        renewed, token = platform.renew_company(company_number)
+        renewed, token = platform.renew_company(company_number, overlap)
     _show_company(renewed, token, "the token was replaced", as_json=as_json)
 
 
@@ -227,6 +244,24 @@ def auditor(folder: Path, name: str, *, revoke: bool, as_json: bool) -> None:
             say("this token is not shown again")
 
 
+@share.command(short_help="forget what a company's past drives have taught")
+@_FOLDER
+@_COMPANY
+def forget(folder: Path, company_number: str) -> None:
+    """Forget the past drives of COMPANY, from which arrivals are learnt: all of it, and the table.
+
+    Its key is deleted with it, so that copies of the store are all that is left.
+    """
+    with _platform(folder) as platform:
+        known = [one.company for one in platform.companies()]
+        found = [one for one in known if one.company == company_number]
+        if not found:
+            msg = f"there is no company {company_number}"
+            raise InputError(msg)
+        had = platform.forget_arrivals(found[0])
+    say(f"company {company_number}: {'forgotten' if had else 'there was nothing to forget'}")
+
+
 @share.command(short_help="run the service")
 @_FOLDER
 @click.option("--host", help="Where to listen [default: of share.toml, else 127.0.0.1].")
@@ -242,20 +277,30 @@ def auditor(folder: Path, name: str, *, revoke: bool, as_json: bool) -> None:
     show_default=True,
     help="Processes; more than one needs PostgreSQL.",
 )
+@click.option(
+    "--log",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="What is written to standard error: sentences, or one JSON object a line.",
+)
 @json_option
-def serve(folder: Path, host: str | None, port: int | None, workers: int, *, as_json: bool) -> None:
+def serve(
+    folder: Path, host: str | None, port: int | None, workers: int, log: str, *, as_json: bool
+) -> None:
     """Run the service of FOLDER until it is interrupted."""
     with share_extra():
         from voile.sharing.service.serving import serve as run  # noqa: PLC0415
+    tell = _tell_as_json if log == "json" else _tell
 
     def ready(host: str, port: int) -> None:
         shown = f"[{host}]" if ":" in host else host
-        say(f"voile: listening on http://{shown}:{port}; stop by SIGTERM or Ctrl+C")
+        tell(f"listening on http://{shown}:{port}; stop by SIGTERM or Ctrl+C")
         if as_json:
             print_json({"host": host, "port": port})
 
-    run(folder, host=host, port=port, workers=workers, ready=ready, tell=_tell)
-    say("voile: stopped")
+    run(folder, host=host, port=port, workers=workers, ready=ready, tell=tell)
+    tell("stopped")
 
 
 @share.command(short_help="print the OpenAPI description")
@@ -268,6 +313,13 @@ def openapi() -> None:
 
 def _tell(message: str) -> None:
     say(f"voile: {message}")
+
+
+def _tell_as_json(message: str) -> None:
+    """Without anything of a request, as all that the operator is told."""
+    level = "error" if message.startswith("a fault of Voile") else "info"
+    now = datetime.now(UTC).isoformat(timespec="milliseconds")
+    say(json.dumps({"time": now, "level": level, "service": "voile-share", "message": message}))
 
 
 @contextmanager

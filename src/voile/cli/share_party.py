@@ -116,6 +116,84 @@ def link_command(
         say("has it reads these reports")
 
 
+@party_command.command("consign", short_help="sign a parcel for all trucks of a carrier")
+@_FILE
+@click.option("--parcel", required=True, metavar="NUMBER", help="As the carrier calls it.")
+@click.option("--carrier", required=True, metavar="KEY", help="As the carrier has published it.")
+@click.option(
+    "--days",
+    type=click.IntRange(1, 31),
+    default=14,
+    show_default=True,
+    help="For how many days from today, by UTC.",
+)
+def consign_command(file: Path, parcel: str, carrier: str, days: int) -> None:
+    """Print what the carrier needs to carry a parcel by any of its trucks, as JSON.
+
+    Sender and receiver read by keys of their own. What is printed opens nothing; give it to the
+    carrier (`voile share carrier take`) and to nobody else.
+    """
+    parties, key = _parties(file), _key(carrier)
+    today = (datetime.now(UTC).date() - _FIRST).days
+    consigned = parties.consign(key, parcel.encode("utf-8", "surrogateescape"), today, days)
+    consigned.check()
+    print_json(consigned.document())
+
+
+@party_command.command("open", short_help="make the address that follows a parcel")
+@_FILE
+@click.option("--parcel", required=True, metavar="NUMBER", help="As it was consigned.")
+@click.option("--carrier", required=True, metavar="KEY", help="As it was consigned.")
+@click.option("--role", type=click.Choice(["sender", "receiver"]), required=True)
+@click.option(
+    "--date",
+    "first",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DAY",
+    help="The day on which it was consigned, by UTC [default: today].",
+)
+@click.option("--days", type=click.IntRange(1, 31), default=14, show_default=True)
+@click.argument("address")
+def open_command(
+    file: Path,
+    parcel: str,
+    carrier: str,
+    role: str,
+    first: datetime | None,
+    days: int,
+    address: str,
+) -> None:
+    """Put a reader's keys behind the dot of ADDRESS, and print the whole of it for a browser.
+
+    ADDRESS is that of the sender's or the receiver's link as the carrier got it; - reads it from
+    standard input. It follows the parcel on all trucks of the carrier. Whoever has it reads what
+    the trucks report of the parcel; it goes to that reader and to nobody else.
+    """
+    parties, key = _parties(file), _key(carrier)
+    from voile.sharing.parties import TrackingAddress  # noqa: PLC0415
+    from voile.sharing.protocol import Role  # noqa: PLC0415
+
+    text = sys.stdin.readline(_MOST_ADDRESS) if address == "-" else address
+    given = TrackingAddress.of(text)
+    begin = (datetime.now(UTC).date() if first is None else first.date()) - _FIRST
+    number = parcel.encode("utf-8", "surrogateescape")
+    link = parties.party(Role[role.upper()]).parcel_link(key, number, begin.days, days)
+    click.echo(given.opening(link))
+
+
+def _key(text: str) -> bytes:
+    """A carrier's key in base64url; raises ``InputError``."""
+    from voile.sharing.protocol.base64url import from_base64url  # noqa: PLC0415
+    from voile.sharing.protocol.signing import check_verifying_key  # noqa: PLC0415
+
+    try:
+        key = from_base64url(text)
+    except ValueError:
+        key = b""
+    check_verifying_key("--carrier: the carrier's key", key)
+    return key
+
+
 def _last_day(begin: date, days: int) -> date:
     """Raises ``InputError`` where the calendar ends before."""
     try:

@@ -90,23 +90,49 @@ def init_command(folder: Path, *, as_json: bool) -> None:
     metavar="LATITUDE LONGITUDE",
     help="Where it goes, in degrees. Without it parties see the far position alone.",
 )
+@click.option("--carrier", metavar="KEY", help="For whose trucks its parties have signed.")
 def load_command(
-    folder: Path, parcel: str, sender: str, receiver: str, destination: tuple[float, float] | None
+    folder: Path,
+    parcel: str,
+    sender: str,
+    receiver: str,
+    destination: tuple[float, float] | None,
+    carrier: str | None,
 ) -> None:
     """Take PARCEL on board. Where it goes stays on this device."""
+    from voile.sharing.protocol import carrier_number  # noqa: PLC0415
+
+    number = None if carrier is None else carrier_number(_key(carrier))
     with _truck(folder) as truck:
-        truck.load(parcel.encode(), _key(sender), _key(receiver), destination or None)
+        truck.load(parcel.encode(), _key(sender), _key(receiver), destination or None, number)
     say(f"{folder}: one parcel more is on board.")
 
 
 @truck_command.command("unload", short_help="deliver a parcel")
 @_FOLDER
 @_PARCEL
-def unload_command(folder: Path, parcel: str) -> None:
+@click.option("--delivered", is_flag=True, help="Now, at its destination: arrivals are learnt.")
+def unload_command(folder: Path, parcel: str, *, delivered: bool) -> None:
     """Deliver PARCEL: its keys are forgotten, and no later report is about it."""
     with _truck(folder) as truck:
-        truck.unload(parcel.encode())
+        truck.unload(parcel.encode(), delivered=delivered)
     say(f"{folder}: one parcel less is on board.")
+
+
+@truck_command.command("history", short_help="print what was learnt of arrivals")
+@_FOLDER
+@click.option("--forget", is_flag=True, help="Forget it instead.")
+def history_command(folder: Path, *, forget: bool) -> None:
+    """Print the distances that were shown and how long each drive still took, as JSON.
+
+    For `voile share carrier arrivals`, at the company. It holds no place and no parcel.
+    """
+    with _truck(folder) as truck:
+        if forget:
+            truck.forget_past_drives()
+            say(f"{folder}: what was learnt of arrivals is forgotten.")
+            return
+        print_json({"drives": truck.past_drives()})
 
 
 @truck_command.command("run", short_help="publish the positions of a receiver")

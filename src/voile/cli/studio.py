@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import sys
 import tempfile
+import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.extra import extra
 from voile.cli.show import say
 from voile.errors import InputError
+
+if TYPE_CHECKING:
+    import uvicorn
 
 __all__ = ["studio_command"]
 
@@ -85,23 +92,40 @@ def studio_command(
         guard = application(start, frozenset(f"{name}:{number}" for name in names))
         after = f"/p/{project.name}/data" if project else "/"
         address = f"http://{written}:{number}{guard.new_entrance(after)}"
-        with _opened(address, no_browser=no_browser):
-            # No word of a caller about where it calls from is believed, and nobody needs sockets.
-            config = uvicorn.Config(
-                guard,
-                log_level="error",
-                access_log=False,
-                lifespan="off",
-                proxy_headers=False,
-                server_header=False,
-                ws="none",
-            )
-            server = uvicorn.Server(config)
-            try:
-                server.run(sockets=[listener])
-            except KeyboardInterrupt:  # how one ends it
-                say("Studio is ended. A command that it has begun goes on to its end.")
-                sys.exit(_INTERRUPTED)
+        # No word of a caller about where it calls from is believed, and nobody needs sockets.
+        config = uvicorn.Config(
+            guard,
+            log_level="error",
+            access_log=False,
+            lifespan="off",
+            proxy_headers=False,
+            server_header=False,
+            ws="none",
+        )
+        server = uvicorn.Server(config)
+        with _ended_by_signals(server), _opened(address, no_browser=no_browser):
+            server.run(sockets=[listener])
+        say("Studio is ended. A command that it has begun goes on to its end.")
+        sys.exit(_INTERRUPTED)
+
+
+@contextmanager
+def _ended_by_signals(server: uvicorn.Server) -> Iterator[None]:
+    """Let Ctrl-C end a server whenever it comes: an exception might be raised where none counts."""
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        server.should_exit = True
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.signal(number, end) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _folder(file: Path | None, folder: Path | None) -> Path:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,12 +31,16 @@ from voile.cli.show import (
     say,
     telling_what_is_done,
 )
+from voile.errors import InputError
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
 from voile.study.instruments import Instruments
 from voile.study.rates import rates_of
 from voile.study.record import PRIVATE, AttackDocument, StudyRecord
 from voile.study.single import Study, make_study
+
+if TYPE_CHECKING:
+    from voile.cli.study_trips import FollowedTrips
 
 __all__ = ["study_command"]
 
@@ -61,6 +67,26 @@ __all__ = ["study_command"]
     is_flag=True,
     help="Count the three risks of data protection, too: singling out, linkability, inference.",
 )
+@click.option(
+    "--roads",
+    metavar="MAP",
+    type=click.Path(path_type=Path),
+    help="Follow trips on this map, as `voile attack --roads` does, and show maps of the worst in "
+    "the report.",
+)
+@click.option(
+    "--nodes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The table of nodes that a table of edges refers to.",
+)
+@click.option(
+    "--trips",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    help="With --roads, follow at most so many trips, drawn at random.",
+)
 @known_option
 @engine_option
 @as_json
@@ -74,6 +100,9 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     held_out: float,
     attacks: str | None,
     risks: bool,
+    roads: Path | None,
+    nodes: Path | None,
+    trips: int,
     known: tuple[Path, ...],
     engine: str,
     as_json: bool,
@@ -93,6 +122,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     if risks:
         instruments = replace(instruments, risks=risks_of_rehearsal)
     with progress() as stage:
+        followed = _on_map(roads, nodes, trips, stage)
         study = make_study(
             source,
             Path(plan),
@@ -101,20 +131,50 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
             seed=seed,
             terms=terms,
             instruments=instruments,
-            render=renderer("render_study"),
+            render=_report_with(followed),
+            beside=followed,
             engine=engine,
             known=known,
             progress=stage,
         )
     with telling_what_is_done(f"the study stands at {out}"):
-        _tell(study, out)
+        _tell(study, out, followed)
         if as_json:
             print_json({**record_document(study.record), "out": out})
         else:
             _show(study.record)
 
 
-def _tell(study: Study, out: str) -> None:
+def _on_map(
+    roads: Path | None, nodes: Path | None, trips: int, stage: Callable[[str], None]
+) -> FollowedTrips | None:
+    """Who follows trips on a map, which is read before anything is charged; None without one."""
+    if roads is None:
+        if nodes is not None:
+            msg = "--nodes belongs to a map of roads: give it with --roads"
+            raise InputError(msg)
+        return None
+    # Maps and inference load what no other study needs.
+    from voile.cli.study_trips import FollowedTrips  # noqa: PLC0415
+
+    stage("reading the map")
+    return FollowedTrips.on(roads, nodes, trips)
+
+
+def _report_with(followed: FollowedTrips | None) -> Callable[[StudyRecord], str]:
+    """Draws the report, with what came of following trips; what it needs is loaded when called."""
+    if followed is None:
+        return renderer("render_study")
+
+    def render(record: StudyRecord) -> str:
+        from voile.report.html import render_study  # noqa: PLC0415 - it is an extra
+
+        return render_study(record, followed.found)
+
+    return render
+
+
+def _tell(study: Study, out: str, followed: FollowedTrips | None) -> None:
     """What became of the release, on standard error."""
     private, release = study.publication.private, study.publication.release
     for notice in private.notices:
@@ -129,10 +189,15 @@ def _tell(study: Study, out: str) -> None:
         say(f"{out}/private/record.json: the record, which must stay private.")
     if study.no_report:
         say(f"No report was drawn: {study.no_report}.")
-    if "latitude" in release.roles:
+    found = None if followed is None else followed.found
+    if found is not None and found.left_out:
+        say(f"No trip was followed: {found.left_out}.")
+    elif found is not None:
+        say(f"{len(found.trips):,} trips were followed on the map: what was found is private, too.")
+    elif "latitude" in release.roles:
         say(
-            "Adversaries who follow trips need a map: voile attack "
-            f"{out}/release --against INPUT --roads MAP"
+            "Adversaries who follow trips need a map: voile study with --roads MAP, or voile "
+            f"attack {out}/release --against INPUT --roads MAP"
         )
     if not release.publishable:
         say("Made with a seed: NOT fit for publication.")

@@ -156,21 +156,36 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
 
 
 def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:
-    """Each column of the table with how it is shown.
+    """Each column of the table with how it is shown, and what humans have ticked of it.
 
-    Of a file of another make that was found out beside the private original.
+    Of a file of another make that was found out beside the private original; columns that the
+    original lacks are there, too.
     """
     if dossier.document is None:
         assert isinstance(dossier.record, AuditRecord)
         for column in dossier.record.columns:
             if column["shown"] != "withheld":
                 how = "is shown" if public else _SHOWN[column["shown"]]
-                yield ", ".join(column["of"]) if public else column["name"], how
+                name = ", ".join(column["of"]) if public else column["name"]
+                yield name, "; ".join([how, *_vouched(dossier, column["of"])])
+        for name in dossier.record.unused:
+            yield name, "; ".join(["is shown", *_vouched(dossier, [name])])
         return
     for name, shown in dossier.document["columns"].items():
         kind = shown.get("kind", "") if isinstance(shown, Mapping) else ""
         if kind != "withheld":
             yield name, _SHOWN.get(kind, spoken(kind).lower())
+
+
+def _vouched(dossier: Dossier, columns: Sequence[str]) -> Iterator[str]:
+    """What no adversary could read in columns of the file, and who says that it is harmless."""
+    for ruling in dossier.verdict.rulings:
+        for name in columns:
+            begin = f"Column {name!r}, "
+            if ruling.kind == "unexamined" and ruling.asks.startswith(begin):
+                by = ticked(ruling.asks, dossier.ticks)
+                clause, _, says = ruling.asks.removeprefix(begin).rpartition(", ")
+                yield f"{clause}; " + (f"ticked by the {by}: {says}" if by else "not ticked")
 
 
 def _promise(dossier: Dossier) -> str:

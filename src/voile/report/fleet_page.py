@@ -1,6 +1,7 @@
 """The page of a fleet: what an adversary makes of each trip, the worst first; private.
 
-Pictures stand beside the page, one file a trip, and it asks for nothing else.
+Pictures stand beside the page, one file a trip, and it asks for nothing else.  In the report of a
+study the same stands as a section, which holds the pictures of the worst trips itself.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 from voile.report.words import Share
 
-__all__ = ["FleetTrip", "fleet_page"]
+__all__ = ["FleetTrip", "FollowedFleet", "fleet_page", "worst_first"]
 
 _COLUMNS = (
     "trip",
@@ -44,7 +45,8 @@ class FleetTrip:
     lost: int
     """Reports at which he began anew."""
     picture: str
-    """The name of the file with its map."""
+    """The name of the file with its map, or the picture itself as a ``data:`` address; empty
+    without one."""
 
     @property
     def words(self) -> str:
@@ -64,9 +66,26 @@ class FleetTrip:
         )
 
 
+@dataclass(frozen=True)
+class FollowedFleet:
+    """What came of following the trips of a release on a map."""
+
+    trips: Sequence[FleetTrip]
+    notes: Sequence[str]
+    adversaries: Sequence[Mapping[str, Any]] = ()
+    """The document of what each adversary made of all of them."""
+    left_out: str = ""
+    """Why trips were not followed, where they could not be."""
+
+
+def worst_first(trips: Sequence[FleetTrip]) -> Sequence[FleetTrip]:
+    """From the trip of which most is found."""
+    return sorted(trips, key=lambda trip: (-trip.right, trip.error))
+
+
 def fleet_page(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> Mapping[str, Any]:
     """What the template shows; trips from the one of which most is found."""
-    worst = sorted(trips, key=lambda trip: (-trip.right, trip.error))
+    worst = worst_first(trips)
     total = sum(trip.reports for trip in trips)
     right = sum(trip.right * trip.reports for trip in trips) / total
     stops, named = (sum(getattr(it, field) for it in trips) for field in ("stops", "stops_found"))
@@ -74,8 +93,11 @@ def fleet_page(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> M
         f"An adversary who knows the map and the mechanism puts {right:.0%} of {total:,} reports "
         f"of {len(trips):,} trips on the right road.",
         f"Told when trucks stand, he puts {named:,} of {stops:,} stops of five minutes or more to "
-        "within 100 m.",
-        "Trips were drawn at random where there are more than --targets; the worst come first.",
+        "within 100 m."
+        if stops
+        else "No trip has a stop of five minutes or more.",
+        "Trips were drawn at random where there are more than were asked for; the worst come "
+        "first.",
     ]
     rows = [
         (

@@ -16,7 +16,7 @@ from voile.errors import InputError
 from voile.report.comparison_page import comparison_page
 from voile.report.dossier_page import Dossier, dossier_page
 from voile.report.figures.canvas import Chart, require_plotting
-from voile.report.fleet_page import FleetTrip, fleet_page
+from voile.report.fleet_page import FleetTrip, FollowedFleet, fleet_page
 from voile.report.study_page import study_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
 from voile.study.record import PRIVATE, Comparison, StudyRecord
@@ -37,13 +37,13 @@ def require_report() -> None:
     require_plotting()
 
 
-def render_study(record: StudyRecord) -> str:
-    """The report of one study; private.
+def render_study(record: StudyRecord, fleet: FollowedFleet | None = None) -> str:
+    """The report of one study, and of following its trips on a map where that was done; private.
 
     Raises ``InputError`` where Jinja2 or matplotlib are not installed.
     """
     require_report()
-    return _render("study.html.j2", study_page(record))
+    return _render("study.html.j2", study_page(record, fleet))
 
 
 def render_comparison(comparison: Comparison) -> str:

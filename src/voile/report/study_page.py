@@ -15,6 +15,7 @@ from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
 from voile.report.figures.rates import Rate, draw_rates
 from voile.report.figures.shares import Shares, draw_shares
+from voile.report.fleet_page import FollowedFleet, fleet_page
 from voile.report.reading import (
     Attack,
     Measure,
@@ -23,7 +24,7 @@ from voile.report.reading import (
     pairs_of,
 )
 from voile.report.summary import study_summary
-from voile.report.words import NOTHING, printable, spoken, value_text
+from voile.report.words import NOTHING, Share, printable, spoken, value_text
 from voile.study.record import Distribution, StudyRecord
 from voile.values.toml import toml_text
 
@@ -56,7 +57,7 @@ class _Moved:
     chart: Chart
 
 
-def study_page(record: StudyRecord) -> Mapping[str, Any]:
+def study_page(record: StudyRecord, fleet: FollowedFleet | None = None) -> Mapping[str, Any]:
     """The values of the template ``study.html.j2``."""
     attacks, measures = attacks_of(record), measures_of(record)
     guarantee, method = record.release["guarantee"], record.release["method"]
@@ -77,6 +78,7 @@ def study_page(record: StudyRecord) -> Mapping[str, Any]:
         "attacks": attacks,
         "attack_chart": attack_chart(attacks),
         "unmeasured": tuple(spoken(a.name) for a in attacks if a.rates is None),
+        "fleet": None if fleet is None else _fleet(fleet),
         "measures": measures,
         "loss_chart": loss_chart(measures),
         "unplaced": tuple(measure.title for measure in measures if measure.lost is None),
@@ -85,6 +87,24 @@ def study_page(record: StudyRecord) -> Mapping[str, Any]:
         "evidence": facts_of({_EVIDENCE[name]: value for name, value in record.evidence.items()}),
         **repeat_of(record),
     }
+
+
+def _fleet(fleet: FollowedFleet) -> Mapping[str, Any]:
+    """What adversaries on a map found, and the trips of which they found most."""
+    if fleet.left_out:
+        return {"left_out": fleet.left_out, "notes": (), "adversaries": (), "maps": ()}
+    adversaries = [
+        (
+            one["adversary"],
+            Share(one["right_roads"]["value"]),
+            round(one["error_metres"]["value"]),
+            one["lost_reports"],
+        )
+        for one in fleet.adversaries
+    ]
+    page = fleet_page("", fleet.trips, fleet.notes)
+    maps = [trip for trip in page["trips"] if trip.picture]
+    return {**page, "left_out": "", "adversaries": adversaries, "maps": maps}
 
 
 def promise_of(record: StudyRecord) -> str:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -52,13 +52,15 @@ class DrawnPath:
 
 
 def draw_paths(
-    path: Path,
+    path: Path | IO[bytes],
     roads: RoadNetwork,
     paths: Sequence[DrawnPath],
     title: str = "",
     attribution: str = ATTRIBUTION,
 ) -> None:
     """Draw up to six paths over the roads around them, to a PNG or SVG file by its name.
+
+    To an open file it is SVG.
 
     Raises ``InputError`` where matplotlib is missing, ``ValueError`` where there is nothing to
     draw, or too much to be told apart.
@@ -107,8 +109,9 @@ def draw_paths(
         _draw_scale(axis, view)
         axis.set_xlabel(attribution, loc="right", fontsize=7.5)
         figure.legend(loc="outside lower center", ncols=2, frameon=False)
-        dated: dict[str, Any] = {"Date": None} if path.suffix.lower() == ".svg" else {}
-        figure.savefig(path, dpi=120, metadata=dated)
+        kind = path.suffix.lower().removeprefix(".") if isinstance(path, Path) else "svg"
+        dated: dict[str, Any] = {"Date": None} if kind == "svg" else {}
+        figure.savefig(path, format=kind or None, dpi=120, metadata=dated)
 
 
 def _view(points: Floats) -> Floats:

@@ -87,12 +87,20 @@ def plan_of_release(project: Project, release: Path) -> Path:
 
 
 def study(
-    project: Project, out: Path, seed: int | None = None, plan: Path | None = None
+    project: Project,
+    out: Path,
+    seed: int | None = None,
+    plan: Path | None = None,
+    roads: str = "",
 ) -> list[str]:
-    """Make a release with its evidence, by its own plan, or by another."""
+    """Make a release with its evidence, by its own plan, or by another.
+
+    ``roads`` names a map in the start folder on which trips are followed; empty for none.
+    """
     named = project.named(plan or plan_of_release(project, out))
     said = ["study", _table(project), "--plan", named]
     said += ["--out", project.named(out), "--ledger", project.named(project.ledger)]
+    said += ["--roads", told(roads)] if roads else []
     return [*said, *([] if seed is None else ["--seed", str(seed)]), "--json"]
 
 

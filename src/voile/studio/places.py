@@ -30,6 +30,8 @@ _ENDINGS = (
     ".sas7bdat",
     ".gpx",
 )
+_MAPS = (".osm", ".osm.gz", ".osm.bz2", ".pbf", ".graphml", ".geojson")
+"""Endings of maps that stand in one file; a table of edges is a table."""
 _DEEPEST = 3
 _MOST = 500
 
@@ -72,10 +74,17 @@ class Start:
 
     def files(self) -> list[FoundFile]:
         """The files that may be tables, by name; no links, and none of a project of ours."""
-        found = list(self._below(self.folder.resolve(), 0))
+        return self._found(_ENDINGS)
+
+    def maps(self) -> list[FoundFile]:
+        """The files that may be maps of roads, tables of edges among them."""
+        return self._found((*_MAPS, ".csv", ".parquet"))
+
+    def _found(self, endings: tuple[str, ...]) -> list[FoundFile]:
+        found = list(self._below(self.folder.resolve(), 0, endings))
         return sorted(found, key=lambda file: (file.name.count("/"), file.name.casefold()))[:_MOST]
 
-    def _below(self, folder: Path, depth: int) -> Iterator[FoundFile]:
+    def _below(self, folder: Path, depth: int, endings: tuple[str, ...]) -> Iterator[FoundFile]:
         try:
             entries = sorted(folder.iterdir())
         except OSError:
@@ -86,8 +95,8 @@ class Start:
             if entry.is_dir():
                 ours = (entry / "project.json").exists() or (entry / "release.json").exists()
                 if depth < _DEEPEST and not ours:
-                    yield from self._below(entry, depth + 1)
-            elif entry.is_file() and entry.suffix.lower() in _ENDINGS:
+                    yield from self._below(entry, depth + 1, endings)
+            elif entry.is_file() and entry.name.lower().endswith(endings):
                 yield FoundFile(self.relative(entry), entry.stat().st_size)
 
 

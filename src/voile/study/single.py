@@ -11,15 +11,18 @@ remains after the commit is writing what is ready.
 
     DIR/release/   data and release.json: to be published, if it was not made with a seed
     DIR/private/   record.json and the report: computed with the private original, never to leave
+
+What else looks at the release, such as who follows its trips on a map, is a ``Beside``: it looks
+with the attacks, and its documents appear in the private folder.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, Protocol
 
 from voile.durable import write_text
 from voile.errors import InputError
@@ -41,9 +44,20 @@ from voile.study.staging import Stage
 from voile.table.engines import AUTO
 from voile.table.protocol import Engine
 
-__all__ = ["Study", "make_study", "run_study"]
+__all__ = ["Beside", "Study", "make_study", "run_study"]
 
 PRIVATE_FOLDER = 0o700
+
+
+class Beside(Protocol):
+    """Further evidence about a release; private."""
+
+    def look(self, staged: Staged, randomness: Randomness, progress: Callable[[str], None]) -> None:
+        """Look at the release, before it appears; what cannot be done is no error."""
+
+    @property
+    def documents(self) -> Mapping[str, str]:
+        """What was found: texts by the names of files in the private folder."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,13 +110,15 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
     terms: Terms | None = None,
     instruments: Instruments | None = None,
     render: Callable[[StudyRecord], str] | None = None,
+    beside: Beside | None = None,
     engine: Engine | str = AUTO,
     known: Sequence[str | Path] = (),
     progress: Callable[[str], None] = lambda stage: None,
 ) -> Study:
     """A study with its report; ``render`` makes it of the record, and may raise ``InputError``.
 
-    ``engine`` holds the rows, or is its name; ``instruments`` take the place of the standard ones.
+    ``engine`` holds the rows, or is its name; ``instruments`` take the place of the standard ones,
+    and ``beside`` looks before the report is drawn.
     Otherwise as ``run_study``.
     """
     terms = terms or Terms()
@@ -130,6 +146,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             known_to_him = replace(series, choice_of=chooser(stated.plan, engine))
             draws = randomness.within("study")
             evidence = gather(staged, instruments, terms, draws, progress, known_to_him)
+            documents = _looked(beside, staged, randomness.within("beside"), progress)
             record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
             text = json_text(record_document(record))
             report, no_report = _drawn(record, render, progress)
@@ -138,11 +155,25 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             private = folder / "private"
             private.mkdir(mode=PRIVATE_FOLDER)
             write_text(private / "record.json", text)
+            for name, document in documents.items():
+                write_text(private / name, document, private=True)
             if report is not None:
                 write_text(private / "report.html", report)
 
         publication = pending.appear(stage, fill)
     return Study(publication, record, report, no_report)
+
+
+def _looked(
+    beside: Beside | None,
+    staged: Staged,
+    randomness: Randomness,
+    progress: Callable[[str], None],
+) -> Mapping[str, str]:
+    if beside is None:
+        return {}
+    beside.look(staged, randomness, progress)
+    return beside.documents
 
 
 def _drawn(

@@ -1,6 +1,7 @@
 """Values of several tables, coded by numbers that all of them share.
 
-Cost: a sort of the distinct rows, and one look-up a row.
+Cost: that of ``dictionary`` for each column, and of ``combinations`` for the rows; one column at a
+time is held as texts.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.schema.numbers import ExactNumbers
+from voile.table.combinations import Combinations, combine
+from voile.table.dictionary import DictionaryColumn, encode
 
-__all__ = ["Codes", "common_codes", "common_types", "joint_codes"]
+__all__ = ["Codes", "common_codes", "common_places", "common_types", "joint_codes"]
 
 Codes = NDArray[np.int64]
 
@@ -24,15 +27,20 @@ _RELAXED: Final = "vertical_relaxed"
 def common_codes(frames: Sequence[pl.DataFrame]) -> tuple[pl.DataFrame, list[Codes]]:
     """Distinct rows of frames with the same columns, ascending, and the code of each row.
 
-    Columns of different types are compared as the type that holds both, or else as text.
+    Columns of different types are compared as the type that holds both, or else as text; few
+    distinct texts stand in a dictionary (Enum).
     """
-    rows = _stacked(frames)
-    distinct = rows.unique().sort(pl.all())
-    coded = distinct.with_row_index("\0code")  # no file has such a column
-    joined = rows.join(coded, on=rows.columns, how="left", nulls_equal=True, maintain_order="left")
-    codes = joined["\0code"].cast(pl.Int64).to_numpy()
-    ends = np.cumsum([frame.height for frame in frames])[:-1]
-    return distinct, np.split(codes, ends)
+    columns, found = _combined(frames)
+    distinct = [
+        column.decode(codes).alias(name)
+        for (name, column), codes in zip(columns.items(), found.codes, strict=True)
+    ]
+    return pl.DataFrame(distinct), _of_frames(found, frames)
+
+
+def common_places(frames: Sequence[pl.DataFrame]) -> list[Codes]:
+    """The code of each row alone, as ``common_codes`` has it."""
+    return _of_frames(_combined(frames)[1], frames)
 
 
 def joint_codes(numbers: Sequence[ExactNumbers]) -> tuple[ExactNumbers, list[Codes]]:
@@ -65,7 +73,26 @@ def _common_type(types: Sequence[pl.DataType]) -> pl.DataType:
     return empty.dtypes[0]
 
 
-def _stacked(frames: Sequence[pl.DataFrame]) -> pl.DataFrame:
+def _combined(
+    frames: Sequence[pl.DataFrame],
+) -> tuple[dict[str, DictionaryColumn], Combinations]:
     types = common_types([frame.schema for frame in frames])
-    as_types = [pl.col(name).cast(dtype) for name, dtype in types.items()]
-    return pl.concat([frame.select(as_types) for frame in frames])
+    columns = {n: _encoded([frame[n] for frame in frames], dtype) for n, dtype in types.items()}
+    return columns, combine([(column.codes, len(column.values)) for column in columns.values()])
+
+
+def _of_frames(found: Combinations, frames: Sequence[pl.DataFrame]) -> list[Codes]:
+    ends = np.cumsum([frame.height for frame in frames])[:-1]
+    return np.split(found.index.astype(np.int64), ends)
+
+
+def _encoded(parts: Sequence[pl.Series], dtype: pl.DataType) -> DictionaryColumn:
+    """The values of several columns, one after another, as one type; without their name.
+
+    Polars takes some names for patterns.
+    """
+    columns = [part.alias("") for part in parts]
+    if len(parts) == 1 and isinstance(parts[0].dtype, pl.Categorical | pl.Enum):
+        return encode(columns[0])
+    known = pl.String() if dtype == pl.Null else dtype
+    return encode(pl.concat([column.cast(known) for column in columns]))

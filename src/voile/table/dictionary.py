@@ -101,7 +101,7 @@ def without_minus_zero(values: pl.Series) -> pl.Series:
 
 
 def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryColumn:
-    """Encode a column; minus zero counts as zero.
+    """Encode a column; minus zero counts as zero, and what stands in a dictionary as text.
 
     Takes a Polars series, or a dictionary array of Arrow with the name of the column.
     """
@@ -117,6 +117,8 @@ def encode(column: pl.Series | pa.ChunkedArray, name: str = "") -> DictionaryCol
             return _encode_dense(column, low, high)
     if column.dtype == pl.String:
         return _ascending(*_encode_text(column))
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        return _ascending(*_of_categories(column))
     encoded = column.to_arrow().dictionary_encode(null_encoding="encode")
     values, codes = _of_arrow(encoded, column.name)
     return _ascending(values.cast(column.dtype), codes)
@@ -256,7 +258,10 @@ def _pieces(column: pl.Series) -> Iterator[tuple[slice, NDArray[np.int64]]]:
 
 def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
     # Categories of this column alone: the global ones would keep private texts alive.
-    categories = column.cast(pl.Categorical(pl.Categories.random()))
+    return _of_categories(column.cast(pl.Categorical(pl.Categories.random())))
+
+
+def _of_categories(categories: pl.Series) -> tuple[pl.Series, Codes]:
     distinct = categories.unique()
     codes = distinct.drop_nulls().to_physical().to_numpy().astype(np.int64)
     size = int(codes.max(initial=-1)) + 1
@@ -264,8 +269,8 @@ def _encode_text(column: pl.Series) -> tuple[pl.Series, Codes]:
     rank[codes] = np.arange(len(codes), dtype=np.int32)
     values = distinct.drop_nulls().cast(pl.String)
     if distinct.null_count():
-        values = values.extend(pl.Series(column.name, [None], dtype=pl.String))
-    physical = categories.to_physical().fill_null(size).to_numpy()
+        values = values.extend(pl.Series(categories.name, [None], dtype=pl.String))
+    physical = categories.to_physical().cast(pl.UInt32).fill_null(size).to_numpy()
     return values, rank[physical]
 
 

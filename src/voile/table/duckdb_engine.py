@@ -38,12 +38,11 @@ from voile.table.duckdb_columns import (
 from voile.table.duckdb_relation import Relation
 from voile.table.duckdb_rows import DuckDBRows
 from voile.table.duckdb_session import Session
+from voile.table.eager_frames import OfEagerFrames
 from voile.table.foreign_frames import is_of_duckdb
-from voile.table.formats.registry import WRITTEN
-from voile.table.frames import from_native
 from voile.table.memory import available_memory
 from voile.table.places import Place
-from voile.table.protocol import EngineSource, Format, Rows
+from voile.table.protocol import EngineSource
 from voile.table.reading import (
     files_of_table,
     is_whole,
@@ -66,7 +65,7 @@ _sessions: WeakValueDictionary[tuple[Path | None, int], Session] = WeakValueDict
 DuckDBSource = EngineSource[DuckDBRows]
 
 
-class DuckDBEngine:
+class DuckDBEngine(OfEagerFrames[DuckDBRows]):
     """Tables in a database of the process; see ``Engine``."""
 
     name = "duckdb"
@@ -98,15 +97,14 @@ class DuckDBEngine:
         """A table in a file, a folder or a database; raises ``TableError`` where there is none."""
         if is_whole(path):
             read = read_frame(path, missing=missing, columns=columns)
-            written: Format = next((name for name in WRITTEN if name == read.format), "parquet")
-            rows = DuckDBRows.of_frame(read.frame, self._session)
-            return DuckDBSource(rows, read.names or (), written, (*read.notes, *self._notes))
+            rows = self.of_frame(read.frame)
+            return DuckDBSource(rows, read.names or (), read.written, (*read.notes, *self._notes))
         assert isinstance(path, Path)
         listed = list_columns(path)
         types = {name: dtype for name, dtype in listed.items() if dtype is not None}
         if len(types) < len(listed):
             read = read_frame(path, missing=missing, columns=columns, texts=texts)
-            rows = DuckDBRows.of_frame(read.frame, self._session)
+            rows = self.of_frame(read.frame)
             return DuckDBSource(rows, tuple(listed), "csv", (*read.notes, *self._notes))
         wanted = {n: t for n, t in types.items() if columns is None or n in set(columns)}
         rows = self._of_parquet(path, wanted) or self._in_batches(path, wanted)
@@ -120,17 +118,11 @@ class DuckDBEngine:
         if is_of_duckdb(frame):
             rows = self._of_arrow_batches(frame.to_arrow_reader())
             return DuckDBSource(rows, rows.schema.names, convert=lambda rows: rows.to_native())
-        made, to_native = from_native(frame)
+        return super().of_native(frame)
 
-        def convert(rows: Rows) -> Any:
-            return to_native(pl.DataFrame(rows.to_arrow()))
-
-        rows = DuckDBRows.of_frame(made, self._session)
-        return DuckDBSource(rows, made.columns, convert=convert)
-
-    def of_arrow(self, table: pa.Table, numbers: NDArray[np.int64] | None = None) -> DuckDBRows:
-        """A table of Arrow."""
-        return DuckDBRows.of_frame(pl.DataFrame(table), self._session, numbers)
+    def of_frame(self, frame: pl.DataFrame, numbers: NDArray[Any] | None = None) -> DuckDBRows:
+        """The rows of a frame."""
+        return DuckDBRows.of_frame(frame, self._session, numbers)
 
     def _of_parquet(self, path: Path, types: Mapping[str, pl.DataType]) -> DuckDBRows | None:
         """Parquet files as DuckDB reads them; None where it would take a column for another."""

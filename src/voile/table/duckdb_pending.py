@@ -106,7 +106,8 @@ class PendingRows:
 
     def _settled(self, names: Sequence[str]) -> Self:
         """The same rows, of which some columns are no functions to come."""
-        needed = self._needed(names)
+        asked = self._needed(names)
+        needed = [step for step in self._steps if step in asked or step.begin]
         if not needed:
             return self
         relation, rest, told = self._by_values(needed)
@@ -195,6 +196,9 @@ class PendingRows:
     def _batches(self) -> Iterator[pa.RecordBatch]:
         """The columns as the kernel has them, in their order; functions are asked on the way."""
         needed = self._needed(list(self._columns))
+        if any(step.begin for step in needed):
+            yield from self._settled(list(self._columns))._batches()
+            return
         made = {stored.ident for step in needed for stored in step.gives}
         read = [stored for step in needed for stored in step.reads.values()]
         base = {c.ident: c for c in [*self._columns.values(), *read] if c.ident not in made}

@@ -7,12 +7,13 @@ nobody has asked for yet.  It is asked
 - once for each value, where it reads one column that holds few different ones: the values are
   joined to the rows as a small table;
 - else batch by batch, while rows stream through Python: into a table of their own, or into the one
-  statement that needs them; never all at once.
+  statement that needs them; never all at once.  One that looks back at rows before (``begin``) is
+  asked of all rows in their order, and before any of them is left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -90,6 +91,8 @@ class Step:
     function: Function
     reads: Mapping[str, Stored]
     gives: tuple[Stored, ...]
+    begin: Callable[[], None] | None = None
+    """Of a function that looks back: what it is told before all rows stream by, in their order."""
     asked: bool = False
     """Whether its rows have streamed by once."""
     by_value: tuple[Table, str, tuple[Stored, ...]] | None = None
@@ -140,7 +143,7 @@ class Step:
 
         Values of a data set are those of any that is chosen from it.
         """
-        if self.by_value is not None or len(self.reads) != 1 or self.many:
+        if self.by_value is not None or len(self.reads) != 1 or self.many or self.begin:
             return self.by_value
         read = next(iter(self.reads.values()))
         values = _few_values(relation, read)
@@ -228,6 +231,9 @@ def piped(
     base = list(dict.fromkeys([*(name for name in wanted if name not in made), *loaded]))
 
     def batches() -> Iterator[pa.RecordBatch]:
+        for step in steps:
+            if step.begin:
+                step.begin()
         for batch in relation.session.stream(relation.only(base)):
             arrays = {name: stored.loaded(batch[name]) for name, stored in loaded.items()}
             for step in steps:

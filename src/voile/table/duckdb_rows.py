@@ -30,18 +30,18 @@ from voile.errors import TableError
 from voile.randomness import Key
 from voile.schema.persons import Occurrences
 from voile.table.arrays import array_of, kind_of_values, of_type, series_of
+from voile.table.duckdb_alike import with_equal_texts, with_texts
 from voile.table.duckdb_columns import (
     Stored,
-    Texts,
     identifier,
     native,
-    stored_array,
-    stored_type,
 )
+from voile.table.duckdb_counting import counting
 from voile.table.duckdb_dialect import DUCKDB
+from voile.table.duckdb_grouping import mapped_by_groups
 from voile.table.duckdb_pending import PendingRows, ascending
 from voile.table.duckdb_permuting import beside, drawn_values
-from voile.table.duckdb_relation import Relation, few_texts, stored_column, table_of
+from voile.table.duckdb_relation import Relation, stored_column, table_of
 from voile.table.duckdb_session import BATCH_ROWS, Session
 from voile.table.duckdb_texts import as_stored, encoded, few_texts_of, listed, numbered
 from voile.table.polars_expressions import CHOSEN
@@ -56,7 +56,6 @@ from voile.table.protocol import (
     Tally,
 )
 from voile.table.sql_expressions import condition
-from voile.table.whole_groups import starts, whole_groups
 from voile.values.expressions import Expression, columns_of
 
 __all__ = ["DuckDBRows"]
@@ -225,43 +224,8 @@ class DuckDBRows(PendingRows):
     ) -> tuple[DuckDBRows, DuckDBRows]:
         """More columns, a function of whole groups of rows."""
         rows = self._settled(list(self._columns)).ordered([within, *by])
-        session = self._session
-        made = {field.name: Stored(session.name(), field.type) for field in gives}
-        own = {name: replace(c, ident=session.name()) for name, c in rows._columns.items()}
-        groups: list[list[pa.Array]] = []
-
-        def batches() -> Iterator[pa.RecordBatch]:
-            for batch in whole_groups(rows._stored_batches(), list(own).index(within)):
-                loaded = [c.loaded(a) for c, a in zip(own.values(), batch, strict=True)]
-                given, of_these = function(pa.RecordBatch.from_arrays(loaded, names=list(own)))
-                new = starts(batch[list(own).index(within)])
-                groups.append([batch[list(own).index(within)].take(array_of(new)), *of_these])
-                stored = [stored_array(a, f.type) for a, f in zip(given, gives, strict=True)]
-                yield pa.RecordBatch.from_arrays([*batch, *stored], schema=schema)
-
-        schema = rows._stored_schema(own, made)
-        table = session.filled(schema, batches())
-        columns = {within: replace(own[within], ident=session.name())} | {
-            field.name: Stored(session.name(), field.type) for field in of_groups
-        }
-        parts = [
-            [
-                array if place == 0 else stored_array(array, column.type)
-                for place, (array, column) in enumerate(zip(part, columns.values(), strict=True))
-            ]
-            for part in groups
-        ]
-        kinds = [schema.field(own[within].ident).type, *(stored_type(f.type) for f in of_groups)]
-        of_group = pa.schema(
-            [(c.ident, kind) for c, kind in zip(columns.values(), kinds, strict=True)]
-        )
-        few = session.filled(
-            of_group, (pa.RecordBatch.from_arrays(part, schema=of_group) for part in parts)
-        )
-        return (
-            DuckDBRows(Relation.of_table(table, session), own | made),
-            DuckDBRows(Relation.of_table(few, session), columns),
-        )
+        made, groups = mapped_by_groups(rows, function, within, (gives, of_groups))
+        return DuckDBRows(*made), DuckDBRows(*groups)
 
     def numbered(self, name: str) -> DuckDBRows:
         """One more column, the number of each row in its source, from 1."""
@@ -305,7 +269,7 @@ class DuckDBRows(PendingRows):
         assert isinstance(other, DuckDBRows)
         rows, others = self._settled(on), other._settled(list(other._columns))
         for name in on:
-            rows, others = _with_equal_texts(rows, others, name)
+            rows, others = with_equal_texts(rows, others, name)
         session = rows._relation.session
         renamed = {n: replace(c, ident=session.name()) for n, c in others._columns.items()}
         listed = ", ".join(
@@ -335,7 +299,7 @@ class DuckDBRows(PendingRows):
         assert isinstance(other, DuckDBRows)
         rows, others = self._settled(list(self._columns)), other._settled(list(self._columns))
         for name in self._columns:
-            rows, others = _with_equal_texts(rows, others, name)
+            rows, others = with_equal_texts(rows, others, name)
         table = rows._table()
         session = rows._relation.session
         session.run(f"INSERT INTO {table.name} {others.select(list(rows._columns))._statement()}")
@@ -360,6 +324,12 @@ class DuckDBRows(PendingRows):
         rows = self._settled([*within, *by])
         relation = rows._relation
         ident = relation.session.name()
+        if not by:
+            column = Stored(ident, pa.int64())
+            found = counting(relation, [rows._columns[each] for each in within], column)
+            if found is not None:
+                steps = [*rows._steps, found[1]]
+                return rows._like(rows._columns | {name: column}, relation=found[0], steps=steps)
         parts = ", ".join(rows._columns[each].ident for each in within)
         order = ", ".join([*(ascending(rows._columns[n]) for n in by), relation.place])
         window = f"{f'PARTITION BY {parts} ' if parts else ''}ORDER BY {order}"
@@ -418,34 +388,6 @@ class DuckDBRows(PendingRows):
         rows = self._settled(list(self._columns))
         for name, column in rows._columns.items():
             if column.texts is not None:
-                rows = _with_texts(rows, name, None)
+                rows = with_texts(rows, name, None)
         shown = [f"{native(c)} AS {identifier(name)}" for name, c in rows._columns.items()]
         return rows._session.relation(rows._statement(shown=shown), rows._relation)
-
-
-def _with_equal_texts(
-    rows: DuckDBRows, others: DuckDBRows, name: str
-) -> tuple[DuckDBRows, DuckDBRows]:
-    """Both with a column of texts that is stored alike."""
-    one, other = rows._columns[name].texts, others._columns[name].texts
-    if one is other:
-        return rows, others
-    common = None
-    if one is not None and other is not None:
-        common = few_texts(pl.concat([one.values, other.values]))
-    return _with_texts(rows, name, common), _with_texts(others, name, common)
-
-
-def _with_texts(rows: DuckDBRows, name: str, texts: Texts | None) -> DuckDBRows:
-    """Rows with the texts of a column numbered in another way, or plain."""
-    column, session = rows._columns[name], rows._relation.session
-    if column.texts is None or column.texts is texts:
-        return rows
-    own = Stored(session.name(), column.type, texts)
-    key = Stored(session.name(), column.texts.code_type)
-    numbers = array_of(np.arange(len(column.texts.values))).cast(key.type)
-    values = column.texts.values
-    made = values.to_arrow() if texts is None else as_stored(values, own)[0]
-    small = table_of(session, {key: numbers, own: made})
-    relation = rows._relation.with_small(small, {column.ident: key.ident}, [own.ident])
-    return rows._like(rows._columns | {name: own}, relation=relation)

@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -19,14 +18,20 @@ from numpy.typing import NDArray
 from voile.randomness import Key
 from voile.table.arrays import array_of
 from voile.table.dictionary import encode
-from voile.table.formats.registry import WRITTEN
-from voile.table.frames import from_native
+from voile.table.eager_frames import OfEagerFrames
 from voile.table.identity import WORDS, Words, with_row_words, words_of
 from voile.table.places import Place
 from voile.table.polars_column import Column
 from voile.table.polars_rows import PolarsRows
-from voile.table.protocol import EngineSource, Format, Rows
-from voile.table.reading import is_whole, list_columns, read_batches, read_column, read_frame
+from voile.table.protocol import EngineSource, Rows
+from voile.table.reading import (
+    count_rows,
+    is_whole,
+    list_columns,
+    read_batches,
+    read_column,
+    read_frame,
+)
 
 __all__ = ["PolarsEngine", "PolarsSource", "unique_words"]
 
@@ -34,7 +39,7 @@ __all__ = ["PolarsEngine", "PolarsSource", "unique_words"]
 PolarsSource = EngineSource[PolarsRows]
 
 
-class PolarsEngine:
+class PolarsEngine(OfEagerFrames[PolarsRows]):
     """Tables in memory; see ``Engine``."""
 
     name = "polars"
@@ -50,9 +55,8 @@ class PolarsEngine:
         """A table in a file, a folder or a database; raises ``TableError`` where there is none."""
         if is_whole(path):
             read = read_frame(path, missing=missing, columns=columns)
-            written: Format = next((name for name in WRITTEN if name == read.format), "parquet")
             rows = PolarsRows.of_frame(read.frame)
-            return PolarsSource(rows, read.names or (), written, read.notes)
+            return PolarsSource(rows, read.names or (), read.written, read.notes)
         assert isinstance(path, Path)
         listed = list_columns(path)
         types = {name: dtype for name, dtype in listed.items() if dtype is not None}
@@ -61,19 +65,15 @@ class PolarsEngine:
         read = read_frame(path, missing=missing, columns=columns, texts=texts)
         return PolarsSource(PolarsRows.of_frame(read.frame), tuple(listed), "csv", read.notes)
 
-    def of_native(self, frame: Any) -> PolarsSource:
-        """Any eager data frame that narwhals knows; raises ``TableError``."""
-        rows, to_native = from_native(frame)
+    def of_frame(self, frame: pl.DataFrame, numbers: NDArray[Any] | None = None) -> PolarsRows:
+        """The rows of a frame."""
+        return PolarsRows.of_frame(frame, numbers=numbers)
 
-        def convert(rows: Rows) -> Any:
-            return to_native(rows.to_native())
-
-        return PolarsSource(PolarsRows.of_frame(rows), rows.columns, convert=convert)
-
-    def of_arrow(self, table: pa.Table, numbers: NDArray[np.int64] | None = None) -> PolarsRows:
-        """A table of Arrow."""
-        rows = pl.DataFrame(table)
-        return PolarsRows.of_frame(rows, numbers=numbers)
+    @staticmethod
+    def frame_of(rows: Rows) -> pl.DataFrame:
+        """All rows, which stand in memory."""
+        shown: pl.DataFrame = rows.to_native()
+        return shown
 
 
 def unique_words(columns: Sequence[pl.Series], key: Key) -> Words:
@@ -91,7 +91,8 @@ def _of_file(path: Path, types: Mapping[str, pl.DataType]) -> PolarsRows:
     columns = {
         name: Column.later(dtype, partial(_read, path, name)) for name, dtype in types.items()
     }
-    return PolarsRows(columns, scan=partial(read_batches, path))
+    rows = count_rows(path) or None  # of none, a reader says what is wrong
+    return PolarsRows(columns, rows, scan=partial(read_batches, path))
 
 
 def _read(path: Path, name: str) -> Any:

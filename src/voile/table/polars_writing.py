@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ from voile.table.arrays import polars_type, series_of
 from voile.table.formats.registry import Format, format_named
 
 __all__ = ["kept_faults", "write_arrow", "write_batches"]
+
+_NUMBER = re.compile(r"\(os error (\d+)\)")
+"""What Polars says of a fault of the system, beside other words."""
 
 
 def write_arrow(
@@ -75,7 +79,12 @@ def write_batches(
             rows.sink_csv(path)
         else:
             rows.sink_parquet(path)
-    except pl.exceptions.PolarsError:  # a full disk is not always an OSError to Polars
-        raise OSError(errno.EIO, os.strerror(errno.EIO)) from None
+    except (pl.exceptions.PolarsError, OSError) as error:
+        # A full disk is not always an OSError to Polars, and that then has no number.
+        if getattr(error, "errno", None) is not None:
+            raise
+        found = _NUMBER.search(str(error))
+        number = int(found[1]) if found else errno.EIO
+        raise OSError(number, os.strerror(number)) from None
     sync(path)
     return path

@@ -26,7 +26,7 @@ import pyarrow as pa
 from voile.errors import TableError, refuse_out_of_memory
 from voile.ondemand import on_demand
 from voile.table.delimited import csv_names, read_csv
-from voile.table.formats.registry import Whole, format_named, format_of
+from voile.table.formats.registry import WRITTEN, Format, Whole, format_named, format_of
 from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.places import Address, Place, file_and_part
 from voile.table.source_files import Source, SourceFormat, corrupt, locate, readable, unreadable
@@ -35,6 +35,7 @@ from voile.table.value_types import kind_of_type, with_missing
 __all__ = [
     "SourceFormat",
     "SourceFrame",
+    "count_rows",
     "files_of_table",
     "is_whole",
     "list_columns",
@@ -72,6 +73,11 @@ class SourceFrame:
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] | None = None
     """All columns of a table that was read as a whole."""
+
+    @property
+    def written(self) -> Format:
+        """The format of a release of it, unless another is asked for."""
+        return next((name for name in WRITTEN if name == self.format), "parquet")
 
 
 def read_frame(
@@ -213,6 +219,22 @@ def list_columns(path: Place) -> Mapping[str, pl.DataType | None]:
     if source.format == "gpx":
         return dict.fromkeys(GPX_COLUMNS)
     return _common_schema(source)
+
+
+def count_rows(path: Path) -> int | None:
+    """How many rows the Parquet files at a path say that they have; None for other formats.
+
+    No column is read.  Raises TableError as ``read_frame`` does.
+    """
+    source = locate(path)
+    if source.encoding != "parquet":
+        return None
+
+    def rows(file: Path) -> int:
+        found: int = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
+        return found
+
+    return sum(_guarded(file, "Parquet", partial(rows, file)) for file in source.files)
 
 
 def files_of_table(path: Place) -> tuple[Path, ...] | None:

@@ -18,7 +18,7 @@ once more where zones differ.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -31,8 +31,6 @@ from numpy.typing import NDArray
 from voile.dp.planar.noise import noisy_distances, perturb
 from voile.dp.planar.steps import FIELD
 from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.errors import PlanError, TableError
 from voile.geodesy import Floats, separation
 from voile.randomness import Randomness
 from voile.schema.plan import Plan
@@ -42,6 +40,17 @@ from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.decisions import Charge, Relocation
 from voile.table.identity import with_words
 from voile.table.protocol import Rows
+from voile.table.relocation_notices import (
+    AGAIN,
+    BACK,
+    STRAY,
+    require_destination,
+    require_one_destination,
+    require_vehicle,
+    told_of_order,
+    told_of_the_map,
+    told_of_twins,
+)
 from voile.table.reports import (
     FOREIGN,
     LATITUDE,
@@ -51,14 +60,12 @@ from voile.table.reports import (
     TO_LATITUDE,
     TO_LONGITUDE,
     begins,
-    first_row,
     read_reports,
     require_one_vehicle,
 )
 from voile.table.trip_accounts import (
     BEGINS,
     COSTS,
-    COUNT,
     WORD_OF_TRIP,
     Accounts,
     columns_of,
@@ -73,13 +80,12 @@ __all__ = ["REMAINING", "relocate"]
 REMAINING = "remaining"
 """The column with the noisy distance that is left, in metres."""
 _WORD, _VEHICLE = WORD_OF_TRIP, "\1word of the vehicle"
-_AGAIN, _BACK, _STRAY = "\1again", "\1back in time", "\1stray"
 _KEPT, _FAR, _NUMBER = "\1kept", "\1far", "\1number"
 """No file has columns whose names begin so."""
 
 _FLAGS = pa.schema(
     [
-        *(pa.field(name, pa.bool_()) for name in (_AGAIN, _BACK, _STRAY, FOREIGN)),
+        *(pa.field(name, pa.bool_()) for name in (AGAIN, BACK, STRAY, FOREIGN)),
         # A bit for each spacing.
         pa.field(_KEPT, pa.int64()),
     ]
@@ -119,8 +125,8 @@ def relocate(
     )
     named = plan.trajectory
     assert named is not None, "reports were read by it"
-    _require_destination(relocation, named)
-    _require_vehicle(relocation, named)
+    require_destination(relocation, named)
+    require_vehicle(relocation, named)
     shown = (REMAINING,) if relocation.remaining else (named.latitude, named.longitude)
     published = plan.roles.published
     require_free_names(published, dict.fromkeys(shown, "what it shows of positions"))
@@ -139,10 +145,10 @@ def relocate(
     seen, trips = ids.select(list(dict.fromkeys(columns))).map_groups(
         _Examiner(relocation, named), named.trip, by, _FLAGS, of_trips(offers)
     )
-    _require_one_destination(seen, named)
+    require_one_destination(seen, named)
     require_one_vehicle(seen, named)
-    notices = [*_told_of_order(seen, named), *_told_of_twins(seen, relocation, named)]
-    notices += _told_of_the_map(reports.rows, zones)
+    notices = [*told_of_order(seen, named), *told_of_twins(seen, relocation, named)]
+    notices += told_of_the_map(reports.rows, zones)
     accounts, kept, twins = _kept(seen, trips, relocation, charge)
     mover = _Mover(relocation, named, shown, randomness)  # not before it is paid
     moved, costs = kept.map_groups(mover, named.trip, by, mover.gives, COSTS)
@@ -186,7 +192,7 @@ def _kept(
 
     kept = seen.map(holds, [_WORD, _KEPT], pa.schema([pa.field(_FAR, pa.bool_())]))
     kept = kept.filter(Column(_FAR))
-    twins = seen.tally(Column(_AGAIN)).rows if relocation.one_at_a_time else 0
+    twins = seen.tally(Column(AGAIN)).rows if relocation.one_at_a_time else 0
     columns = [name for name in kept.schema.names if name != _FAR]
     return Accounts.chosen(offered, choice), kept.select(columns), twins
 
@@ -350,98 +356,6 @@ def _from_one(batch: pa.RecordBatch) -> list[pa.Array]:
     return [array_of(numbers_of(batch[0]).astype(np.int64) + 1)]
 
 
-def _require_destination(relocation: Relocation, named: TrajectoryColumns) -> None:
-    known = named.destination is not None or relocation.destination is not None
-    if not known and (relocation.remaining or relocation.noise.zones.needs_receiver):
-        needs = "the remaining distance" if relocation.remaining else "a level by distance"
-        msg = (
-            f"{needs} needs the place that trips are bound for: [method] destination = [latitude, "
-            "longitude] for all of them, or [roles] destination with the names of two columns"
-        )
-        raise PlanError(msg)
-
-
 def _tells_vehicles(relocation: Relocation, named: TrajectoryColumns) -> str | None:
     """The column that tells vehicles apart, where noise depends on them."""
     return named.vehicle if relocation.noise.kind == FIELD else None
-
-
-def _require_vehicle(relocation: Relocation, named: TrajectoryColumns) -> None:
-    if relocation.noise.kind == FIELD and named.vehicle is None:
-        msg = (
-            "noise that stays with places is that of a vehicle: [roles] vehicle must name the "
-            "column that tells vehicles apart"
-        )
-        raise PlanError(msg)
-
-
-def _require_one_destination(moved: Rows, named: TrajectoryColumns) -> None:
-    if named.destination is None:
-        return
-    stray = moved.filter(Column(_STRAY))
-    if stray.height:
-        msg = (
-            f"columns {named.destination[0]!r} and {named.destination[1]!r}: row "
-            f"{first_row(stray)} names another destination than the first report of its trip; a "
-            "trip has one"
-        )
-        raise TableError(msg)
-
-
-def _told_of_order(moved: Rows, named: TrajectoryColumns) -> Iterator[str]:
-    """Whether times run backwards within a trip, in the order of the source."""
-    back = moved.tally(Column(_BACK)).rows
-    if back:
-        trips = (
-            moved.select([named.trip, _BACK]).filter(Column(_BACK)).distinct([named.trip], COUNT)
-        )
-        yield (
-            f"times run backwards {back:,} times, in {trips.height:,} trips; the reports of each "
-            "trip were sorted by time"
-        )
-
-
-def _told_of_twins(moved: Rows, relocation: Relocation, named: TrajectoryColumns) -> Iterator[str]:
-    """Whether a trip has several reports at one time."""
-    count = moved.tally(Column(_AGAIN)).rows
-    shared = "; if vehicles share ids of trips, name their column in [roles] vehicle"
-    remedy = shared if named.vehicle is None else ""
-    if count and relocation.one_at_a_time:
-        yield (
-            "reports at a time that an earlier report of the same trip has already were left out: "
-            f"{count:,} (noise at one time is the same, so two positions would give away "
-            f"exactly how they differ){remedy}"
-        )
-    elif count:
-        yield (
-            "reports at a time that an earlier report of the same trip has already: "
-            f"{count:,}; each has noise of its own, and costs as much as any other{remedy}"
-        )
-
-
-def _told_of_the_map(reports: Rows, zones: Zones) -> Iterator[str]:
-    """How many reports lie beyond the map that says the radii; all of them are too many.
-
-    Raises ``TableError`` where no report lies on the map.
-    """
-    grid = zones.grid
-    if grid is None:
-        return
-
-    def beyond(batch: pa.RecordBatch) -> list[pa.Array]:
-        places = (np.ascontiguousarray(numbers_of(batch[name])) for name in (LATITUDE, LONGITUDE))
-        return [array_of(~grid.holds(*places))]
-
-    gives = pa.schema([pa.field(_STRAY, pa.bool_())])
-    count = reports.map(beyond, [LATITUDE, LONGITUDE], gives).tally(Column(_STRAY)).rows
-    if count == reports.height:
-        msg = (
-            "no report lies on the map that [method] roads names; give a map of where the trips "
-            "are, and see that latitude and longitude are not swapped"
-        )
-        raise TableError(msg)
-    if count:
-        yield (
-            f"reports beyond the map: {count:,} of {reports.height:,}; there the largest radius "
-            "holds"
-        )

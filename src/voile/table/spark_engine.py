@@ -14,16 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
-import pyarrow as pa
 from numpy.typing import NDArray
 
+from voile.table.eager_frames import OfEagerFrames
 from voile.table.foreign_frames import is_of_spark
-from voile.table.formats.registry import WRITTEN
-from voile.table.frames import from_native
 from voile.table.places import Place
-from voile.table.protocol import EngineSource, Format, Rows
+from voile.table.protocol import EngineSource
 from voile.table.reading import files_of_table, is_whole, list_columns, read_frame
 from voile.table.spark_rows import SparkRows
 from voile.table.spark_session import Session, session_for, session_of
@@ -41,7 +38,7 @@ _READ_HERE = (
 SparkSource = EngineSource[SparkRows]
 
 
-class SparkEngine:
+class SparkEngine(OfEagerFrames[SparkRows]):
     """Tables in Spark; see ``Engine``."""
 
     name = "spark"
@@ -83,24 +80,17 @@ class SparkEngine:
                     return SparkSource(SparkRows(*found, fault=fault), tuple(types))
                 notes.append(_READ_HERE)
         read = read_frame(path, missing=missing, columns=columns, texts=texts)
-        rows = SparkRows.of_frame(read.frame, self._session)
-        written: Format = next((name for name in WRITTEN if name == read.format), "parquet")
+        rows = self.of_frame(read.frame)
         names = read.names if is_whole(path) else tuple(listed)
-        return SparkSource(rows, names or (), written, (*read.notes, *notes))
+        return SparkSource(rows, names or (), read.written, (*read.notes, *notes))
 
     def of_native(self, frame: Any) -> SparkSource:
         """A data frame of Spark, or any eager one that narwhals knows; raises ``TableError``."""
         if is_of_spark(frame):
             rows = SparkRows(*of_frame(session_of(frame.sparkSession), frame))
             return SparkSource(rows, rows.schema.names, convert=lambda rows: rows.to_native())
-        made, to_native = from_native(frame)
+        return super().of_native(frame)
 
-        def convert(rows: Rows) -> Any:
-            return to_native(pl.DataFrame(rows.to_arrow()))
-
-        rows = SparkRows.of_frame(made, self._session)
-        return SparkSource(rows, made.columns, convert=convert)
-
-    def of_arrow(self, table: pa.Table, numbers: NDArray[np.int64] | None = None) -> SparkRows:
-        """A table of Arrow."""
-        return SparkRows.of_frame(pl.DataFrame(table), self._session, numbers)
+    def of_frame(self, frame: pl.DataFrame, numbers: NDArray[Any] | None = None) -> SparkRows:
+        """The rows of a frame."""
+        return SparkRows.of_frame(frame, self._session, numbers)

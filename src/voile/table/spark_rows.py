@@ -45,7 +45,8 @@ from voile.table.protocol import (
 )
 from voile.table.spark_columns import SparkColumn, native, stored_array
 from voile.table.spark_dialect import SPARK
-from voile.table.spark_functions import AskedOfGroups, AskedOfRows
+from voile.table.spark_functions import AskedOfRows
+from voile.table.spark_grouping import mapped_by_groups
 from voile.table.spark_permuting import drawn_values, starts_of_groups
 from voile.table.spark_relation import Relation, Size, alike, ascending, asked_of_columns, table_of
 from voile.table.spark_session import Frame, Session, told
@@ -216,40 +217,12 @@ class SparkRows:
         of_groups: pa.Schema,
     ) -> tuple[SparkRows, SparkRows]:
         """More columns, a function of whole groups of rows."""
-        session, relation = self._session, self._relation
-        made = {field.name: SparkColumn(session.name(), field.type) for field in gives}
-        group = {field.name: SparkColumn(session.name(), field.type) for field in of_groups}
-        first = session.name()
-        leading = [column.ident for column in self._columns.values()]
-        names = [*leading, *(name for name in relation.own if name not in leading)]
-        order = [self._columns[name].ident for name in (within, *by)]
-        frame = relation.frame.select(*names).repartition(functions.col(order[0]))
-        frame = frame.sortWithinPartitions(*ascending([*order, *self._ties()]))
-        asked = AskedOfGroups(
-            VERSION,
-            function,
-            within=list(self._columns).index(within),
-            reads=[(name, column.type) for name, column in self._columns.items()],
-            gives=[(c.ident, c.type) for c in made.values()],
-            of_groups=[(c.ident, c.type) for c in group.values()],
-            first=first,
-            names=names,
+        asked = mapped_by_groups(
+            self._relation, self._columns, (within, *by), self._ties(), (function, gives, of_groups)
         )
-        kinds = {name: kind for name, kind in frame.dtypes}  # noqa: C416 - of pairs
-        fields = [f"{name} {kinds[name]}" for name in names]
-        fields += [f"{c.ident} {c.sql_type}" for c in (*made.values(), *group.values())]
-        mapped = frame.mapInArrow(asked.__call__, ", ".join([*fields, f"{first} boolean"]))
-        whole = replace(relation, frame=mapped).keeping()
-        rows = self._like(
-            self._columns | made,
-            relation=whole,
-            order=[(self._columns[n], False) for n in (within, *by)],
-        )
-        few = whole.where(first)
-        groups = SparkRows(
-            replace(few, places=(order[0],), number=None), {within: self._columns[within]} | group
-        )
-        return rows, groups
+        order = [(self._columns[n], False) for n in (within, *by)]
+        rows = self._like(self._columns | asked.made, relation=asked.rows, order=order)
+        return rows, SparkRows(asked.groups, {within: self._columns[within]} | asked.of_groups)
 
     def numbered(self, name: str) -> SparkRows:
         """One more column, the number of each row in its source, from 1."""

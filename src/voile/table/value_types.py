@@ -150,9 +150,11 @@ def with_missing(series: pl.Series, missing: Sequence[str]) -> pl.Series:
     """The series with null for every text that equals one of ``missing``; other types as given."""
     if not missing or kind_of(series) != "text":
         return series
-    text = pl.col(series.name).cast(pl.String)
-    replaced = pl.when(~text.is_in(list(missing))).then(pl.col(series.name))
-    return series.to_frame().select(replaced).to_series()
+    # By a name of our own: Polars takes some names for patterns.
+    value = pl.col("value")
+    there = ~value.cast(pl.String).is_in(list(missing))
+    frame = series.alias("value").to_frame().select(pl.when(there).then(value))
+    return frame.to_series().alias(series.name)
 
 
 def infer_type(series: pl.Series) -> pl.Series:

@@ -12,7 +12,7 @@ import pytest
 import shapely
 from scipy import stats
 
-import voile.attack.trajectory.states
+import voile.attack.trajectory.reach
 from tests.roads.grids import network_of, random_network, split
 from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
 from voile.attack.trajectory.distributions import (
@@ -23,9 +23,10 @@ from voile.attack.trajectory.distributions import (
     Staying,
     Turning,
 )
+from voile.attack.trajectory.factors import most_of_pairs, pair_factor, pair_of
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, infer
-from voile.attack.trajectory.states import U_TURN, Reach, RoadStates
+from voile.attack.trajectory.states import U_TURN, RoadStates
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.noise import AngleSelection, PlanarLaplace, perturb
 from voile.dp.planar.trips import Trips
@@ -76,22 +77,16 @@ def distances(states: RoadStates) -> np.ndarray:
     return onward + np.where(back, np.array(around)[edge], between[np.ix_(edge, edge)])
 
 
-def row(reach: Reach, piece: int) -> slice:
-    """Where the entries of a piece are."""
-    ((begin,), (end,)) = reach.rows(np.array([piece]))
-    return slice(int(begin), int(end))
-
-
 @pytest.mark.parametrize(("limit", "parts"), [(120.0, 1), (400.0, 1), (400.0, 3), (4_900.0, 1)])
 def test_what_is_reached_is_what_a_graph_search_reaches(limit: float, parts: int) -> None:
     """From each piece, all pieces within the limit with their distances, itself first."""
     states = small_states(parts)
     far, reach = distances(states), states.reach(limit)
     for i in range(len(states)):
-        found = row(reach, i)
-        assert reach.piece[found][0] == i
-        assert set(reach.piece[found]) == set(np.flatnonzero(far[i] <= limit))
-        assert reach.distance[found] == pytest.approx(far[i, reach.piece[found]], rel=1e-5)
+        pieces, metres = reach.reached(i)
+        assert pieces[0] == i
+        assert sorted(pieces) == sorted(np.flatnonzero(far[i] <= limit))
+        assert metres == pytest.approx(far[i, pieces], rel=1e-5)
 
 
 def test_pieces_are_the_same_however_many_edges_draw_a_road() -> None:
@@ -111,25 +106,20 @@ def test_far_away_a_truck_is_looked_for_where_roads_are_few() -> None:
     city = random_network(17, size=60)
     for piece, farthest in ((20.0, 5_000.0), (500.0, 7_900.0)):
         states = RoadStates.of(city, piece)
-        middle = np.array([int(np.hypot(*states.middle.T).argmin())])
-        reach = states.reach(8_000.0)
-        ((begin,), (end,)) = reach.rows(middle)
-        assert (end - begin > 10_000) == (farthest == 5_000)
-        assert farthest - 300 < reach.distance[begin:end].max() <= farthest + 100
+        pieces, metres = states.reach(8_000.0).reached(int(np.hypot(*states.middle.T).argmin()))
+        assert (len(pieces) > 10_000) == (farthest == 5_000)
+        assert farthest - 300 < metres.max() <= farthest + 500
 
 
 def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where memory is short, rows are searched for anew and those at hand stay as they are."""
+    """Where memory is short, rows are searched for anew, and are the same."""
     reach = small_states().reach(400.0)
-    ((begin,), (end,)) = reach.rows(np.array([3]))
-    pieces, distance = reach.piece, reach.distance
-    first = pieces[begin:end].copy(), distance[begin:end].copy()
-    monkeypatch.setattr(voile.attack.trajectory.states, "KEPT", 0)
-    reach.rows(np.array([5]))
-    assert (pieces[begin:end] == first[0]).all()
-    again = row(reach, 3)
-    assert (reach.piece[again] == first[0]).all()
-    assert (reach.distance[again] == first[1]).all()
+    first = reach.reached(3)
+    monkeypatch.setattr(voile.attack.trajectory.reach, "KEPT", 0)
+    reach.reached(5)
+    assert reach.searched == 1
+    for again, before in zip(reach.reached(3), first, strict=True):
+        assert (again == before).all()
 
 
 def shown_near(states: RoadStates) -> np.ndarray:
@@ -251,8 +241,8 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     # step[v, i, j, w]: from piece i in band v to piece j in band w.
     step = np.zeros((len(start), len(states), len(states), len(start)))
     for i in range(len(states)):
-        part = row(reach, i)
-        place, to = (reach.distance[part] / 10).astype(int), reach.piece[part]
+        to, metres = reach.reached(i)
+        place = (metres / 10).astype(int)
         for v in range(len(start)):
             weight = moves.weights[v, place] * traffic[to]
             step[v, i, to, moves.band[place]] = (1 - moves.standing[v]) * weight / weight.sum()
@@ -272,6 +262,25 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
         dense[found.piece[i]] = found.probability[i]
         assert dense == pytest.approx(marginal[i], abs=1e-6)
     assert found.lost == 0
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_pair_of_pieces_is_likelier_than_the_bound_by_which_pieces_are_left_untried(
+    name: str,
+) -> None:
+    """The density of each piece times its factor with any piece before is at most the bound."""
+    states = small_states()
+    law = laws(states)[name][0]
+    for report in range(1, REPORTS):
+        before, now = law.factors(report - 1), law.factors(report)
+        pair = pair_of(before, now)
+        for former in (np.arange(len(before.piece)), np.arange(0, len(before.piece), 37)):
+            most = most_of_pairs(before, now, former)
+            each = [
+                now.density[j] * max(pair_factor(pair, int(i), j) for i in former)
+                for j in range(0, len(now.piece), 5)
+            ]
+            assert (np.array(each) <= most[::5] * (1 + 1e-9)).all()
 
 
 def test_reports_that_no_path_explains_begin_anew() -> None:
@@ -385,8 +394,7 @@ def test_a_long_gap_widens_its_own_step_alone() -> None:
     adversary, (track, *_) = tracks(1, 10)
     time = np.cumsum([0.0, *[GAP] * 4, 170.0, *[GAP] * 4])
     adversary.match(time, track)
-    every = np.arange(len(adversary.states))
-    wide, usual = ((adversary.reach(gap)._rows[0, every] >= 0).sum() for gap in (170.0, GAP))
+    wide, usual = (adversary.reach(gap).searched for gap in (170.0, GAP))
     assert 0 < wide < usual / 3
 
 

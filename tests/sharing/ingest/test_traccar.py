@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -136,3 +137,75 @@ def test_bad_json_is_refused(body: str, expected: str) -> None:
     with pytest.raises(IngestError) as caught:
         decode_traccar(body.encode(), ARRIVAL)
     assert caught.value.reason == expected
+
+
+def forwarded(protocol: str, attributes: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """What a Traccar server sends by HTTP, in the form of its API, of a tracker's protocol."""
+    position = {
+        "id": 12345,
+        "attributes": attributes,
+        "deviceId": 10,
+        "protocol": protocol,
+        "serverTime": "2026-05-04T11:59:01.000+00:00",
+        "deviceTime": "2026-05-04T11:58:58.000+00:00",
+        "fixTime": "2026-05-04T11:58:58.000+00:00",
+        "outdated": False,
+        "valid": True,
+        "latitude": 51.9,
+        "longitude": 4.4,
+        "altitude": 12.0,
+        "speed": 13.5,
+        "course": 270.0,
+        "address": None,
+        "accuracy": 0.0,
+        "network": None,
+        "geofenceIds": None,
+    }
+    device = {"id": 10, "name": "Truck 7", "uniqueId": "860000000000042", "status": "online"}
+    return {"position": {**position, **changes}, "device": device}
+
+
+BINARY = {
+    "gt06": {"sat": 9, "distance": 0.0, "totalDistance": 0.0, "motion": True, "rssi": 4},
+    "teltonika": {"priority": 0, "sat": 12, "event": 0, "ignition": True, "power": 27.1, "io66": 1},
+    "h02": {"batteryLevel": 60, "ignition": True, "status": "FFFFFBFF"},
+    "meitrack": {"event": 35, "sat": 8, "hdop": 0.9, "battery": 4.1, "batteryLevel": 88},
+}
+
+
+@pytest.mark.parametrize("protocol", BINARY)
+def test_what_a_traccar_server_forwards_is_read(protocol: str) -> None:
+    """Binary protocols by way of Traccar: knots, ISO 8601, percent, accuracy unknown."""
+    (fix,) = decode(forwarded(protocol, BINARY[protocol])).fixes
+    battery = BINARY[protocol].get("batteryLevel")
+    time = datetime(2026, 5, 4, 11, 58, 58, tzinfo=UTC).timestamp()
+    assert (fix.device, fix.latitude, fix.longitude, fix.time) == (
+        *("860000000000042", 51.9, 4.4),
+        time,
+    )
+    assert fix.speed == pytest.approx(13.5 * 1852 / 3600)
+    assert (fix.course, fix.altitude, fix.accuracy) == (270.0, 12.0, None)
+    assert fix.battery == (None if battery is None else pytest.approx(battery / 100))
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"valid": False}, "no-fix"),
+        ({"fixTime": None}, "field-missing"),
+        ({"fixTime": "yesterday"}, "time-unreadable"),
+        ({"latitude": None}, "field-missing"),
+        ({"latitude": 4.4, "longitude": 151.9e9}, "longitude-out-of-range"),
+        ({"fixTime": "2020-01-01T00:00:00.000+00:00"}, "time-too-old"),
+    ],
+)
+def test_what_a_traccar_server_should_not_forward_is_refused(changes: Any, why: str) -> None:
+    """Positions without a fix, old ones, and such as lack what is needed."""
+    assert reason(forwarded("gt06", {}, **changes)) == why
+
+
+def test_a_forwarded_position_without_a_device_is_refused() -> None:
+    """Its unique id is what a token is issued for."""
+    message = forwarded("gt06", {})
+    message["device"] = {"id": 10}
+    assert reason(message) == "device-missing"

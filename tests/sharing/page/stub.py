@@ -18,7 +18,17 @@ from typing import Any, Self
 from voile.sharing.map.document import MAP_PATH
 from voile.sharing.page import SECURITY_HEADERS, page_files
 
-SPEEDS = [20, 35, 50]
+TABLE = {
+    "voile": "arrival table",
+    "version": 1,
+    "coverage": 0.9,
+    "drives": 80,
+    "fitted": 0,
+    "nearest": 100.0,
+    "factor": 1.15,
+    "rows": {"all": [[1_800, 5_400, 80]] * 60},
+}
+"""By past drives every parcel arrives half an hour to an hour and a half after it is seen."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +53,8 @@ class Stub:
     """More of the feed's terms, or others."""
     reports: list[tuple[int, bytes]] = field(default_factory=list)
     """Slots and reports, from the first."""
+    notice: bytes | None = None
+    """What the carrier has said last, where the link is to a parcel."""
     refusal: tuple[int, str] | None = None
     """Status and reason with which the feed is refused."""
     end: str | None = None
@@ -88,6 +100,12 @@ class Stub:
             self.reports.append((slot, report))
             self._changed.notify_all()
 
+    def say(self, notice: bytes) -> None:
+        """Say what the carrier says, to who listens and to who comes."""
+        with self._changed:
+            self.notice = notice
+            self._changed.notify_all()
+
     def close_link(self, reason: str) -> None:
         """End the feed with a reason."""
         with self._changed:
@@ -107,17 +125,24 @@ class Stub:
         """The feed, until it ends or is cut off."""
         epoch, sent = self._epoch, len(self.reports)
         terms = {"slot_seconds": 300, "now": int(self.now()), "expires": int(self.now()) + 86_400}
-        handler.event("terms", json.dumps({**terms, "speeds_kmh": SPEEDS, **self.terms}))
+        handler.event("terms", json.dumps({**terms, "arrival": TABLE, **self.terms}))
+        said = self.notice
+        if said is not None:
+            handler.event("notice", _base64url(said))
         missed = [one for one in self.reports if last is None or one[0] > last]
         for slot, report in missed[-1:] if last is None else missed:
             handler.report(slot, report)
         while True:
             with self._changed:
-                if self._epoch == epoch and self.end is None and len(self.reports) == sent:
+                idle = self.end is None and len(self.reports) == sent and self.notice is said
+                if self._epoch == epoch and idle:
                     self._changed.wait(self.heartbeat)
                 if self._epoch != epoch:
                     return
                 fresh, sent = self.reports[sent:], len(self.reports)
+                news, said = (None if self.notice is said else self.notice), self.notice
+            if news is not None:
+                handler.event("notice", _base64url(news))
             for slot, report in fresh:
                 handler.report(slot, report)
             if self.end is not None:
@@ -195,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def report(self, slot: int, report: bytes) -> None:
         """Write a report."""
-        self.event("report", urlsafe_b64encode(report).rstrip(b"=").decode(), slot)
+        self.event("report", _base64url(report), slot)
 
     def _problem(self, status: int, reason: str) -> None:
         problem = {"type": f"/problems/{reason}", "status": status, "reason": reason}
@@ -213,3 +238,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Say nothing."""
+
+
+def _base64url(octets: bytes) -> str:
+    return urlsafe_b64encode(octets).rstrip(b"=").decode()

@@ -17,6 +17,7 @@ def test_every_file_has_its_type_and_the_headers_of_security() -> None:
         "css": "text/css",
         "js": "text/javascript",
         "svg": "image/svg+xml",
+        "webmanifest": "application/manifest+json",
     }
     for path, file in FILES.items():
         ending = "html" if path == PAGE_PATH else path.rpartition(".")[2]

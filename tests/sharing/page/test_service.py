@@ -34,7 +34,6 @@ def test_a_demonstration_is_followed_in_a_browser(
         for follower, one in zip(followers, running.addresses, strict=True):
             follower.says("attribution", "A town that never was")
             follower.says("about-place", "The dot is at")
-            follower.says("words", "Arrival estimated")
             place = follower.text("about-place")
             follower.page.wait_for_function(MOVED, arg=place, timeout=PATIENCE)
             origins = {urlsplit(address).netloc for address in follower.asked}

@@ -263,8 +263,6 @@ def test_a_vault_opens_its_own_in_their_context():
         ("budget", math.nan),
         ("room", 2000),
         ("room", True),
-        ("speeds_kmh", [50, 35, 20]),
-        ("speeds_kmh", [20, 35]),
         ("region", [1, 2, 3]),
         ("region", [52, 4, 51, 5]),
         ("slotseconds", 300),

@@ -15,7 +15,7 @@ from tests.waiting import PATIENCE, wait_until
 from voile import Randomness
 from voile.sharing import protocol
 from voile.sharing.ingest import Fix, Request
-from voile.sharing.platform import AccessError, BusyError, Outcome
+from voile.sharing.platform import AccessError, BusyError, Outcome, submitting
 from voile.sharing.platform import publishing as publishing_module
 
 FILES, SLOTS = 12, 300
@@ -106,7 +106,7 @@ def test_who_sends_without_end_is_refused_and_others_are_not(scene, monkeypatch)
 
 def test_one_link_cannot_fill_the_box_of_a_truck(scene, monkeypatch):
     """Whoever has a link brings so many submissions; those of another link still find room."""
-    monkeypatch.setattr(publishing_module, "_MOST_OF_LINK", 4)
+    monkeypatch.setattr(submitting, "_MOST_OF_LINK", 4)
     company = scene.company()
     _, truck, _ = own_truck(scene, company)
     card = scene.card(truck)

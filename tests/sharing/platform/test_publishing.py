@@ -19,8 +19,7 @@ from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import IngestError, Request
-from voile.sharing.platform import AccessError, BusyError, Outcome, Settings
-from voile.sharing.platform import publishing as publishing_module
+from voile.sharing.platform import AccessError, BusyError, Outcome, Settings, submitting
 from voile.sharing.positions import PositionStream
 from voile.sharing.store import Appended, StoreError
 
@@ -380,7 +379,7 @@ def test_mail_waits_for_a_truck_that_holds_its_keys(scene):
 
 def test_mail_of_a_truck_that_holds_its_keys_is_bounded(scene, monkeypatch):
     """Nobody fills the disk by a link: what is beyond the bound is refused, and is not kept."""
-    monkeypatch.setattr(publishing_module, "_MOST_MAIL", 6)
+    monkeypatch.setattr(submitting, "_MOST_MAIL", 6)
     company = scene.company()
     _, truck, _ = own_truck(scene, company)
     parties, number = Parties(), scene.platform.add_link(company, truck.truck, 24)[0]

@@ -8,6 +8,9 @@ import httpx2 as httpx
 import pytest
 
 from tests.sharing.service.server import Company, Service, serving
+from tests.sharing.store.conftest import postgres
+
+__all__ = ["postgres"]
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
+import anyio.to_thread
 import httpx2 as httpx
 import pytest
 import uvicorn
@@ -454,6 +457,43 @@ def test_a_service_that_falls_behind_says_so_and_lives(service, http, monkeypatc
     assert (answer.status_code, answer.json()["reason"]) == (503, "busy")
     assert int(answer.headers["retry-after"]) >= 1
     assert http.get("/healthz").status_code == 200
+
+
+def test_health_needs_no_worker_and_no_store(tmp_path, monkeypatch):
+    """With every worker thread taken, and a store that nobody may ask, both questions are answered.
+
+    A request that needs a worker waits meanwhile, and is answered when there is one.
+    """
+    waiting, go_on, run = [], threading.Event(), anyio.to_thread.run_sync
+
+    async def taken(*given, **more):
+        waiting.append(given)
+        while not go_on.is_set():
+            await asyncio.sleep(0.01)
+        return await run(*given, **more)
+
+    def asked(*_):
+        msg = "the store was asked"
+        raise AssertionError(msg)
+
+    with serving(tmp_path) as service, service.client() as http, ThreadPoolExecutor(1) as pool:
+        company = service.company(http)
+        engine = service.scene.store._engine
+        with monkeypatch.context() as patch:
+            patch.setattr(anyio.to_thread, "run_sync", taken)
+            before = len(waiting)
+            try:
+                trucks = pool.submit(company.call, "GET", "/trucks")
+                wait_until(lambda: len(waiting) > before, "no worker was asked for")
+                with monkeypatch.context() as closed, service.client() as other:
+                    closed.setattr(engine, "read", asked)
+                    closed.setattr(engine, "write", asked)
+                    assert other.get("/healthz").json() == {"status": "ok"}
+                    assert other.get("/readyz").json() == {"status": "ready"}
+                assert not trucks.done()
+            finally:
+                go_on.set()
+            assert trucks.result(PATIENCE).status_code == 200
 
 
 def test_a_busy_platform_says_so(service, http, company, monkeypatch):

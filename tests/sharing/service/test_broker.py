@@ -106,9 +106,10 @@ def test_authorities_that_cannot_be_read(tmp_path, held):
 
 
 def uncommented(template: str) -> str:
-    """The template with the lines of its last part, from [mqtt] on, in force."""
+    """The template with the lines of its part [mqtt] in force."""
     before, _, after = template.partition("# [mqtt]\n")
-    return before + "[mqtt]\n" + after.replace("\n# ", "\n").removeprefix("# ")
+    lines, _, rest = after.partition("\n\n")
+    return before + "[mqtt]\n" + lines.replace("\n# ", "\n").removeprefix("# ") + "\n\n" + rest
 
 
 def test_the_template_shows_what_may_be_said(tmp_path):

@@ -127,6 +127,9 @@ def test_a_link_is_closed_without_its_number(company, http, service):
             "created": one["expires"] - 7200,
             "expires": one["expires"],
             "revoked": revoked,
+            "label": "",
+            "follows_parcel": False,
+            "truck": truck,
         }
         for one, revoked in ((stolen, revoked_at), (other, None))
     ]

@@ -73,7 +73,9 @@ def test_every_reason_has_a_meaning_and_some_operation_names_it():
     named = set()
     for operation in OPERATIONS.values():
         named |= set().union(*reasons_of(operation).values())
-    assert set(TITLES) - named == {"conflict", "method-not-allowed", "name-unfit"}
+    assert set(TITLES) - named == {
+        *("conflict", "method-not-allowed", "name-unfit", "foreign-site")
+    }
 
 
 def test_statuses_suit_what_clients_do():

@@ -61,7 +61,7 @@ def test_a_feed_begins_with_the_terms_and_the_last_report(service, http, company
         "slot_seconds": 300,
         "now": service.now,
         "expires": service.now + 7200,
-        "speeds_kmh": [20.0, 35.0, 50.0],
+        "arrival": None,
     }
     assert (report.name, report.number) == ("report", slots[-1])
     assert protocol.Report.decode(decoded(report.data)).at.slot == slots[-1]

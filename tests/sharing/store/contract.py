@@ -33,6 +33,7 @@ from voile.sharing.ingest.tokens import DeviceToken
 from voile.sharing.store import (
     AccessToken,
     Appended,
+    ArrivalPast,
     Company,
     ConflictError,
     Device,
@@ -520,6 +521,43 @@ class DirectoryContract:
         assert known.revoke_link(hash_of("a"), 5.0) is True
         assert known.revoke_link(hash_of("a"), 6.0) is True
         assert [one.revoked for one in known.links(TRUCK.truck)] == [None, 5.0]
+
+    def test_links_that_follow_parcels(self, known):
+        """They move from truck to truck and to none, with what is said; others never do."""
+        of_truck = replace(link("z"), company=COMPANY.company, label=b"sealed \x00 label")
+        of_parcel = TrackingLink(
+            hash_of("p"), None, 1000.0, 2000.0, company=COMPANY.company, follows_parcel=True
+        )
+        for one in (of_truck, of_parcel):
+            known.add_link(one)
+        assert list(known.links_of(COMPANY.company)) == [of_truck, of_parcel]
+        assert list(known.links_of("x" * 32)) == []
+        for truck, said in ((TRUCK.truck, b"first \xff"), (None, b"second")):
+            assert known.move_link(of_parcel.hash, truck, said) is True
+            moved = known.link(of_parcel.hash)
+            assert moved == replace(of_parcel, truck=truck, notice=said)
+        assert known.move_link(of_truck.hash, None, b"third") is False
+        assert known.move_link(hash_of("none"), None, b"third") is False
+        assert known.link(of_truck.hash) == of_truck
+        with pytest.raises(ConflictError):
+            known.move_link(of_parcel.hash, number_of(9), b"fourth")
+
+    def test_past_drives(self, known):
+        """They change by one version at a time, and are forgotten with their key."""
+        past = ArrivalPast(COMPANY.company, 1, b"key", b"past \x00", None)
+        assert known.arrival_past(COMPANY.company) is None
+        assert known.forget_arrivals(COMPANY.company) is False
+        assert known.replace_arrival_past(replace(past, version=2)) is False
+        assert known.replace_arrival_past(past) is True
+        assert known.replace_arrival_past(past) is False
+        after = replace(past, version=2, past=b"more", fitted=b"table")
+        assert known.replace_arrival_past(after) is True
+        assert known.replace_arrival_past(replace(after, past=b"late")) is False
+        other = replace(after, version=3, secret=b"of another past")
+        assert known.replace_arrival_past(other) is False
+        assert known.arrival_past(COMPANY.company) == after
+        assert known.forget_arrivals(COMPANY.company) is True
+        assert known.arrival_past(COMPANY.company) is None
 
     def test_states(self, known):
         """The last state of each truck stays, of trucks nobody knows too."""

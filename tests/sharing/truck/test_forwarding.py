@@ -10,11 +10,14 @@ import pytest
 from starlette.testclient import TestClient
 
 from tests.sharing.scene import DAY, HOME, NOON, Clock, Parties, Scene
+from voile import Randomness
 from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.sharing import protocol
 from voile.sharing.ingest import Request
+from voile.sharing.parties import Parties as Consignors
 from voile.sharing.platform import Outcome, Settings
+from voile.sharing.protocol.signing import verifying_key
 from voile.sharing.service import Options, application
 from voile.sharing.service.options import Rate, Rates
 from voile.sharing.store import SQLiteStore
@@ -305,3 +308,36 @@ def test_a_folder_holds_one_truck(tmp_path):
     with pytest.raises(InputError, match="init"):
         OwnTruck(tmp_path / "other", clock=Clock())
     assert urlsafe_b64encode(OwnTruck(tmp_path / "truck").card)
+
+
+def test_a_parcel_of_a_carrier_comes_aboard_a_truck_that_holds_its_keys(road):
+    """The carrier hands it the halves by the platform, which holds none of its keys."""
+    key = verifying_key(b"seed of the carrier, 32 bytes..!")
+    parties = Consignors.draw()
+    consigned = parties.consign(key, b"P1", DAY, 2)
+    number, card = protocol.carrier_number(key), protocol.TruckCard.decode(road.truck.card)
+    road.truck.load(b"P1", *parties.signers, HOME, number)
+    for half in consigned.halves:
+        sealed = protocol.SealedSubmission.seal(half.encode(), card, Randomness.seeded(1), number)
+        road.scene.platform.submit_by_company(road.company, card.truck, sealed.encode())
+    assert road.forwarding.fetch() == len(consigned.halves) == 8
+    road.report()
+    assert road.forwarding.send() == 1
+    for role in protocol.Role:
+        link = parties.party(role).parcel_link(key, b"P1", DAY, 2)
+        (sighting,) = sightings(road, link.on(card.truck, card.verifying))
+        assert sighting.remaining is not None
+
+
+def test_a_truck_learns_arrivals_on_its_own_device(road, tmp_path):
+    """From what it has published in this process and before, also by a process that delivers."""
+    road.truck.load(b"P1", *Parties().keys, HOME)
+    for _ in range(3):
+        road.report()
+    again = OwnTruck(tmp_path / "truck", clock=road.clock)
+    again.unload(b"P1", delivered=True)
+    (drive,) = again.past_drives()
+    assert len(drive["shown"]) == 3
+    again.forget_past_drives()
+    assert again.past_drives() == []
+    again.close()

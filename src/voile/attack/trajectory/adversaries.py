@@ -35,7 +35,8 @@ from voile.attack.trajectory.distributions import (
 )
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, Posterior, infer
-from voile.attack.trajectory.states import Reach, RoadStates
+from voile.attack.trajectory.reach import Reach
+from voile.attack.trajectory.states import RoadStates
 from voile.dp.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
@@ -158,7 +159,7 @@ class RoadAdversary:
     ) -> None:
         """Pieces of roads and the farthest that a truck is looked for after one report, in metres.
 
-        Where many roads are near it is looked for less far (``states.Reach``).
+        Where many roads are near it is looked for less far (``reach.Searches``).
         """
         self._roads = roads
         self._farthest = farthest

@@ -16,12 +16,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
+from voile.attack.trajectory.factors import (
+    ALONE,
+    REMEMBERING,
+    STAYING,
+    TURNING,
+    Factors,
+    square,
+)
 from voile.attack.trajectory.states import Lines
 from voile.compiled import njit
 from voile.dp.planar.angles import wrapped_density
@@ -33,52 +41,26 @@ __all__ = [
     "FAINT",
     "AndKnown",
     "Distances",
-    "Factors",
     "LaplaceNoise",
     "NoiseDistribution",
     "ReceiverError",
     "Remembering",
     "Staying",
     "Turning",
-    "pair_factor",
 ]
 
 FAINT = 1e-12
-_ALONE, _TURNING, _REMEMBERING, _STAYING = range(4)
-_NOTHING = np.zeros((1, 2))
-_LEVEL = np.ones((1, 1))
 _TURNS, _SHARPNESS = 1024, 64
-
-
-@dataclass(frozen=True, eq=False)
-class Factors:
-    """The distribution of one report: a factor for each piece, and perhaps for each pair."""
-
-    density: Floats
-    """Shape (s,): of the report from each piece, at most 1."""
-    kind: int = _ALONE
-    memory: float = 0.0
-    """How much of the noise before is left, for remembering noise; for noise that stays, what two
-    reports have in common of the fresh part, in square metres."""
-    precision: float = 0.0
-    """Half the inverse variance of what is new in remembering noise; for noise that stays, one over
-    its length."""
-    turns: Floats = field(default_factory=lambda: _LEVEL)
-    """Shape (q, b): for turning noise, the density of a turn in b equal parts of the circle.
-
-    By how much of what is seen of a turn is the mechanism's own, in q equal steps up to all.
-    """
-    noise: Floats = field(default_factory=lambda: _NOTHING)
-    """Shape (s, 2), as pairs need it: the noise from each piece; or its direction in turns, and the
-    variance of that because a truck is not in the middle, in units of the variance of a turn; or,
-    shape (s, 6), what is not known of noise that stays (``Staying``)."""
 
 
 class NoiseDistribution(Protocol):
     """The distribution of the reports of one trip."""
 
-    def factors(self, report: int) -> Factors:
-        """The distribution of a report, given the one before."""
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
+        """The distribution of a report, given the one before; perhaps among some pieces alone.
+
+        One of these is possible, however unlikely it is beside all others.
+        """
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,39 +71,15 @@ class AndKnown:
     known: Mapping[int, Floats]
     """For some reports, how likely each of s pieces is, shape (s,); one of them at least."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report, given the one before."""
-        factors = self.distribution.factors(report)
         if report not in self.known:
-            return factors
-        density = factors.density * self.known[report]
-        if not density.any():  # what is shown is very unlikely there, and what is known holds
-            density = self.known[report]
+            return self.distribution.factors(report, among)
+        known = self.known[report]
+        likely = np.flatnonzero(known > FAINT * known.max())
+        factors = self.distribution.factors(report, likely)
+        density = factors.density * known[factors.piece]
         return replace(factors, density=density / density.max())
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def pair_factor(pair: Any, i: int, j: int) -> float:
-    """The factor of going from piece i at the report before to piece j at this one."""
-    kind, memory, precision, turns, before, now = pair
-    if kind == _TURNING:
-        turn = now[j, 0] - before[i, 0]
-        place = int((turn - math.floor(turn)) * turns.shape[1]) % turns.shape[1]
-        own = 1 / (1 + before[i, 1] + now[j, 1])
-        return float(turns[int(own * (len(turns) - 1) + 0.5), place])
-    if kind == _REMEMBERING:
-        east = now[j, 0] - memory * before[i, 0]
-        north = now[j, 1] - memory * before[i, 1]
-        return math.exp(-precision * (east * east + north * north))
-    if kind == _STAYING:
-        far = math.hypot(now[j, 4] - before[i, 4], now[j, 5] - before[i, 5])
-        common = memory + before[i, 3] * now[j, 3] * math.exp(-far * precision)
-        kept = common / before[i, 2]
-        variance = now[j, 2] - common * kept
-        east = now[j, 0] - kept * before[i, 0]
-        north = now[j, 1] - kept * before[i, 1]
-        return float(math.exp(-0.5 * (east * east + north * north) / variance) / variance)
-    return 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +93,11 @@ class LaplaceNoise:
     epsilon: Floats
     """Shape (n,), per metre."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report."""
-        noise = self.shown[report] - self.middle
-        return Factors(_relative(-self.epsilon[report] * np.hypot(noise[:, 0], noise[:, 1])))
+        noise = self.shown[report] - _some(self.middle, among)
+        far = np.hypot(noise[:, 0], noise[:, 1])
+        return Factors(*_at(among, *_relative(-self.epsilon[report] * far)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,12 +116,12 @@ class ReceiverError:
     scale: Floats
     """Shape (n,): metres per axis."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report."""
         far, scale = np.full(self.pieces, np.inf), float(self.scale[report])
-        faint = -2 * math.log(FAINT) * scale**2
+        faint = np.inf if among is not None else -2 * math.log(FAINT) * scale**2
         _nearest_parts(self.shown[report], self.line.ends, self.line.piece, faint, far)
-        return Factors(_relative(-0.5 * (far / scale) ** 2))
+        return Factors(*_at(among, *_relative(-0.5 * (_some(far, among) / scale) ** 2)))
 
 
 @njit(cache=True, nogil=True)
@@ -192,16 +151,17 @@ class Distances:
     epsilon: Floats
     """Shape (n,), per metre."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report."""
-        log = np.zeros(len(self.middle))
+        middle = _some(self.middle, among)
+        log = np.zeros(len(middle))
         for place, shown in zip(self.places, self.shown[report], strict=True):
-            far = np.hypot(*(self.middle - place).T)
+            far = np.hypot(*(middle - place).T)
             if shown > 0:
                 log -= self.epsilon[report] * np.abs(shown - far)
             else:  # the chance of a value at or below 0
                 log += np.log(0.5) - self.epsilon[report] * far
-        return Factors(_relative(log))
+        return Factors(*_at(among, *_relative(log)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,9 +180,9 @@ class Turning:
     number: Indices | None = None
     """Shape (n,): of each among all reports of the trip, from 0; None where none was left out."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report, given the one before."""
-        noise = self.shown[report] - self.middle
+        noise = self.shown[report] - _some(self.middle, among)
         radius = np.hypot(noise[:, 0], noise[:, 1])
         log_density = -self.epsilon[report] * radius
         direction = np.arctan2(noise[:, 0], noise[:, 1]) / (2 * math.pi)
@@ -232,9 +192,10 @@ class Turning:
         if not report and self.start == "zero":
             likely = _looked_up(turns, direction, 1 / (1 + unsure))
             log_density += np.log(np.maximum(likely, np.finfo(np.float64).tiny))
-        kind = _TURNING if report else _ALONE
-        pairs = np.stack((direction, unsure), axis=1)
-        return Factors(_relative(log_density), kind, turns=turns, noise=pairs)
+        kind = TURNING if report else ALONE
+        which, density = _relative(log_density)
+        pairs = np.stack((direction[which], unsure[which]), axis=1)
+        return Factors(*_at(among, which, density), kind, turns=turns, noise=pairs)
 
     def _steps(self, report: int) -> int:
         """How many turns there were since the report before, or since north."""
@@ -256,20 +217,23 @@ class Remembering:
     blur: float = 0.0
     """Metres per axis by which a truck may be off the middle of its piece."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report, given the one before."""
-        noise = self.shown[report] - self.middle
-        deviations = _square(noise) / self.scale[report] ** 2
+        noise = self.shown[report] - _some(self.middle, among)
+        deviations = square(noise) / self.scale[report] ** 2
         if not report:
-            return Factors(_relative(-0.5 * deviations), noise=noise)
+            which, density = _relative(-0.5 * deviations)
+            return Factors(*_at(among, which, density), noise=noise[which])
         # The distribution given the noise before is a factor of pairs; alone, only the impossible
         # is out.
-        possible = (deviations < -2 * math.log(FAINT)).astype(np.float64)
+        which = _possible(deviations, among)
+        possible = _at(among, which, np.ones(len(which)))
         kept = float(self.kept[report])
         memory = kept * float(self.scale[report] / self.scale[report - 1])
         variance = self.scale[report] ** 2 * (1 - kept * kept)
         variance = max(variance + self.blur**2 * (1 + memory * memory), 1e-6)
-        return Factors(possible, _REMEMBERING, memory, float(0.5 / variance), noise=noise)
+        precision = float(0.5 / variance)
+        return Factors(*possible, REMEMBERING, memory, precision, noise=noise[which])
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,21 +261,24 @@ class Staying:
     blur: float = 0.0
     """Metres per axis by which a truck may be off the middle of its piece."""
 
-    def factors(self, report: int) -> Factors:
+    def factors(self, report: int, among: Indices | None = None) -> Factors:
         """The distribution of a report, given the one before."""
-        rest = np.empty((len(self.middle), 6))
-        rest[:, :2] = self.shown[report] - self.middle - self.mean
+        middle, own = _some(self.middle, among), _some(self.deviation, among)
+        noise = self.shown[report] - middle - _some(self.mean, among)
         # Above 0 even where all is known and nothing fresh.
-        rest[:, 2] = self.deviation**2 + self.fresh[report] + self.blur**2 + 1.0
-        rest[:, 3] = self.deviation
-        rest[:, 4:] = self.middle
-        deviations = _square(rest[:, :2]) / rest[:, 2]
+        variance = own * own + (self.fresh[report] + self.blur**2 + 1.0)
+        deviations = square(noise) / variance
+        if report:
+            which = _possible(deviations, among)
+            density = np.ones(len(which))
+        else:
+            which, density = _relative(-0.5 * deviations - np.log(variance))
+        rest = np.column_stack((noise[which], variance[which], own[which], middle[which]))
+        alone = Factors(*_at(among, which, density), noise=rest)
         if not report:
-            density = _relative(-0.5 * deviations - np.log(rest[:, 2]))
-            return Factors(density, noise=rest)
-        possible = (deviations < -2 * math.log(FAINT)).astype(np.float64)
+            return alone
         common = float(self.kept[report] * np.sqrt(self.fresh[report] * self.fresh[report - 1]))
-        return Factors(possible, _STAYING, common, 1 / self.length, noise=rest)
+        return replace(alone, kind=STAYING, memory=common, precision=1 / self.length)
 
 
 @lru_cache(maxsize=16)
@@ -332,16 +299,25 @@ def _looked_up(turns: Floats, turn: Floats, own: Floats) -> Floats:
     return np.asarray(turns[(own * (len(turns) - 1) + 0.5).astype(np.int64), place])
 
 
-def _square(vectors: Floats) -> Floats:
-    """Squared lengths of s vectors; written out, which is five times as fast as a sum of pairs."""
-    east, north = vectors.T
-    return np.asarray(east * east + north * north)
+def _some(values: Floats, among: Indices | None) -> Floats:
+    """Those of some pieces, or of all."""
+    return values if among is None else values[among]
 
 
-def _relative(log_density: Floats) -> Floats:
-    """Densities relative to the largest; 0 for the faint ones."""
+def _at(among: Indices | None, which: Indices, density: Floats) -> tuple[Indices, Floats]:
+    """Pieces by their numbers, where these are places among some."""
+    return which if among is None else among[which], density
+
+
+def _possible(deviations: Floats, among: Indices | None) -> Indices:
+    """Which pieces are not all but impossible, by squared deviations; of chosen ones all."""
+    if among is not None:
+        return np.arange(len(deviations))
+    return np.flatnonzero(deviations < -2 * math.log(FAINT))
+
+
+def _relative(log_density: Floats) -> tuple[Indices, Floats]:
+    """Which pieces are not faint, and their densities relative to the largest."""
     log_density = log_density - log_density.max()
-    clear = log_density >= math.log(FAINT)
-    density = np.zeros(len(log_density))
-    density[clear] = np.exp(log_density[clear])
-    return density
+    clear = np.flatnonzero(log_density >= math.log(FAINT))
+    return clear, np.exp(log_density[clear])

@@ -159,12 +159,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
         vehicle_of = vehicles_of(original, named.trip, knowledge.vehicle)
     sighted = [_sighted(trip, roads, zones) for trip in chosen.trips]
     judge, adversary = _judge_and_adversary(roads, sighted, limits)
-    seen, unsure = [], 0
-    for trip, (track, one) in zip(chosen.trips, sighted, strict=True):
-        truth = judge.match(one.time, track)
-        unsure += truth.lost
-        began = float(trip["time"].filter(trip["followed"])[0])
-        seen.append(Seen(trip["trip"][0], track, truth.road, one, began))
+    seen, unsure = _true_ways(judge, chosen.trips, sighted)
     beyond = [adversary.beyond(one.sighted.time, one.track) for one in seen]
     found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
     for each, behind in zip(seen, beyond, strict=True):
@@ -272,6 +267,19 @@ def _judge_and_adversary(
         return judge, judge
     fastest = limits.fastest or usual.fastest
     return judge, adversary.supposing(replace(usual, fastest=fastest))
+
+
+def _true_ways(
+    judge: RoadAdversary, trips: Sequence[Frame], sighted: Sequence[tuple[Floats, Sighted]]
+) -> tuple[list[Seen], int]:
+    """Trips with their true roads, and at how many reports these are not sure."""
+    seen, unsure = [], 0
+    for trip, (track, one) in zip(trips, sighted, strict=True):
+        truth = judge.match(one.time, track)
+        unsure += truth.lost
+        began = float(trip["time"].filter(trip["followed"])[0])
+        seen.append(Seen(trip["trip"][0], track, truth.road, one, began))
+    return seen, unsure
 
 
 def _unsure(reports: int) -> Iterator[str]:

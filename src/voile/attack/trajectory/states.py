@@ -6,84 +6,26 @@ leaves the crossing; to turn round at the end of a road that can be driven both 
 ``U_TURN`` metres more.  So it does not matter how many edges a map draws a road with: neither what
 a truck can do nor which road it is on.
 
-Cost: O(pieces) to build; a bounded search of Dijkstra from each piece that is asked for, some 0.2
-microseconds for each piece that it reaches.
+Cost: O(pieces) to build; searches are those of ``reach``.
 """
 
 from __future__ import annotations
 
-import math
-import time as clock
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from voile.compiled import njit
+from voile.attack.trajectory.reach import Graph, Layout, Reach, Searches
 from voile.geodesy import Floats
 from voile.roads.network import Indices, RoadNetwork
 from voile.roads.stretches import Chains, chains_of, stretches
 
-__all__ = ["Reach", "RoadStates"]
-
-Graph = tuple[Indices, Indices, Floats]
-"""A sparse matrix: where what follows each piece begins, what follows, and metres to it."""
+__all__ = ["Lines", "RoadStates"]
 
 U_TURN = 60.0
 """Metres that turning round costs."""
-SURE, MANY = 5_000.0, 10_000
-KEPT = 1 << 26
-
-
-class Reach:
-    """Which pieces are reached from each within a distance; searched for when they are asked for.
-
-    Beyond ``SURE`` metres the search from a piece ends as soon as it has reached ``MANY`` pieces:
-    on motorways through the country a truck is found minutes later, and a city is not searched
-    from end to end.
-
-    What was found is kept, 8 bytes for each piece reached from each that was asked for, and
-    forgotten where it grows beyond ``KEPT`` of these.  Not to be shared between threads.
-    """
-
-    def __init__(self, graph: Graph, limit: float, length: Floats) -> None:
-        """Pieces of some lengths, shape (s,), and what follows each; metres."""
-        self.limit = limit
-        # Both ends are anywhere on their pieces: a difference of two uniform variables.
-        self.coarseness = float(np.median(length)) / math.sqrt(6)
-        """Standard deviation, in metres, of a distance between places around that of the pieces."""
-        self.widest = float(length.max())
-        """Metres from a piece to the next one, at most."""
-        self.piece: NDArray[np.int32] = np.empty(1 << 16, dtype=np.int32)
-        """Pieces reached, those of one piece in a row, itself first."""
-        self.distance: NDArray[np.float32] = np.empty(1 << 16, dtype=np.float32)
-        """Metres along the roads to each."""
-        self.seconds = 0.0
-        """Processor time of all searches so far."""
-        self._graph = graph
-        self._rows = np.full((2, len(graph[0]) - 1), -1, dtype=np.int64)
-        self._used = 0
-
-    def __len__(self) -> int:
-        return self._rows.shape[1]
-
-    def rows(self, pieces: Indices) -> tuple[Indices, Indices]:
-        """Where what some pieces reach begins and ends in ``piece`` and ``distance``."""
-        if self._used > KEPT:
-            self._rows[:], self._used = -1, 0
-            # Anew, for somebody may still read the former ones.
-            self.piece, self.distance = np.empty_like(self.piece), np.empty_like(self.distance)
-        new = pieces[self._rows[0, pieces] < 0]
-        if len(new):
-            started = clock.process_time()
-            found = self.piece, self.distance
-            self.piece, self.distance, self._used = _search(
-                self._graph, self.limit, new, self._rows, self._used, *found
-            )
-            self.seconds += clock.process_time() - started
-        return self._rows[0, pieces], self._rows[1, pieces]
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,9 +94,7 @@ class RoadStates:
     """Shape (e,): the road that each edge of the network is part of, from crossing to crossing."""
     line: Lines
     """The straight parts of the pieces, which may bend."""
-    _start: Indices
-    _next: Indices
-    _step: Floats
+    layout: Layout
 
     def __len__(self) -> int:
         return len(self.length)
@@ -182,7 +122,12 @@ class RoadStates:
             runs.chains.edge[edge],
             stretches(roads),
             runs.lines(starts),
-            *_steps(roads, runs.chains, first, length),
+            Layout(
+                run.astype(np.int32),
+                first,
+                (end - begin) / counts,
+                _steps(roads, runs.chains, (end - begin) / counts),
+            ),
         )
 
     @cached_property
@@ -195,19 +140,18 @@ class RoadStates:
 
     def reach(self, limit: float) -> Reach:
         """Pieces within ``limit`` metres of each along the roads."""
-        return Reach((self._start, self._next, self._step), limit, self.length)
+        return Reach(self._searches, limit)
+
+    @cached_property
+    def _searches(self) -> Searches:
+        return Searches(self.layout)
 
 
-def _steps(
-    roads: RoadNetwork, runs: Chains, first: Indices, length: Floats
-) -> tuple[Indices, Indices, Floats]:
-    """What follows each piece, and how far it is from middle to middle; a sparse matrix."""
-    last = first[1:] - 1
-    pieces = np.arange(first[-1])
-    inner = np.ones(len(pieces), dtype=np.bool_)
-    inner[last] = False
-    from_, to = [pieces[inner]], [pieces[inner] + 1]
-    extra = [np.zeros(int(inner.sum()))]
+def _steps(roads: RoadNetwork, runs: Chains, length: Floats) -> Graph:
+    """What follows each run, and how far it is from its last piece to the other's first one.
+
+    ``length`` (c,) is that of the pieces of each run.
+    """
     head, tail = runs.edge[runs.start[:-1]], runs.edge[runs.start[1:] - 1]
     order = np.argsort(roads.source[head], kind="stable")
     begins = np.searchsorted(roads.source[head][order], np.arange(roads.nodes + 1))
@@ -215,96 +159,7 @@ def _steps(
     run = np.repeat(np.arange(len(tail)), leaving)
     offset = np.arange(len(run)) - np.repeat(np.cumsum(leaving) - leaving, leaving)
     onward = order[begins[roads.target[tail[run]]] + offset]
-    from_.append(last[run])
-    to.append(first[onward])
     turns = roads.source[tail[run]] == roads.target[head[onward]]
-    extra.append(np.where(turns, U_TURN, 0.0))
-    source, target = np.concatenate(from_), np.concatenate(to)
-    step = (length[source] + length[target]) / 2 + np.concatenate(extra)
-    order = np.argsort(source, kind="stable")
-    start = np.searchsorted(source[order], np.arange(first[-1] + 1))
-    return start.astype(np.int64), target[order], step[order]
-
-
-@njit(cache=True, nogil=True)
-def _search(  # type: ignore[no-untyped-def]
-    graph, limit, origins, rows, used, piece, distance
-):
-    """Dijkstra's search from each origin up to a limit, in the order of distance; see ``Reach``.
-
-    What is reached is written behind ``used`` entries of ``piece`` and ``distance``, which grow.
-    """
-    start, next_, step = graph
-    size = len(start) - 1
-    best = np.full(size, np.inf)
-    heap = np.empty(1 << 16)
-    queued = np.empty(1 << 16, dtype=np.int64)
-    touched = np.empty(size, dtype=np.int64)
-    done = np.zeros(size, dtype=np.bool_)
-    for origin in origins:
-        waiting, seen = 1, 1
-        heap[0], queued[0] = 0.0, origin
-        best[origin], touched[0] = 0.0, origin
-        rows[0, origin] = used
-        while waiting:
-            far, here = heap[0], queued[0]
-            waiting -= 1
-            _sift_down(heap, queued, waiting, heap[waiting], queued[waiting])
-            if done[here]:
-                continue
-            if far > SURE and used - rows[0, origin] >= MANY:
-                break
-            done[here] = True
-            piece, distance = _with_room(piece, used), _with_room(distance, used)
-            piece[used], distance[used] = here, far
-            used += 1
-            for k in range(start[here], start[here + 1]):
-                there, further = next_[k], far + step[k]
-                if further <= limit and further < best[there]:
-                    if best[there] == np.inf:
-                        touched[seen] = there
-                        seen += 1
-                    best[there] = further
-                    heap, queued = _with_room(heap, waiting), _with_room(queued, waiting)
-                    _sift_up(heap, queued, waiting, further, there)
-                    waiting += 1
-        rows[1, origin] = used
-        for k in range(seen):
-            best[touched[k]] = np.inf
-            done[touched[k]] = False
-    return piece, distance, used
-
-
-@njit(cache=True, nogil=True)
-def _with_room(array, used):  # type: ignore[no-untyped-def]
-    """The array, or one of twice its size where all of it is used."""
-    return array if used < len(array) else np.concatenate((array, np.empty_like(array)))
-
-
-@njit(cache=True, nogil=True)
-def _sift_up(heap, queued, place, key, value):  # type: ignore[no-untyped-def]
-    """Put an entry at the end of a heap in its place."""
-    while place > 0:
-        parent = (place - 1) >> 1
-        if heap[parent] <= key:
-            break
-        heap[place], queued[place] = heap[parent], queued[parent]
-        place = parent
-    heap[place], queued[place] = key, value
-
-
-@njit(cache=True, nogil=True)
-def _sift_down(heap, queued, size, key, value):  # type: ignore[no-untyped-def]
-    """Put an entry at the top of a heap of ``size`` entries in its place."""
-    place = 0
-    while True:
-        child = 2 * place + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= key:
-            break
-        heap[place], queued[place] = heap[child], queued[child]
-        place = child
-    heap[place], queued[place] = key, value
+    step = (length[run] + length[onward]) / 2 + np.where(turns, U_TURN, 0.0)
+    start = np.searchsorted(run, np.arange(len(tail) + 1))
+    return start.astype(np.int64), onward, step

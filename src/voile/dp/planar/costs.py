@@ -107,14 +107,22 @@ def most_shifted_squared_mu(
     return float(high**2 + added.sum())
 
 
-def next_squared_mu(epsilon: float, seconds: float | None, distance: float, tau: float) -> float:
+def next_squared_mu(
+    epsilon: float,
+    seconds: float | None,
+    distance: float,
+    tau: float,
+    differences: Differences = "any",
+) -> float:
     """What one report more adds to ``squared_mu``, ``seconds`` after the one before it, if any.
 
-    For a stream whose reports all have one epsilon, and neighbours that differ anyhow.
+    For a stream whose reports all have one epsilon.
     """
     scaled = (distance / gaussian_scale(epsilon)) ** 2
     if seconds is None:
         return scaled
+    if differences == "shifted":  # (1 - kept)^2 / (1 - kept^2)
+        return scaled * math.tanh(seconds / tau / 2)
     kept = math.exp(-seconds / tau)
     return scaled * (1 + kept) / -math.expm1(-seconds / tau) if seconds else math.inf
 

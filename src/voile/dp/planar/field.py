@@ -27,7 +27,7 @@ What its repetition gives away, exactly: two reports with the same noise were at
 who knows the true place of one knows that of all others there.  The kernel has a kink at 0, so that
 noise 100 m further is off by .43 deviations: a smooth one would show the shape of the path.
 
-Cost: some 150 microseconds a place: 2 ``BANDS`` (15) blocks of AES and as many pairs of normals.
+Cost: some 100 microseconds a place: 2 ``BANDS`` (15) blocks of AES and as many pairs of normals.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from voile.compiled import njit
 from voile.dp.planar.steps import normal_pair
 from voile.geodesy import Floats, cartesian
-from voile.randomness import Blocks128, Key
+from voile.randomness import Key
 
 __all__ = ["BANDS", "RESOLUTION", "bands", "field_at", "kernel", "nodes_of"]
 
@@ -88,9 +88,9 @@ def field_at(latitude: Floats, longitude: Floats, length: float, key: Key) -> Fl
     drawn = np.empty((len(latitude), _AXES))
     nodes = nodes_of(latitude, longitude, length)
     for first in range(0, len(nodes), _PART):
-        part = slice(first, first + _PART)
-        for axis in range(_AXES):
-            drawn[part, axis] = _sum_of_bands(nodes[part], _normals(nodes[part], axis, key))
+        part = nodes[first : first + _PART]
+        words = key.blocks(_tags(len(part)), _asked(part))
+        _descend(part, words, *_bridges(), drawn[first : first + _PART])
     return drawn
 
 
@@ -100,36 +100,33 @@ def nodes_of(latitude: Floats, longitude: Floats, length: float) -> Nodes:
     return np.rint(cartesian(latitude, longitude) @ bands().T * scale).astype(np.int64)
 
 
-def _normals(nodes: Nodes, axis: int, key: Key) -> Floats:
-    """Standard normal variables for each place and line, shape (n, ``BANDS``, levels + 2, 2).
+@lru_cache(maxsize=2)
+def _tags(places: int) -> NDArray[np.uint64]:
+    """What tells blocks of some places apart beside their nodes: axis, line and level.
 
-    Those of the two outermost nodes, and then of the node in the middle at each level.
+    Of each place, axis and line the two outermost nodes, and then that in the middle at each level.
     """
-    asked = np.empty((*nodes.shape, _LEVELS + 2), dtype=np.int64)
-    asked[..., 0] = nodes >> _LEVELS
-    asked[..., 1] = asked[..., 0] + 1
-    for level in range(1, _LEVELS + 1):
-        asked[..., level + 1] = 2 * (nodes >> (_LEVELS - level + 1)) + 1
     levels = np.maximum(np.arange(_LEVELS + 2) - 1, 0)
-    tags = (axis << 16) + (np.arange(BANDS)[:, np.newaxis] << 8) + levels
-    tag = np.broadcast_to(tags, asked.shape).astype(np.uint64)
-    words = key.blocks(tag.ravel(), asked.view(np.uint64).ravel())
-    drawn = np.empty(words.shape)
-    _to_normals(words, drawn)
-    return drawn.reshape(*asked.shape, 2)
+    lines = np.arange(BANDS)[:, np.newaxis] << 8
+    tags = (np.arange(_AXES)[:, np.newaxis, np.newaxis] << 16) + lines + levels
+    return np.tile(tags.ravel(), places).astype(np.uint64)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _to_normals(words: Blocks128, drawn: Floats) -> None:
-    for i in range(len(words)):
-        drawn[i, 0], drawn[i, 1] = normal_pair(words[i, 0], words[i, 1])
-
-
-def _sum_of_bands(nodes: Nodes, normals: Floats) -> Floats:
-    """What the lines add up to at each place, shape (n,)."""
-    found = np.empty(len(nodes))
-    _descend(nodes, normals, *_bridges(), found)
-    return found
+@njit(cache=True, nogil=True)
+def _asked(nodes):  # type: ignore[no-untyped-def]
+    """The nodes that are drawn for each place, axis and line, in the order of ``_tags``."""
+    asked = np.empty(len(nodes) * _AXES * BANDS * (_LEVELS + 2), dtype=np.uint64)
+    at = 0
+    for i in range(len(nodes)):
+        for _ in range(_AXES):
+            for band in range(BANDS):
+                node = nodes[i, band]
+                asked[at] = np.uint64(node >> _LEVELS)
+                asked[at + 1] = np.uint64((node >> _LEVELS) + 1)
+                for level in range(_LEVELS):
+                    asked[at + 2 + level] = np.uint64(2 * (node >> (_LEVELS - level)) + 1)
+                at += _LEVELS + 2
+    return asked
 
 
 @lru_cache(maxsize=1)
@@ -164,32 +161,43 @@ def _transition(far: float) -> tuple[Floats, Floats]:
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _descend(  # type: ignore[no-untyped-def]
-    nodes, normals, left, right, root, found
-):
-    """Halve the interval around each node down to the node, and add the velocities there."""
-    levels = len(left)
+def _descend(nodes, words, left, right, root, found):  # type: ignore[no-untyped-def]
+    """What the lines add up to at each place on each axis: (n, axes).
+
+    ``words`` are the blocks of bits, in the order of ``_tags``.
+    """
+    bridges, at = (left, right, root), 0
+    drawn = np.empty((_LEVELS + 2, 2))
     for i in range(len(nodes)):
-        total = 0.0
-        for band in range(nodes.shape[1]):
-            drawn, node = normals[i, band], nodes[i, band]
-            x, u = drawn[0, 0], drawn[0, 1]
-            y, v = drawn[1, 0], drawn[1, 1]
-            for level in range(levels):
-                a, b, c = left[level], right[level], root[level]
-                p, q = drawn[level + 2]
-                place = a[0, 0] * x + a[0, 1] * u + b[0, 0] * y + b[0, 1] * v + c[0, 0] * p
-                speed = (
-                    a[1, 0] * x
-                    + a[1, 1] * u
-                    + b[1, 0] * y
-                    + b[1, 1] * v
-                    + c[1, 0] * p
-                    + c[1, 1] * q
-                )
-                if (node >> (levels - level - 1)) & 1:
-                    x, u = place, speed
-                else:
-                    y, v = place, speed
-            total += u
-        found[i] = total / math.sqrt(nodes.shape[1])
+        for axis in range(found.shape[1]):
+            total = 0.0
+            for band in range(nodes.shape[1]):
+                for k in range(len(drawn)):
+                    drawn[k, 0], drawn[k, 1] = normal_pair(words[at, 0], words[at, 1])
+                    at += 1
+                total += _velocity(nodes[i, band], drawn, bridges)
+            found[i, axis] = total / math.sqrt(nodes.shape[1])
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _velocity(node, drawn, bridges):  # type: ignore[no-untyped-def]
+    """Halve the interval around a node down to it; the velocity there.
+
+    ``drawn`` are standard normal pairs, of both ends and of the middle at each level.
+    """
+    left, right, root = bridges
+    levels = len(left)
+    x, u = drawn[0]
+    y, v = drawn[1]
+    for level in range(levels):
+        a, b, c = left[level], right[level], root[level]
+        p, q = drawn[level + 2]
+        place = a[0, 0] * x + a[0, 1] * u + b[0, 0] * y + b[0, 1] * v + c[0, 0] * p
+        speed = (
+            a[1, 0] * x + a[1, 1] * u + b[1, 0] * y + b[1, 1] * v + c[1, 0] * p + c[1, 1] * q
+        )  # fmt: skip
+        if (node >> (levels - level - 1)) & 1:
+            x, u = place, speed
+        else:
+            y, v = place, speed
+    return u

@@ -22,7 +22,7 @@ from voile.dp.planar.noise import GaussianField
 from voile.dp.planar.staying import STILL
 from voile.dp.planar.steps import gaussian_scale, normal_pair
 from voile.dp.planar.zones import Position
-from voile.geodesy import displace, metres_between
+from voile.geodesy import displaced, metres_between
 from voile.randomness import Key
 
 __all__ = ["LiveField"]
@@ -99,8 +99,8 @@ class LiveField:
         stays = math.sqrt(share) * field_at(*here, self._noise.length, field)[0]
         stays += math.sqrt(1 - share) * np.array(self._memory)
         east, north = self._scale * stays
-        latitude, longitude = displace(*here, np.array([east]), np.array([north]))
-        return float(latitude[0]), float(longitude[0])
+        moved: Position = displaced(*place, float(east), float(north))
+        return moved
 
     def _check(self, place: Position, time: float, number: int) -> None:
         """Refuse what cannot be reported, in words without the position."""

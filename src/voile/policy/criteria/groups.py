@@ -2,8 +2,9 @@
 
 They are counted on the published rows, whoever made them.  Where persons have several rows, nobody
 sees whose rows are published: k is then what the release promises of persons, which its publisher
-counted with the persons beside, and a file that promises nothing has no figure.  A file with more
-rows than the original shows people several times: its groups count for so many fewer persons.
+counted with the persons beside, and a file that promises nothing has no figure.  A file that shows
+people several times hides nobody better for it: where it has more rows than the original, its
+groups count for so many fewer persons, and rows that repeat others count for none.
 """
 
 from __future__ import annotations
@@ -89,12 +90,15 @@ def _of_persons(found: Finding | str, case: Case) -> Finding | str:
     """The same of persons, where a file of another make has more rows than there are persons."""
     if isinstance(found, str) or not isinstance(case.record, AuditRecord):
         return found
-    rows, persons = case.record.rows["released"], case.record.rows["original"]
-    if rows <= persons:
-        return found
-    least = int(found.value) * persons // rows
-    why = f"{found.why} has {found.value:,.0f}, where {rows:,} rows show {persons:,} persons"
-    return Finding.exactly(least, why)
+    record, least, why = case.record, int(found.value), found.why
+    rows, persons = record.rows["released"], record.rows["original"]
+    if rows > persons:
+        why = f"{found.why} has {least:,}, where {rows:,} rows show {persons:,} persons"
+        least = least * persons // rows
+    if record.fewest is not None and record.fewest < least:
+        why = f"{found.why} has {int(found.value):,}, and {record.repeated:,} rows repeat others"
+        return Finding.exactly(record.fewest, why, of_original=True)
+    return found if rows <= persons else Finding.exactly(least, why)
 
 
 def _of_columns(

@@ -7,7 +7,8 @@ columns and in their cells, and what a machine cannot look for.  Besides:
 
     zip      codes of more than three digits under the name of a zip code, or restricted prefixes
     dates    cells that are days, months or times; more than one value of an age above 89
-    unique   whole numbers or texts of which every row shows another
+    unique   names of ids (``schema.names.named``); whole numbers or texts of which each row shows
+             another; texts, and numbers that are counted up, of which nearly each row does
 
 What is found is told by category and column, and no cell is quoted.
 
@@ -30,7 +31,7 @@ from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import Criterion
 from voile.policy.ruling import Finding, Ruling, at_most
-from voile.schema.names import fits, words_of
+from voile.schema.names import fits, named, words_of
 from voile.table.published import GROUP, PublishedTable
 
 __all__ = ["Identifiers", "Letter", "categories"]
@@ -49,6 +50,10 @@ _OLDEST = 89
 _CALENDAR = frozenset({"date", "datetime", "time"})
 _FEWEST = 20
 """Rows from which on it tells something that each shows another value."""
+_NEARLY = 0.9
+"""The share of rows with another value, from which on texts and codes are nearly unique."""
+_SHARED = 20
+"""Rows that show the same id of a thing, on average, where it is the thing of few people."""
 _WORDY = 6
 """Words of a cell, on average, from which on a column holds free text."""
 
@@ -118,7 +123,7 @@ def _looked_for(category: Category) -> str:
 _SPECIAL = {
     "zip": "zip codes of more than three digits, or of areas of few people",
     "dates": "columns of dates and times, ages above 89",
-    "unique": "columns of which each row shows another value",
+    "unique": "columns named as ids, and codes of which nearly each row shows another",
 }
 
 
@@ -151,6 +156,12 @@ class _Cells:
         """Whether it holds free text."""
         counts = [len(text.split()) for text in self.texts]
         return self.kind == "text" and bool(counts) and sum(counts) >= _WORDY * len(counts)
+
+    @property
+    def is_counted_up(self) -> bool:
+        """Whether whole numbers leave few out between the least and the largest, as codes do."""
+        numbers = [int(text) for text in self.texts]
+        return max(numbers) - min(numbers) < 2 * len(numbers)
 
 
 def _found(category: Category, column: _Cells) -> Iterator[str]:
@@ -192,7 +203,16 @@ def _dates(column: _Cells) -> str | None:
 
 
 def _unique(column: _Cells) -> str | None:
-    each = column.rows >= _FEWEST and column.distinct == column.rows
-    if each and column.kind in {"text", "integer"}:
+    who = named(column.name)
+    if who in {"person", "household"}:
+        return f"has the name of an id of {who}s"
+    if who and column.words != ("name",) and column.distinct * _SHARED > column.rows:
+        return "has the name of an id, and shows few rows the same"
+    if column.rows < _FEWEST or column.kind not in {"text", "integer"}:
+        return None
+    if column.distinct == column.rows:
         return "shows another value in each row"
+    nearly = column.distinct >= _NEARLY * column.rows
+    if nearly and (column.kind == "text" or column.is_counted_up):
+        return "shows another value in nearly each row"
     return None

@@ -13,8 +13,7 @@ from pydantic import Field
 
 from voile.disclosure.moved import RoadMap
 from voile.dp.planar.losses import LossDistribution, Noise
-from voile.dp.planar.pricing import PROTECTS_NOTHING_ABOVE, TripPrice, largest_epsilon
-from voile.dp.planar.radius import MEAN_RADIUS
+from voile.dp.planar.pricing import TripPrice
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, nearest
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
@@ -29,9 +28,15 @@ from voile.publish.geo_indistinguishability.parameters import (
     check_together,
 )
 from voile.publish.geo_indistinguishability.promise import Costliest, Promise, guarantee
-from voile.publish.geo_indistinguishability.showing import Showing
+from voile.publish.geo_indistinguishability.showing import Showing, roles_of
+from voile.publish.geo_indistinguishability.telling import (
+    costliest_of,
+    displacement_told,
+    protects_nothing,
+    refuse_row_budget,
+    told_of_thinning,
+)
 from voile.publish.publisher import SingleRelease, refuse_ranking
-from voile.publish.shown import shown_roles
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
@@ -175,7 +180,7 @@ class GeoIndistinguishability(SingleRelease):
         Raises ``PlanError`` where the plan's roles do not fit, ``TableError`` for bad input.
         """
         refuse_ranking(table, _NAME)
-        _refuse_row_budget(table)
+        refuse_row_budget(table)
         self._require_vehicle(table)
         release_id = randomness.token("release")
 
@@ -184,7 +189,7 @@ class GeoIndistinguishability(SingleRelease):
 
         moved = table.relocate(replace(self._relocation, fields=self._fields()), randomness, charge)
         spent = self._costs([moved.trips])
-        costliest = _costliest(moved.trips, self.delta, self._distribution)
+        costliest = costliest_of(moved.trips, self.delta, self._distribution)
         busiest = None
         if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
             busiest = busiest_vehicle(moved.trips, self._distribution, self.delta, self.budget_days)
@@ -195,7 +200,7 @@ class GeoIndistinguishability(SingleRelease):
             method=self._method(thinned),
             disclosure=self._showing.disclosure(table.plan),
             guarantee=guarantee(self._promise, costliest, busiest),
-            roles=_roles(table, shown.columns),
+            roles=roles_of(table, shown.columns),
             release_id=release_id,
             publishable=randomness.publishable,
         )
@@ -357,17 +362,14 @@ class GeoIndistinguishability(SingleRelease):
             notices=(
                 *table.notes,
                 *moved.notices,
-                *_told_of_thinning(moved),
+                *told_of_thinning(moved),
                 *self._notices(costliest, busiest),
             ),
             summary=f"in {trips:,} trip{'s' * (trips != 1)}, {self._displacement()}",
         )
 
     def _displacement(self) -> str:
-        epsilons = self._zones.epsilons()
-        near, far = MEAN_RADIUS / epsilons.max(), MEAN_RADIUS / epsilons.min()
-        metres = f"{near:,.0f}" if near == far else f"{near:,.0f} to {far:,.0f}"
-        return f"moved by {metres} m on average"
+        return displacement_told(self._zones)
 
     def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
         whose = "trip" if busiest is None else "vehicle"
@@ -379,12 +381,7 @@ class GeoIndistinguishability(SingleRelease):
                 "nothing is promised at the borders of zones"
             )
         elif costliest.protects_nothing:
-            yield (
-                f"the costliest {whose} has epsilon = {costliest.epsilon:,.4g} at "
-                f"{self.distance:g} m, and above {PROTECTS_NOTHING_ABOVE:g} such a number protects "
-                "nothing: only attacks tell how well it is hidden; more noise, or fewer reports "
-                "(every), cost less"
-            )
+            yield protects_nothing(whose, costliest.epsilon, self.distance)
         if self.fleet is None:
             yield (
                 "what trips spend was not accounted, because [method] names no fleet with a "
@@ -398,47 +395,3 @@ _SPACINGS = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900
 
 def _has(made: Any, parameter: str) -> bool:
     return any(field.name == parameter for field in fields(made))
-
-
-def _costliest(
-    trips: TripAccounts, delta: float, distribution: LossDistribution | None
-) -> Costliest:
-    """The trip of the largest epsilon; private until the release appears, public afterwards."""
-    alike = {distribution: trips.alike} if distribution else {}
-    most, epsilon = largest_epsilon(trips.epsilon, trips.squared_mu, delta, alike)
-    return Costliest(int(trips.reports[most]), epsilon)
-
-
-def _told_of_thinning(moved: Relocated) -> Iterator[str]:
-    if moved.thinned:
-        yield (
-            "reports left out, which came too soon after another one or which no budget buys: "
-            f"{moved.thinned:,}"
-        )
-    if moved.near:
-        yield (
-            "reports left out because they were shown too near to the one before; they are paid "
-            f"for: {moved.near:,}"
-        )
-
-
-def _roles(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """Columns of the release by role, those of trajectories included."""
-    roles = dict(shown_roles(table.plan.roles, columns))
-    named = table.plan.trajectory
-    assert named is not None, "the table was relocated by it"
-    for name in ("trip", "time", "latitude", "longitude"):
-        if getattr(named, name) in columns:
-            roles[name] = (getattr(named, name),)
-    if "latitude" not in roles:
-        roles["remaining"] = ("remaining",)
-    return roles
-
-
-def _refuse_row_budget(table: PrivateTable) -> None:
-    if table.plan.budget is not None:
-        msg = (
-            "[budget] is about rows, and this method spends the budgets of trips; leave it out, "
-            "and name a fleet and a budget in [method]"
-        )
-        raise PlanError(msg)

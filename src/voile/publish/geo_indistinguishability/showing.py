@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -26,8 +27,9 @@ from voile.dp.planar.staying import STILL
 from voile.dp.planar.zones import Zones
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
 from voile.publish.geo_indistinguishability.mapped import MappedRadii
-from voile.publish.shown import exactly
+from voile.publish.shown import exactly, shown_roles
 from voile.schema.plan import Plan
+from voile.table.private import PrivateTable
 from voile.table.relocating import REMAINING
 
 __all__ = ["Showing", "road_map"]
@@ -117,3 +119,16 @@ def _distribution(noise: planar.LocationNoise) -> Distribution:
         case planar.AngleSelection():
             return TurningLaplace(deviation=noise.deviation, start=noise.start)
     return PlanarLaplace()
+
+
+def roles_of(table: PrivateTable, columns: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Columns of the release by role, those of trajectories included."""
+    roles = dict(shown_roles(table.plan.roles, columns))
+    named = table.plan.trajectory
+    assert named is not None, "the table was relocated by it"
+    for name in ("trip", "time", "latitude", "longitude"):
+        if getattr(named, name) in columns:
+            roles[name] = (getattr(named, name),)
+    if "latitude" not in roles:
+        roles["remaining"] = ("remaining",)
+    return roles

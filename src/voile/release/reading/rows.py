@@ -33,6 +33,7 @@ __all__ = [
     "finite",
     "floats_of",
     "known_columns",
+    "require_columns",
     "texts_of",
 ]
 
@@ -181,13 +182,19 @@ def known_columns(
                 f"nobody is known by column {name!r}: the release moves or renumbers what it holds"
             )
             raise InputError(msg)
+        require_columns(people, [name], "the private original")
+    return tuple(names)
+
+
+def require_columns(people: People, names: Sequence[str], whose: str) -> None:
+    """Raise ``TableError`` where people cannot be known; ``whose`` says in words who they are."""
+    for name in names:
         if name not in people.frame.columns:
             msg = (
-                f"the private original has no column {name!r}, by which people are known"
+                f"{whose} has no column {name!r}, by which people are known"
                 f"{nearest(name, people.frame.columns)}"
             )
             raise TableError(msg)
-    return tuple(names)
 
 
 def texts_of(values: pl.Series) -> Texts:

@@ -62,8 +62,6 @@ class Pace:
             "displacements": [60, 150, 400],
             "near": [700, 2000],
             "room": 10,
-            # Trucks that go faster arrive faster: what the page is told of speeds goes with it.
-            "speeds_kmh": [round(speed * self.faster, 1) for speed in (12.0, 22.0, 32.0)],
         }
 
 

@@ -1,4 +1,6 @@
-"""JSON of Traccar Client 9: the format of the library that it locates itself with.
+"""JSON of Traccar Client 9, and of a Traccar server that forwards what trackers sent to it.
+
+The app writes the format of the library that it locates itself with.
 
 What it reads: https://www.traccar.org/osmand/ (JSON), and for batches ``batchSync`` of
 flutter_background_geolocation (https://pub.dev/packages/flutter_background_geolocation), which
@@ -10,6 +12,14 @@ sends an array where otherwise one location stands.
         "battery": {"level": 0 to 1}, "is_moving": ..., "event": ..., "extras": ...}}
 
 A whole message may itself stand in an array.  Below zero a speed, heading or battery is unknown.
+A server forwards (``forward.type = json``, https://www.traccar.org/forward/) a position at a time,
+whichever of its 200 protocols the tracker spoke, in the names of its API
+(https://www.traccar.org/api-reference/):
+
+    {"position": {"fixTime": ISO 8601, "valid", "latitude", "longitude", "accuracy" (m, 0: unknown),
+                  "speed" (knots), "course", "altitude", "attributes": {"batteryLevel": percent}},
+     "device": {"uniqueId": ...}}
+
 The rest (motion, activity, odometer, geofences) is not read: a publisher of positions has no use
 for what a driver was doing.
 """
@@ -21,7 +31,7 @@ from collections.abc import Iterator
 from voile.sharing.ingest.arrivals import Arrival, Decoded, Format, decoded
 from voile.sharing.ingest.errors import IngestError
 from voile.sharing.ingest.fields import Fields, device_name, seconds
-from voile.sharing.ingest.fixes import Fix
+from voile.sharing.ingest.fixes import KNOT, Fix
 from voile.sharing.ingest.json_text import read_json
 
 __all__ = ["decode_traccar"]
@@ -36,6 +46,8 @@ def decode_traccar(body: bytes, arrival: Arrival) -> Decoded:
     if not isinstance(message, dict | list) or not message:
         raise IngestError("unknown-format", "a message is an object with device_id and location")
     messages = message if isinstance(message, list) else [message]
+    if isinstance(message, dict) and "position" in message and "device" in message:
+        return decoded(Format.TRACCAR, [Fields(message)], _forwarded, arrival)
     return decoded(Format.TRACCAR, _locations(messages), _fix, arrival)
 
 
@@ -64,4 +76,24 @@ def _fix(item: tuple[object, Fields]) -> Fix:
         accuracy=coordinates.optional("accuracy"),
         altitude=coordinates.optional("altitude"),
         battery=location.inner("battery").optional("level"),
+    )
+
+
+def _forwarded(message: Fields) -> Fix:
+    position = message.inner("position")
+    if position.value("valid") is False:
+        raise IngestError("no-fix", "the tracker had none")
+    time = seconds(position.value("fixTime"), "fixTime")
+    if time is None:
+        raise IngestError("field-missing", "fixTime")
+    return Fix(
+        device=device_name(message.inner("device").value("uniqueId")),
+        latitude=position.number("latitude"),
+        longitude=position.number("longitude"),
+        time=time,
+        speed=position.scaled("speed", KNOT),
+        course=position.optional("course"),
+        accuracy=position.optional("accuracy") or None,
+        altitude=position.optional("altitude"),
+        battery=position.inner("attributes").scaled("batteryLevel", 0.01),
     )

@@ -1,4 +1,4 @@
-"""The platform as parties see it: through a link, which opens the reports of one truck."""
+"""The platform as parties see it, by the number of a link; and companies, by their token."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class TrackingAddress:
             raise InputError(msg)
         return cls(f"{parts.scheme}://{parts.netloc}", number)
 
-    def opening(self, link: protocol.Link) -> str:
+    def opening(self, link: protocol.Link | protocol.ParcelLink) -> str:
         """The whole address, which opens in a browser: whoever has it reads the reports."""
         return f"{self.platform}/t#{self.number}.{link.fragment()}"
 
@@ -80,6 +80,8 @@ def _is_here(host: str) -> bool:
 class PlatformClient:
     """A link to a truck's reports: who has its number may read them and submit keys.
 
+    With a company's token in its place the company's calls are answered.
+
     Where the platform asks to wait, ``sleep`` does, for at most some seconds altogether.
     """
 
@@ -90,7 +92,7 @@ class PlatformClient:
 
     def card(self) -> protocol.TruckCard:
         """The truck's card; raises ``PlatformClientError``."""
-        answer = self._ask("GET", "/api/v1/card")
+        answer = self.ask("GET", "/api/v1/card")
         try:
             return protocol.TruckCard.decode(from_base64url(answer.json()["card"]))
         except (ValueError, LookupError, TypeError, AttributeError, protocol.RejectedError):
@@ -100,9 +102,13 @@ class PlatformClient:
     def submit(self, sealed: protocol.SealedSubmission) -> None:
         """Hand a submission to the truck; raises ``PlatformClientError``."""
         kind = {"content-type": "application/octet-stream"}
-        self._ask("POST", "/api/v1/mail", headers=kind, content=sealed.encode())
+        self.ask("POST", "/api/v1/mail", headers=kind, content=sealed.encode())
 
-    def _ask(self, method: str, path: str, **given: Any) -> httpx.Response:
+    def ask(self, method: str, path: str, **given: Any) -> httpx.Response:
+        """What is answered where all is well; raises ``PlatformClientError``.
+
+        Where the platform asks to wait, it is asked again.
+        """
         headers = {"authorization": f"Bearer {self.number}", **given.pop("headers", {})}
         left = _PATIENCE
         while True:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from binascii import Error as Base64Error
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -13,14 +14,28 @@ from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing import protocol
 from voile.sharing.parties.client import PlatformClient
+from voile.sharing.parties.consignment import Consignment
 from voile.sharing.platform.key_file import secret_text
 from voile.sharing.protocol.base64url import from_base64url, to_base64url
+from voile.sharing.protocol.derivation import hkdf
 from voile.sharing.protocol.signing import verifying_key
 
-__all__ = ["Parties", "Party"]
+__all__ = ["Offer", "Parties", "Party"]
 
 _FILE, _FORMAT = "keys of a parcel's parties", 1
 _SECRETS = ("k_a", "k_b", "sender", "receiver")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The public halves of one party's own keys of a parcel."""
+
+    role: protocol.Role
+    box: bytes
+    """N, to which the carrier seals what it says to this party."""
+    first_day: int
+    keys: tuple[protocol.TrackingPublic, ...]
+    """One for each day from the first."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +91,42 @@ class Party:
             signed = half.signed(self.seed).encode()
             sealed.append(protocol.SealedSubmission.seal(signed, card, drawn))
         return sealed
+
+    def root(self, parcel: bytes) -> protocol.ParcelRoot:
+        """From which this party's own keys of a parcel follow, whichever trucks carry it.
+
+        The other party cannot compute it.
+        """
+        return protocol.ParcelRoot(hkdf(self.seed, 32, "voile 1 parcel root", parcel))
+
+    def offer(self, parcel: bytes, first_day: int, days: int) -> Offer:
+        """The public halves of this party's own keys: for the other party to sign, too."""
+        root, suite = self.root(parcel), protocol.suite_named()
+        those = (root.day(day) for day in range(first_day, first_day + days))
+        return Offer(self.role, root.box, first_day, tuple(map(suite.tracking_public, those)))
+
+    def signed_offers(
+        self, carrier: bytes, parcel: bytes, offers: Iterable[Offer]
+    ) -> list[protocol.Submission]:
+        """Signatures of this party under what it and the other one offer, for a carrier's trucks.
+
+        ``carrier`` is the carrier's verifying key.  Look at the other's offer before: a party that
+        signs lets the truck address it.
+        """
+        suite, number = protocol.suite_named(), protocol.carrier_number(carrier)
+        return [
+            protocol.Submission(suite, number, self.role, parcel, day, keys)
+            .of_readers(protocol.Readers(offer.role), keys)
+            .signed(self.seed)
+            for offer in offers
+            for day, keys in enumerate(offer.keys, offer.first_day)
+        ]
+
+    def parcel_link(
+        self, carrier: bytes, parcel: bytes, first_day: int, days: int
+    ) -> protocol.ParcelLink:
+        """What opens the parcel for this party, on all trucks of the carrier."""
+        return protocol.ParcelLink(carrier, self.root(parcel), first_day, days)
 
     def _secrets(
         self, parcel: bytes, first_day: int, days: int
@@ -156,6 +207,19 @@ class Parties:
             self.party(protocol.Role.SENDER).signer,
             self.party(protocol.Role.RECEIVER).signer,
         )
+
+    def consign(self, carrier: bytes, parcel: bytes, first_day: int, days: int) -> Consignment:
+        """Everything that a carrier needs to carry a parcel by any of its trucks.
+
+        ``carrier`` is its verifying key.  Raises ``InputError`` for what cannot be.
+        """
+        parties = [self.party(role) for role in protocol.Role]
+        offers = [party.offer(parcel, first_day, days) for party in parties]
+        halves = [
+            half for party in parties for half in party.signed_offers(carrier, parcel, offers)
+        ]
+        boxes = {offer.role: offer.box for offer in offers}
+        return Consignment(carrier, parcel, *self.signers, first_day, days, boxes, tuple(halves))
 
     def submit(
         self, client: PlatformClient, parcel: bytes, first_day: int, days: int = 1

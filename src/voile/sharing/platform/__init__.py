@@ -5,13 +5,20 @@
     access, core         why a caller may not; stores, clock, and what tokens and links open
     registrar            where trucks must be known before they publish
     operating            companies and auditors: what the operator does
-    administration       trucks, devices, parcels, links: what companies do
+    administration       trucks, devices, parcels: what companies do
+    links                their links, to trucks and to parcels, with labels
 
     fair_queue           a position's way begins: of each company in turn
     receiving, files     which device has sent it, and what it says
     trucks               the truck in memory: its parcels, and from where it goes on
     writing, writers     from a draft to signed reports: a pure function, and which process calls it
     storing              group commit
+    own_reports          what is looked at where a truck writes its reports itself
+    submitting           what parties send to trucks
+    owing                answers that are owed
+    arrivals             what past drives teach, sealed
+    telling              what companies are told of their parcels
+    rotation             another key for what is sealed
     publishing           the way as a whole
 
     platform             what readers and auditors are shown, and all of it behind one face
@@ -21,6 +28,7 @@ sections 3 and 6, the centralized platform.
 """
 
 from voile.sharing.platform.access import REFUSALS, AccessError, BusyError
+from voile.sharing.platform.links import Labelled
 from voile.sharing.platform.platform import Platform
 from voile.sharing.platform.receiving import Receipt
 from voile.sharing.platform.registrar import Registrar
@@ -32,6 +40,7 @@ __all__ = [
     "REFUSALS",
     "AccessError",
     "BusyError",
+    "Labelled",
     "Outcome",
     "Platform",
     "Receipt",

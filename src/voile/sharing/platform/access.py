@@ -11,14 +11,18 @@ __all__ = ["REFUSALS", "AccessError", "BusyError", "printable"]
 
 REFUSALS: Mapping[str, str] = MappingProxyType(
     {
+        "arrivals-unfit": "The table of arrivals is none",
         "company-closed": "The company was closed",
         "days-out-of-range": "The number of days cannot be",
         "device-unfit": "The name of the device cannot be used",
         "device-unknown": "The truck has no such device",
         "card-taken": "Another truck has this card",
         "card-unfit": "The card is not that of a truck",
+        "hook-unfit": "The hook cannot be",
+        "hook-unknown": "There is no such hook",
         "hours-out-of-range": "The number of hours cannot be",
         "key-unfit": "The keys of the parties cannot be",
+        "label-unfit": "The label of the link cannot be used",
         "link-expired": "The link has expired",
         "link-revoked": "The link was revoked",
         "link-unknown": "There is no such link",

@@ -1,4 +1,4 @@
-"""Trucks, devices, parcels and links: what a company may set up.
+"""Trucks, devices and parcels: what a company may set up; its links are in ``links``.
 
 A company sees and changes what is its own; what is another's is unknown to it.  Tokens and numbers
 of links are returned once and kept as hashes.
@@ -7,7 +7,6 @@ of links are returned once and kept as hashes.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -28,21 +27,23 @@ from voile.sharing.store import (
     Device,
     Parcel,
     Role,
-    TrackingLink,
     Truck,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["Administration", "unsealed_destination", "unsealed_secrets"]
+__all__ = [
+    "Administration",
+    "destination_context",
+    "secrets_context",
+    "unsealed_destination",
+    "unsealed_secrets",
+]
 
-_DAY, _HOUR = 86_400.0, 3_600.0
+_DAY = 86_400.0
 _MOST_DAYS = 3_660.0
-_LEAST_HOURS, _MOST_HOURS = 1 / 60, 31 * 24.0
 _MOST_DEVICE = 128
-_SECRETS = b"truck secrets"
-_DESTINATION = b"destination"
 
 
 class Administration:
@@ -56,9 +57,17 @@ class Administration:
         core: PlatformCore,
         changed: Callable[[bytes], None],
         registrar: Registrar,
+        arrived: Callable[[Company, Parcel, tuple[float, float], tuple[int, float] | None], None],
+        delivered: Callable[[Truck, bytes], None] = lambda truck, parcel: None,
     ) -> None:
-        """``changed`` is told which truck carries other parcels, or lets others in."""
+        """``changed`` is told which truck carries other parcels, or lets others in.
+
+        ``arrived`` is told of a parcel that was delivered, before it is forgotten, and where;
+        ``delivered`` of any that was, before it is ended as that.
+        """
         self._core = core
+        self._arrived = arrived
+        self._delivered = delivered
         self._changed = changed
         self._registrar = registrar
 
@@ -78,7 +87,9 @@ class Administration:
             drawn = self._core.fresh("truck")
             number = bytes.fromhex(drawn.token("truck"))
             secrets = TruckSecrets.draw(number, drawn)
-            sealed = self._core.vault.seal(_SECRETS + number, secrets.signing + secrets.sealing)
+            sealed = self._core.vault.seal(
+                secrets_context(number), secrets.signing + secrets.sealing
+            )
             truck = Truck(number, company.company, secrets.card().encode(), sealed, now)
             self._core.directory.add_truck(truck)
             return truck, None
@@ -162,17 +173,19 @@ class Administration:
         sender: bytes,
         receiver: bytes,
         destination: tuple[float, float] | None = None,
+        carrier: bytes | None = None,
     ) -> Parcel:
         """Put a parcel on a truck; the same again changes nothing.
 
         ``sender`` and ``receiver`` are the Ed25519 keys by which the parties sign; ``destination``
-        is (latitude, longitude) in degrees, without which they see the far position alone.
+        is (latitude, longitude) in degrees, without which they see the far position alone;
+        ``carrier`` the number of the carrier for whose trucks they have signed, if they have.
 
         Raises ``AccessError``.
         """
         self._core.own_truck(company, truck)
         try:
-            waybill = Waybill(parcel, sender, receiver)
+            waybill = Waybill(parcel, sender, receiver, carrier)
         except InputError as error:
             unfit = isinstance(parcel, bytes) and 1 <= len(parcel) <= 64
             raise AccessError("key-unfit" if unfit else "parcel-unfit", str(error)) from None
@@ -182,9 +195,10 @@ class Administration:
             if not (abs(latitude) <= 90 and abs(longitude) <= 180):
                 raise AccessError("place-unfit", "latitude and longitude, in degrees")
             place = json.dumps([float(latitude), float(longitude)]).encode()
-            sealed = self._core.vault.seal(_DESTINATION + truck + parcel, place)
+            sealed = self._core.vault.seal(destination_context(truck, parcel), place)
         now = self._core.clock()
-        kept = Parcel(parcel, truck, waybill.sender, waybill.receiver, sealed, now)
+        parties = waybill.sender, waybill.receiver
+        kept = Parcel(parcel, truck, *parties, sealed, now, carrier=carrier)
         try:
             self._core.directory.add_parcel(kept)
         except ConflictError:
@@ -207,58 +221,47 @@ class Administration:
         self._core.own_truck(company, truck)
         return self._core.directory.parcels(truck)
 
-    def end_parcel(self, company: Company, truck: bytes, parcel: bytes) -> None:
-        """Deliver a parcel, or take it off; its keys are forgotten.  Raises ``AccessError``."""
-        self._core.own_truck(company, truck)
+    def end_parcel(
+        self,
+        company: Company,
+        truck: bytes,
+        parcel: bytes,
+        *,
+        delivered: bool = False,
+        stops: tuple[int, float] | None = None,
+    ) -> None:
+        """Deliver a parcel, or take it off; its keys are forgotten.  Raises ``AccessError``.
+
+        Of one that was ``delivered`` now hooks are told, and from it is learnt how long arrivals
+        take; ``stops`` is how many were said to be left before it, and since when.
+        """
+        carrying = self._core.own_truck(company, truck)
+        if delivered:
+            self._delivered(carrying, parcel)
+        held = [one for one in self._core.directory.parcels(truck) if one.parcel == parcel]
+        place = unsealed_destination(self._core, held[0]) if held and delivered else None
+        if place is not None:
+            self._arrived(company, held[0], place, stops)
         if not self._core.directory.end_parcel(truck, parcel, self._core.clock()):
             raise AccessError("parcel-unknown")
         self._changed(truck)
 
-    def add_link(self, company: Company, truck: bytes, hours: float) -> tuple[str, TrackingLink]:
-        """The number of a new link to the reports of a truck; raises ``AccessError``."""
-        self._core.own_truck(company, truck)
-        if not (math.isfinite(hours) and _LEAST_HOURS <= hours <= _MOST_HOURS):
-            raise AccessError("hours-out-of-range", f"from a minute to {_MOST_HOURS:.0f} hours")
-        number, now = self._core.new_token(), self._core.clock()
-        link = TrackingLink(token_hash(number), truck, now, now + hours * _HOUR)
-        self._core.directory.add_link(link)
-        return number, link
 
-    def links(self, company: Company, truck: bytes) -> Sequence[TrackingLink]:
-        """Links to a truck that have not expired, revoked ones too; raises ``AccessError``."""
-        self._core.own_truck(company, truck)
-        now = self._core.clock()
-        return [link for link in self._core.directory.links(truck) if now < link.expires]
+def secrets_context(truck: bytes) -> bytes:
+    """What the sealed secrets of a truck are bound to."""
+    return b"truck secrets" + truck
 
-    def revoke_link(self, company: Company, number: str) -> None:
-        """Close a link from now on; raises ``AccessError``."""
-        link = self._core.directory.link(token_hash(number))
-        self._revoke(company, [] if link is None else [link])
 
-    def revoke_link_of(self, company: Company, identity: str) -> None:
-        """The same for the link of an ``identity``, where nobody knows its number any more.
-
-        Raises ``AccessError``.
-        """
-        self._revoke(company, self._core.directory.links_beginning(bytes.fromhex(identity)))
-
-    def _revoke(self, company: Company, links: Sequence[TrackingLink]) -> None:
-        own = [link for link in links if self._is_of(company, link)]
-        if not own:
-            raise AccessError("link-unknown")
-        for link in own:
-            self._core.directory.revoke_link(link.hash, self._core.clock())
-
-    def _is_of(self, company: Company, link: TrackingLink) -> bool:
-        truck = self._core.directory.truck(link.truck)
-        return truck is not None and truck.company == company.company
+def destination_context(truck: bytes, parcel: bytes) -> bytes:
+    """What the sealed destination of a parcel is bound to."""
+    return b"destination" + truck + parcel
 
 
 def unsealed_secrets(core: PlatformCore, truck: Truck) -> TruckSecrets:
     """The secrets of a truck whose keys the platform holds; raises ``AccessError``."""
     if truck.secrets is None:
         raise AccessError("own-keys")
-    both = core.vault.unseal(_SECRETS + truck.truck, truck.secrets)
+    both = core.vault.unseal(secrets_context(truck.truck), truck.secrets)
     return TruckSecrets(truck.truck, both[:32], both[32:])
 
 
@@ -266,7 +269,7 @@ def unsealed_destination(core: PlatformCore, parcel: Parcel) -> tuple[float, flo
     """Latitude and longitude of where a parcel goes; private."""
     if parcel.destination is None:
         return None
-    context = _DESTINATION + parcel.truck + parcel.parcel
+    context = destination_context(parcel.truck, parcel.parcel)
     latitude, longitude = json.loads(core.vault.unseal(context, parcel.destination))
     return latitude, longitude
 

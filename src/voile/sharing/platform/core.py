@@ -133,15 +133,30 @@ class PlatformCore:
             raise AccessError("link-unknown", "copy the whole address, or ask for a new one")
         if link.revoked is not None and link.revoked <= self.clock():
             raise AccessError("link-revoked", "ask for a new one")
-        truck = self.directory.truck(link.truck)
-        ended = truck is None or truck.retired is not None or not self.is_served(truck)
-        if ended or not link.is_open(self.clock()):
+        if not (link.is_open(self.clock()) and self._leads_somewhere(link)):
             raise AccessError("link-expired", "ask for a new one")
         return link
 
+    def _leads_somewhere(self, link: TrackingLink) -> bool:
+        """Whether the company of a link is open, and the truck, where it is to one, not retired."""
+        if link.follows_parcel:
+            return self._is_open(link.company)
+        truck = None if link.truck is None else self.directory.truck(link.truck)
+        return truck is not None and truck.retired is None and self.is_served(truck)
+
+    def company_behind(self, link: TrackingLink) -> str:
+        """The number of the company that has opened a link."""
+        if link.company or link.truck is None:
+            return link.company
+        truck = self.directory.truck(link.truck)
+        return "" if truck is None else truck.company
+
     def is_served(self, truck: Truck) -> bool:
         """Whether the company of a truck is open."""
-        company = self.directory.company(truck.company)
+        return self._is_open(truck.company)
+
+    def _is_open(self, number: str) -> bool:
+        company = self.directory.company(number)
         return company is not None and company.closed is None
 
     def own_truck(self, company: Company, number: bytes) -> Truck:

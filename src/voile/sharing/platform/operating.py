@@ -65,8 +65,8 @@ class Operating:
         )
         return company, token
 
-    def renew_company(self, number: str) -> tuple[Company, str]:
-        """A new token for an open company, whose others are refused from now on.
+    def renew_company(self, number: str, overlap: float = 0.0) -> tuple[Company, str]:
+        """A new token for an open company, whose others are refused ``overlap`` hours from now on.
 
         Raises ``InputError``.
         """
@@ -76,7 +76,7 @@ class Operating:
             raise InputError(msg)
         now, token = self._core.clock(), self._core.new_token()
         self._core.directory.replace_tokens(
-            AccessToken(token_hash(token), Role.COMPANY, number, now)
+            AccessToken(token_hash(token), Role.COMPANY, number, now), now + overlap * 3_600
         )
         return company, token
 
@@ -89,6 +89,23 @@ class Operating:
         for truck in self._core.directory.trucks(number):
             self._changed(truck.truck)
         self._registrar.changed()
+
+    def set_retention(self, number: str, days: int | None) -> None:
+        """For how many days a company's data are kept; None: as the settings say.
+
+        Raises ``InputError``.
+        """
+        self._company(number)
+        self._core.directory.set_retention(number, days)
+
+    def retentions(self) -> Sequence[tuple[str, str, int]]:
+        """Number, name and days of each open company."""
+        own = self._core.directory.retentions()
+        return [
+            (one.company, one.name, own.get(one.company, self._core.settings.keep_days))
+            for one in self._core.directory.companies()
+            if one.closed is None
+        ]
 
     def companies(self) -> Sequence[KnownCompany]:
         """All, closed ones too, in the order in which they were opened."""

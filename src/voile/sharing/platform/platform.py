@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from threading import Lock
 
+from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing.platform.access import AccessError
 from voile.sharing.platform.administration import Administration
+from voile.sharing.platform.arrivals import Learning
 from voile.sharing.platform.core import PlatformCore
+from voile.sharing.platform.links import Linking
 from voile.sharing.platform.operating import Operating
 from voile.sharing.platform.publishing import Publishing
 from voile.sharing.platform.registrar import NoRegistrar, Registrar
 from voile.sharing.platform.settings import Settings
+from voile.sharing.platform.telling import Telling
 from voile.sharing.platform.vault import Vault
 from voile.sharing.store import (
     Company,
     Directory,
     Entry,
     Mail,
+    Parcel,
     ReportLog,
+    StoreError,
     TrackingLink,
     Truck,
 )
@@ -36,7 +44,7 @@ class _Reading:
 
     def __init__(self, core: PlatformCore) -> None:
         self._core = core
-        self._listeners: dict[bytes, list[Callable[[Entry], None]]] = {}
+        self._listeners: dict[bytes, list[Callable[[Entry | None], None]]] = {}
         self._lock = Lock()
 
     def card(self, truck: bytes) -> bytes:
@@ -47,8 +55,8 @@ class _Reading:
         return held.card
 
     def last_report(self, link: TrackingLink) -> Entry | None:
-        """The last report of a link's truck."""
-        return self._core.log.last(link.truck)
+        """The last report of a link's truck; None where that has none, or there is no truck."""
+        return None if link.truck is None else self._core.log.last(link.truck)
 
     def last_slot(self, truck: Truck) -> int | None:
         """The slot of the last report of a truck that holds its keys itself."""
@@ -57,6 +65,8 @@ class _Reading:
 
     def reports_after(self, link: TrackingLink, slot: int, limit: int) -> Sequence[Entry]:
         """Reports of a link's truck later than a slot, ascending."""
+        if link.truck is None:
+            return []
         return self._core.log.after(link.truck, slot, min(limit, _MOST_AT_ONCE))
 
     def slot(self, slot: int, after: bytes | None, limit: int) -> Sequence[Entry]:
@@ -76,22 +86,24 @@ class _Reading:
         """What parties have submitted to a truck that holds its keys itself."""
         return self._core.directory.mail(truck.truck, after, _MOST_AT_ONCE)
 
-    def subscribe(self, truck: bytes, listener: Callable[[Entry], None]) -> Callable[[], None]:
+    def subscribe(
+        self, whose: bytes, listener: Callable[[Entry | None], None]
+    ) -> Callable[[], None]:
         """Tell a listener of each report that this process stores for a truck.
 
-        The listener is called in another thread and must return at once.  What is returned ends
-        the subscription.
+        Or, by the hash of a link, of each change of it that this process makes, with None.  It is
+        called in another thread and must return at once.  What is returned ends the subscription.
         """
         with self._lock:
-            self._listeners[truck] = [*self._listeners.get(truck, []), listener]
+            self._listeners[whose] = [*self._listeners.get(whose, []), listener]
 
         def unsubscribe() -> None:
             with self._lock:
-                left = [one for one in self._listeners.get(truck, []) if one is not listener]
+                left = [one for one in self._listeners.get(whose, []) if one is not listener]
                 if left:
-                    self._listeners[truck] = left
+                    self._listeners[whose] = left
                 else:
-                    self._listeners.pop(truck, None)
+                    self._listeners.pop(whose, None)
 
         return unsubscribe
 
@@ -100,9 +112,14 @@ class _Reading:
         for listener in self._listeners.get(entry.truck, ()):
             listener(entry)
 
+    def wake(self, link: bytes) -> None:
+        """A link, named by its hash, has changed."""
+        for listener in self._listeners.get(link, ()):
+            listener(None)
 
-class Platform(Operating, Administration, Publishing, _Reading):
-    """One face of four parts, which share their core.  Threads may share it."""
+
+class Platform(Operating, Administration, Linking, Learning, Publishing, _Reading):
+    """One face of six parts, which share their core.  Threads may share it."""
 
     def __init__(  # noqa: PLR0913, PLR0917 - what a platform stands on
         self,
@@ -131,15 +148,37 @@ class Platform(Operating, Administration, Publishing, _Reading):
             clock,
         )
         _Reading.__init__(self, core)
-        Publishing.__init__(self, core, self.tell, writing_lines, gather)
+        self._telling = Telling(core, directory, self.forecast, self.shown_of)
+        Publishing.__init__(
+            self, core, self.tell, writing_lines, gather, nearing=self._telling.nearing
+        )
         registrar = registrar or NoRegistrar()
         Operating.__init__(self, core, self.changed, registrar)
-        Administration.__init__(self, core, self.changed, registrar)
+        Administration.__init__(
+            self, core, self.changed, registrar, self._learn_from, self._telling.delivered
+        )
+        Learning.__init__(self, core)
+        Linking.__init__(self, core, self.wake)
 
     @property
     def settings(self) -> Settings:
         """The terms of the platform."""
         return self._core.settings
+
+    @property
+    def telling(self) -> Telling:
+        """What companies are told of."""
+        return self._telling
+
+    @property
+    def directory(self) -> Directory:
+        """Where it keeps who may do what."""
+        return self._core.directory
+
+    @property
+    def vault(self) -> Vault:
+        """What seals."""
+        return self._core.vault
 
     @property
     def clock(self) -> Callable[[], float]:
@@ -164,8 +203,22 @@ class Platform(Operating, Administration, Publishing, _Reading):
 
     def company_behind(self, link: TrackingLink) -> str:
         """The number of the company that has opened a link."""
-        truck = self._core.directory.truck(link.truck)
-        return "" if truck is None else truck.company
+        return self._core.company_behind(link)
+
+    def _learn_from(
+        self,
+        company: Company,
+        parcel: Parcel,
+        destination: tuple[float, float],
+        stops: tuple[int, float] | None,
+    ) -> None:
+        """Learn from a drive that is over, as far as this process has published it."""
+        shown = self.shown_of(parcel.truck, destination, parcel.created)
+        if stops is not None:
+            left, since = stops
+            shown = [replace(one, stops=left) if one.time >= since else one for one in shown]
+        with suppress(StoreError, InputError):  # a delivery waits for no lesson
+            self.learn(company.company, shown, self._core.clock())
 
     def settle(self) -> None:
         """Finish what the log could not, such as reports that wait for a chain.
@@ -180,18 +233,44 @@ class Platform(Operating, Administration, Publishing, _Reading):
 
     def proof(self, link: TrackingLink, slot: int) -> bytes | None:
         """Where the report of a link's truck is anchored (``chain.Inclusion``), if it is."""
-        return self._registrar.proof(link.truck, slot)
+        return None if link.truck is None else self._registrar.proof(link.truck, slot)
 
-    def tidy(self, keep_days: int = 31, most: int | None = None) -> None:
+    def tidy(self, keep_days: int | None = None, most: int | None = None) -> None:
         """Drop submissions and bodies of reports that are older; their records stay.
 
-        And destroy the keys of noise that stayed with places in a period that is over.  ``most`` is
-        the last slot whose reports may be dropped at all.
+        ``keep_days`` is that of the settings unless it is given, and of a company its own where
+        that was said: then parcels, links and trackers' tokens that have ended and past drives go
+        at the same age, too.  And destroy the keys of noise that stayed with places in a period
+        that is over.  ``most`` is the last slot whose reports may be dropped at all.  Raises
+        ``StoreError``, and ``InputError`` where past drives do not open; the rest is done then.
         """
-        self.destroy_ended_keys(self.clock())
-        before = int(self.clock()) - keep_days * _DAY
-        self._core.directory.drop_mail(before)
-        self._core.log.forget(before if most is None else min(before, most + 1))
+        directory, now = self._core.directory, self.clock()
+        self.destroy_ended_keys(now)
+        keep_days = self.settings.keep_days if keep_days is None else keep_days
+        own = directory.retentions()
+
+        def before(days: int) -> int:
+            return int(now) - days * _DAY
+
+        longest = before(max([keep_days, *own.values()]))
+        directory.drop_mail(longest)
+        self._core.log.forget(longest if most is None else min(longest, most + 1))
+        for one in directory.companies() if own else ():
+            number, age = one.company, before(own.get(one.company, keep_days))
+            directory.purge_traffic(number, age if most is None else min(age, most + 1))
+            if number in own:
+                directory.purge_ended(number, age)
+        self._forget_drives({number: before(days) for number, days in own.items()})
+
+    def _forget_drives(self, before: Mapping[str, float]) -> None:
+        failed: InputError | None = None
+        for company, limit in before.items():
+            try:
+                self.forget_drives(company, limit)
+            except InputError as error:
+                failed = error
+        if failed is not None:
+            raise failed
 
     def close(self) -> None:
         """Finish what was begun, and close the stores."""

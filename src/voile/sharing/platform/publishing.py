@@ -22,42 +22,34 @@ import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from threading import Condition, Thread
+from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
+from voile.sharing.arrival import Shown
 from voile.sharing.ingest import Arrival, Decoded, Request
-from voile.sharing.platform.access import AccessError
+from voile.sharing.platform.arrivals import Trail
 from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.fair_queue import FairQueue
 from voile.sharing.platform.files import Reader
+from voile.sharing.platform.owing import Owed
+from voile.sharing.platform.own_reports import checked_entry
 from voile.sharing.platform.receiving import Admission, Message, Receipt, Reception, Understood
-from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.storing import Committer
+from voile.sharing.platform.submitting import Submitting
+from voile.sharing.platform.telling import Nearing
 from voile.sharing.platform.trucks import Held, Storing, Trucks, UnderWay
 from voile.sharing.platform.writers import Writers
 from voile.sharing.platform.writing import Draft, Outcome, Writer, Written
-from voile.sharing.protocol import Reason, RejectedError, Report, SealedSubmission, TruckCard
-from voile.sharing.store import Appended, Entry, Mail, MailBounds, StoreError, TrackingLink, Truck
+from voile.sharing.protocol import Position
+from voile.sharing.store import Appended, Entry, StoreError, Truck
 
 __all__ = ["Publishing"]
-
-T = TypeVar("T")
 
 _MOST_AT_ONCE = 32
 """Reports that are brought forward together, about: so many delay another company's."""
 _SLOTS_AT_ONCE = 10
 """Of one message, in one turn of its company."""
 _MOST_FILES = 200
-_MOST_MAIL = 10_000
-"""Submissions that wait for a truck that holds its keys."""
-_MOST_OF_LINK = 200
-"""Submissions that come by one link: of both parties of three parcels for a month."""
-_FULL = (
-    "a link brings 200 submissions at most, and a truck's box holds 10,000, each for 31 days; ask "
-    "the company for another link, or try again later"
-)
-_EARLY_SECONDS = 60
-"""By which the clock of a truck that holds its keys may be ahead."""
 _THERE = frozenset({Appended.NEW, Appended.KNOWN})
 
 
@@ -93,7 +85,7 @@ def _answer_of(piece: _Piece) -> Future[Any]:
     return piece.message.answer if isinstance(piece, Understood) else piece.answer
 
 
-class Publishing:
+class Publishing(Submitting):
     """Everything that adds to the log of reports, and to what trucks know of their parcels."""
 
     def __init__(
@@ -102,15 +94,16 @@ class Publishing:
         committed: Callable[[Entry], None],
         writing_lines: int = 0,
         gather: float = 0.0,
+        nearing: Callable[[Truck, Nearing], None] = lambda truck, near: None,
     ) -> None:
-        self._core = core
-        self._admission = Admission(core)
+        """``nearing`` is told, of each report that is durable, how far its parcels are to go."""
+        Submitting.__init__(self, core, Admission(core), Trucks(core))
+        self._nearing = nearing
         self._reader = Reader(in_worker=writing_lines > 0)
         self._reception = Reception(core, self._admission, self._reader)
-        self._trucks = Trucks(core)
         self._writers = Writers(Writer(core.vault, core.settings), writing_lines)
         self._committer = Committer(core.log, committed, gather)
-        self._open = _Open()
+        self._owed = Owed()
         self._queue: FairQueue[_Piece] = FairQueue(weigh=_weight)
         self._files: FairQueue[Message] = FairQueue(math.inf, _MOST_FILES)
         self._threads = [
@@ -125,7 +118,7 @@ class Publishing:
 
     def close(self) -> None:
         """Finish what was begun."""
-        self._open.wait()
+        self._owed.wait()
         for queue in (self._queue, self._files):
             queue.end()
         for thread in self._threads:
@@ -139,12 +132,37 @@ class Publishing:
         self._trucks.of(truck).change()
         self._admission.forget(truck)
 
+    def shown_of(self, truck: bytes, destination: tuple[float, float], since: float) -> list[Shown]:
+        """What the parties of a parcel were shown of a truck, as far as it is in memory."""
+        held = self._trucks.of(truck)
+        with held.lock:
+            return held.trail.shown(self._core.settings.levels, destination, since)
+
+    def trail(self, truck: bytes) -> bytes:
+        """What was published of a truck lately, to be ``recalled`` by another process."""
+        held = self._trucks.of(truck)
+        with held.lock:
+            return held.trail.octets
+
+    def recall(self, truck: bytes, octets: bytes) -> None:
+        """Go on from the ``trail`` of another process, which ended before this one began."""
+        held = self._trucks.of(truck)
+        with held.lock:
+            held.trail = Trail(octets)
+
     def destroy_ended_keys(self, now: float) -> None:
         """Forget, in memory and in the store, by which keys noise stayed in periods that are over.
 
         Raises ``StoreError``.
         """
         self._trucks.destroy_ended_keys(now)
+
+    def shown(self, truck: bytes) -> Position | None:
+        """The last position published of a truck, at the level that the operator may see.
+
+        None where the platform does not hold its keys, or this process has published none.
+        """
+        return self._trucks.shown(truck)
 
     def waited(self) -> float:
         """For how many seconds something has waited for its turn, or to be stored."""
@@ -176,31 +194,11 @@ class Publishing:
         raised at once.
         """
         piece = _OwnReport(truck, report, Future())
-        return self._open.counted(piece.answer, partial(self._queue.put, truck.company, piece))
-
-    def submit(self, link: TrackingLink, message: bytes) -> None:
-        """Take a party's sealed submission to the truck of a link.
-
-        Raises ``RejectedError``, as far as the platform can see: it reads what is meant for trucks
-        whose keys it holds; and ``AccessError``.
-        """
-        sealed = SealedSubmission.decode(message)
-        if sealed.truck != link.truck:
-            msg = "the submission is meant for another truck than that of the link"
-            raise RejectedError(Reason.FOREIGN, msg)
-        truck, now = self._admission.served(link.truck), self._core.clock()
-        if truck.own_keys:
-            bounds = MailBounds(link.hash, _MOST_OF_LINK, _MOST_MAIL)
-            if self._core.directory.add_mail(Mail(truck.truck, message, now), bounds) is None:
-                raise AccessError("mail-box-full", _FULL)
-            return
-        held = self._trucks.of(truck.truck)
-        with held.lock:
-            held.present(truck, now).accept(message, now)
+        return self._owed.counted(piece.answer, partial(self._queue.put, truck.company, piece))
 
     def _begin(self, message: Message) -> Future[Receipt]:
         queue = self._files if message.is_long else self._queue
-        return self._open.counted(message.answer, partial(queue.put, message.company, message))
+        return self._owed.counted(message.answer, partial(queue.put, message.company, message))
 
     # The steps
 
@@ -300,6 +298,12 @@ class Publishing:
                 with one.held.lock:
                     one.under_way.wrote(written)
                     one.held.storing = storing
+                    for positions in written.shown:
+                        one.held.trail.add(positions)
+                if written.nearing:
+                    time = written.shown[-1][0].time
+                    near = Nearing(written.reports[-1][0], time, written.nearing)
+                    storing.add_done_callback(partial(self._told, one.task.truck, near))
             left += self._rest_of(one.task, written.outcome, one.held, storing or one.before)
         return left
 
@@ -308,7 +312,13 @@ class Publishing:
         if isinstance(written, Exception):
             raise written
         entries = [Entry(truck.truck, *report) for report in written.reports]
-        return self._committer.append(entries) if entries else None
+        if not entries:
+            return None
+        return self._committer.append(entries)
+
+    def _told(self, truck: Truck, near: Nearing, stored: Future[Sequence[Appended]]) -> None:
+        if stored.exception() is None and stored.result()[-1] is Appended.NEW:
+            self._nearing(truck, near)
 
     def _rest_of(
         self, task: Understood, outcome: Outcome, held: Held, storing: Storing | None
@@ -351,66 +361,12 @@ class Publishing:
     def _store_own(self, piece: _OwnReport) -> None:
         truck, message, answer = piece
         try:
-            entry = _checked_entry(truck, message, self._core.settings, self._core.clock())
+            entry = checked_entry(truck, message, self._core.settings, self._core.clock())
             storing = self._committer.append([entry])
         except Exception as error:
             answer.set_exception(error)
         else:
             storing.add_done_callback(partial(_hand_on, answer))
-
-
-class _Open:
-    """How many answers are owed."""
-
-    def __init__(self) -> None:
-        self._owed = 0
-        self._changed = Condition()
-
-    def counted(self, answer: Future[T], begin: Callable[[], None]) -> Future[T]:
-        """Begin with what ends in an answer; raises what ``begin`` does."""
-        with self._changed:
-            self._owed += 1
-        try:
-            begin()
-        except BaseException:
-            self._ended(answer)
-            raise
-        answer.add_done_callback(self._ended)
-        return answer
-
-    def wait(self) -> None:
-        """Until all are given."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._owed)
-
-    def _ended(self, _: Future[Any]) -> None:
-        with self._changed:
-            self._owed -= 1
-            if not self._owed:
-                self._changed.notify_all()
-
-
-def _checked_entry(truck: Truck, message: bytes, settings: Settings, now: float) -> Entry:
-    """What is to be stored of the report of a truck that holds its keys.
-
-    Raises ``RejectedError`` where it is none, is another truck's, is not signed or has a slot that
-    has not begun, and ``AccessError`` where its slot is none of the platform's.
-    """
-    report = Report.decode(message)
-    at = report.at
-    if not report.suite.signs:
-        msg = f"reports of suite {report.suite.name} are not signed, and are not taken"
-        raise RejectedError(Reason.SUITE, msg)
-    if at.truck != truck.truck:
-        msg = "the report is of another truck than the token"
-        raise RejectedError(Reason.FOREIGN, msg)
-    report.record().check_signature(truck.truck, TruckCard.decode(truck.card).verifying)
-    if at.slot > now + _EARLY_SECONDS:
-        msg = f"slot {at.slot} has not begun"
-        raise RejectedError(Reason.FUTURE, msg)
-    if at.slot % settings.slot_seconds:
-        raise AccessError("slot-unfit", f"use multiples of {settings.slot_seconds}")
-    return Entry(truck.truck, at.slot, message)
 
 
 def _hand_on(answer: Future[Appended], stored: Future[Sequence[Appended]]) -> None:

@@ -12,10 +12,12 @@ from voile.errors import PlanError, nearest
 from voile.sharing.ingest import LIVE, Region, Rules
 from voile.sharing.positions import Levels
 
-__all__ = ["Settings"]
+__all__ = ["MOST_DAYS", "Settings"]
 
 _DAY = 86_400
 _MOST_ROOM = 1000
+MOST_DAYS = 3_660
+"""For which anything is kept."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +48,11 @@ class Settings:
     """Epsilon that a truck may spend in a day (UTC); None: accounted, and not bounded."""
     room: int = 30
     """Reports are padded as if a truck had at least so many parcels."""
-    speeds_kmh: Sequence[float] = (20.0, 35.0, 50.0)
-    """Slow, usual and fast, in a straight line to a destination; public.
-
-    The page's estimate of arrival takes them for 5 %, median and 95 %.  Nobody has measured them.
-    """
+    keep_days: int = 31
+    """Days for which reports and submissions are kept, of companies that have no other number."""
+    operator_sees: str = "far"
+    """The published position that people who run the service, and companies, see of trucks whose
+    keys it holds: ``near``, ``middle``, ``far`` or ``nothing``."""
     region: Sequence[float] | None = None
     """South, west, north, east of where trucks are: finds coordinates that were swapped."""
 
@@ -61,18 +63,18 @@ class Settings:
         if not _whole(self.room) or not 0 <= self.room <= _MOST_ROOM:
             msg = f"room must be a whole number from 0 to {_MOST_ROOM}"
             raise PlanError(msg)
+        if not _whole(self.keep_days) or not 1 <= self.keep_days <= MOST_DAYS:
+            msg = f"keep_days must be a whole number from 1 to {MOST_DAYS}"
+            raise PlanError(msg)
+        if self.operator_sees not in _SEEN:
+            msg = f"operator_sees must be one of: {', '.join(_SEEN)}"
+            raise PlanError(msg)
         _positive("distance", self.distance)
         if self.budget is not None:
             _positive("budget", self.budget)
         _positive("delta", self.delta)
         if self.delta >= 1:
             msg = "delta must be below 1"
-            raise PlanError(msg)
-        speeds = list(self.speeds_kmh)
-        for speed in speeds:
-            _positive("speeds_kmh", speed)
-        if len(speeds) != 3 or speeds != sorted(speeds):
-            msg = "speeds_kmh must be three ascending numbers: slow, usual and fast"
             raise PlanError(msg)
         self._check_region()
         self.levels  # noqa: B018 - what the noise is made of is checked
@@ -89,6 +91,7 @@ class Settings:
     def from_document(cls, document: Mapping[str, Any]) -> Self:
         """Settings from the keys of a configuration file; raises ``PlanError``."""
         known = [field.name for field in fields(cls)]
+        document = {name: value for name, value in document.items() if name not in _FORMER}
         for name, value in document.items():
             if name not in known:
                 msg = f"there is no setting {name!r}{nearest(name, known)}"
@@ -114,6 +117,12 @@ class Settings:
             self.period_days,
         )
 
+    @property
+    def operator_level(self) -> int | None:
+        """The level of ``operator_sees``: 0 (near) to 2 (far); None: nothing."""
+        level = _SEEN.index(self.operator_sees)
+        return level if level < len(self.displacements) else None
+
     @cached_property
     def rules(self) -> Rules:
         """What is taken from a device under way."""
@@ -124,7 +133,10 @@ class Settings:
         return int(now) // self.slot_seconds * self.slot_seconds
 
 
-_LISTS = ("displacements", "near", "lengths", "speeds_kmh", "region")
+_SEEN = ("near", "middle", "far", "nothing")
+_LISTS = ("displacements", "near", "lengths", "region")
+_FORMER = frozenset({"speeds_kmh"})
+"""Settings of earlier versions, that do nothing now."""
 
 
 def _whole(value: object) -> bool:

@@ -15,10 +15,12 @@ from threading import Lock
 
 from voile.sharing.ingest import Fix
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
+from voile.sharing.platform.arrivals import Trail
 from voile.sharing.platform.core import PlatformCore, Seen
 from voile.sharing.platform.writing import Aboard, Draft, Written, stream_context
 from voile.sharing.positions import without_ended_key
 from voile.sharing.protocol import (
+    Position,
     Publisher,
     RejectedError,
     Report,
@@ -47,6 +49,12 @@ class Trucks:
     def of(self, truck: bytes) -> Held:
         """What is in memory of a truck, by its number."""
         return self._held.get(truck) or self._held.setdefault(truck, Held(self._core))
+
+    def shown(self, truck: bytes) -> Position | None:
+        """The last position that the operator may see; None: this process has published none."""
+        held = self._held.get(truck)
+        under_way = None if held is None else held.under_way
+        return None if under_way is None else under_way.shown
 
     def destroy_ended_keys(self, now: float) -> None:
         """Forget the keys by which noise stayed with places, of periods that are over.
@@ -81,6 +89,8 @@ class Held:
         """Whether its parcels may be others now."""
         self.storing: Storing | None = None
         """What becomes of the last reports that were handed on to be stored."""
+        self.trail = Trail()
+        """What was published of the truck lately."""
 
     def change(self) -> None:
         """Look again what the truck carries before its next report."""
@@ -123,6 +133,9 @@ class UnderWay:
         sealed = core.directory.state(truck.truck)
         self.state = None if sealed is None else core.vault.unseal(self._context, sealed)
         """Of its stream of positions; as secret as its keys."""
+        self._level = core.settings.operator_level
+        self.shown: Position | None = None
+        """What the operator may see of it."""
         self._keys = TrackingKeys(truck.truck)
         self._aboard: dict[int, list[Aboard]] = {}
         self._destinations: dict[bytes, tuple[float, float] | None] = {}
@@ -151,13 +164,15 @@ class UnderWay:
     def wrote(self, written: Written) -> None:
         """Go on after what a draft of this object has become."""
         self._publisher, self.state = written.publisher, written.state
+        if self._level is not None and written.shown:
+            self.shown = written.shown[-1][self._level]
 
     def _on(self, day: int) -> list[Aboard]:
         """The parcels whose parties have agreed for a day."""
         if day not in self._aboard:
             self._aboard[day] = [
-                Aboard(keys, self._destinations.get(parcel))
-                for parcel, keys in self._keys.agreed(day).items()
+                Aboard(keys, self._destinations.get(parcel), parcel)
+                for parcel, keys in self._keys.addressed(day)
             ]
         return self._aboard[day]
 
@@ -229,4 +244,4 @@ class UnderWay:
 
 
 def _waybill(parcel: Parcel) -> Waybill:
-    return Waybill(parcel.parcel, parcel.sender, parcel.receiver)
+    return Waybill(parcel.parcel, parcel.sender, parcel.receiver, parcel.carrier)

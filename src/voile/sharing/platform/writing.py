@@ -13,6 +13,9 @@ one period, is in what is stored, sealed.  With it, the vault's key and the repo
 stays, for this period, and is left with the fresh part of the noise.  After a restart the fresh
 part of a truck's noise begins anew.
 
+Of the positions that are published, the one that the operator may see stays in memory too, for the
+operator's page: as it was published, of the last report, and on no disk.
+
 What a parcel's parties may see is decided by the near position that was just perturbed, never by
 the true one: so it follows from what is private already, and costs nothing.
 """
@@ -66,6 +69,8 @@ class Aboard:
     keys: TrackingPublic
     destination: tuple[float, float] | None = field(repr=False)
     """Degrees north and east; None where that was not said."""
+    parcel: bytes = b""
+    """Its number."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +102,10 @@ class Written:
     """For each its slot, its bytes, and what is kept of the stream after it, sealed."""
     publisher: Publisher = field(repr=False)
     state: bytes | None = field(repr=False)
+    shown: Sequence[Sequence[Position]] = field(default=(), repr=False)
+    """The positions of each report, of all levels."""
+    nearing: Sequence[tuple[bytes, float]] = ()
+    """Parcels with a destination, and the metres that parties are shown in the last report."""
 
 
 class Writer:
@@ -121,6 +130,8 @@ class Writer:
         stream, context = self._stream(draft), stream_context(draft.truck)
         publisher, state, outcome = draft.publisher, draft.state, Outcome.KNOWN_SLOT
         reports: list[tuple[int, bytes, bytes]] = []
+        shown: list[Sequence[Position]] = []
+        nearing: Sequence[tuple[bytes, float]] = ()
         for slot, fix in draft.fixes:
             if stream.time is not None and fix.time <= stream.time:
                 outcome = Outcome.SUPERSEDED
@@ -132,14 +143,22 @@ class Writer:
             except BudgetSpentError:
                 outcome = Outcome.BUDGET_SPENT
                 continue
-            carried = [self._carried(one, positions) for one in draft.aboard[day_of(slot)]]
+            aboard = draft.aboard[day_of(slot)]
+            carried = [self._carried(one, positions) for one in aboard]
+            nearing = [
+                (one.parcel, float(made.remaining))
+                for one, made in zip(aboard, carried, strict=True)
+                if made.remaining is not None
+            ]
             content = Content(positions, carried, self._settings.room)
             publisher, message = publisher.publish(slot, content, drawn)
             state = stream.state
+            shown.append(positions)
             reports.append((slot, message, self._vault.seal(context, stream.kept)))
         if state is not None:
             self._remember(draft.truck, state, stream)
-        return Written(Outcome.PUBLISHED if reports else outcome, reports, publisher, state)
+        became = Outcome.PUBLISHED if reports else outcome
+        return Written(became, reports, publisher, state, shown, nearing)
 
     def _stream(self, draft: Draft) -> PositionStream:
         """The stream at the draft's state, from memory where it is there."""

@@ -6,12 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-import numpy as np
-
-from voile.dp.planar.costs import next_squared_mu, squared_mu
+from voile.dp.planar.costs import next_squared_mu
 from voile.dp.planar.live_field import LiveField
 from voile.dp.planar.noise import GaussianField, Live
-from voile.geodesy import Floats
 from voile.randomness import Key
 from voile.sharing.positions.keeping import PlaceKey
 from voile.sharing.positions.levels import Levels
@@ -103,6 +100,8 @@ class Staying:
             for identity, (noise, kept) in enumerate(zip(levels.fields(), streams, strict=True))
         ]
         self._place_key = PlaceKey.read(held)
+        self._fields: list[Key] | None = None
+        """The key of each level's field, which follow from that of the period."""
         # Another distribution has other fields: of one field in two sizes positions follow.
         self._laws = [
             (f"{level}", *(f"{float(number)!r}" for number in (metres, *_numbers(noise))))
@@ -132,25 +131,27 @@ class Staying:
 
         By the fresh part alone: what stays has the same distribution after the move.
         """
-        if self._lives[0].stands(*place):
+        near = self._lives[0]
+        if near.stands(*place):
             return 0.0
-        times = [time] if before is None or not self._lives[0].state else [before, time]
-        part = math.sqrt(1 - self._levels.stays)
-        epsilons = np.full(len(times), self._levels.epsilons[0])
-        spent: Floats = squared_mu(
-            epsilons, np.array(times), distance / part, self._levels.tau, "shifted"
+        seconds = None if before is None or not near.state else time - before
+        fresh = distance / math.sqrt(1 - self._levels.stays)
+        return next_squared_mu(
+            self._levels.epsilons[0], seconds, fresh, self._levels.tau, "shifted"
         )
-        return float(spent[-1] - (spent[0] if len(times) > 1 else 0.0))
 
     def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
         """See ``Moving``."""
         days = self._levels.period_days
         if self._place_key is None or not self._place_key.serves(time, days):
             self._place_key = PlaceKey.draw(self._fresh, time, days)
+            self._fields = None
+        if self._fields is None:
+            key = self._place_key.key
+            self._fields = [key.within("level", *law) for law in self._laws]
         number = max(slot, self._lives[0].next_number)
         shown = []
-        for live, law in zip(self._lives, self._laws, strict=True):
-            field = self._place_key.key.within("level", *law)
+        for live, field in zip(self._lives, self._fields, strict=True):
             place = live.report(place, time, number, self._fresh, field)
             shown.append(place)
         return shown

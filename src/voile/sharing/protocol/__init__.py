@@ -13,6 +13,7 @@ reason, and changes nothing.
     tracking, sealing        Protocol 2, the parties and the truck
     report, audit            Protocol 3, the truck: what it publishes and signs
     reader                   Protocol 3, the reader
+    parcel_link, notice      a parcel that changes trucks: its links, what its carrier says
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023).
 """
@@ -20,6 +21,13 @@ Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Priva
 from voile.sharing.protocol.audit import Auditor, Record, is_equivocation
 from voile.sharing.protocol.establishment import Established, Pair, Receiver, Sender
 from voile.sharing.protocol.keys import PairKeys, TrackingPublic, TrackingSecret
+from voile.sharing.protocol.notice import Notice, SealedNotice, Stage
+from voile.sharing.protocol.parcel_link import (
+    ParcelLink,
+    ParcelReader,
+    ParcelRoot,
+    carrier_number,
+)
 from voile.sharing.protocol.position import LEVELS, Position
 from voile.sharing.protocol.reader import Link, Reader, day_of, search
 from voile.sharing.protocol.rejection import Reason, RejectedError
@@ -27,7 +35,7 @@ from voile.sharing.protocol.report import Publisher, Report
 from voile.sharing.protocol.sealing import SealedSubmission
 from voile.sharing.protocol.suite import Carried, Content, Sighting, Suite, TruckSlot
 from voile.sharing.protocol.suites import suite_named
-from voile.sharing.protocol.tracking import Role, Submission, TrackingKeys, Waybill
+from voile.sharing.protocol.tracking import Readers, Role, Submission, TrackingKeys, Waybill
 from voile.sharing.protocol.truck import TruckCard, TruckSecrets
 
 __all__ = [
@@ -37,20 +45,27 @@ __all__ = [
     "Content",
     "Established",
     "Link",
+    "Notice",
     "Pair",
     "PairKeys",
+    "ParcelLink",
+    "ParcelReader",
+    "ParcelRoot",
     "Position",
     "Publisher",
     "Reader",
+    "Readers",
     "Reason",
     "Receiver",
     "Record",
     "RejectedError",
     "Report",
     "Role",
+    "SealedNotice",
     "SealedSubmission",
     "Sender",
     "Sighting",
+    "Stage",
     "Submission",
     "Suite",
     "TrackingKeys",
@@ -60,6 +75,7 @@ __all__ = [
     "TruckSecrets",
     "TruckSlot",
     "Waybill",
+    "carrier_number",
     "day_of",
     "is_equivocation",
     "search",

@@ -11,14 +11,13 @@ parcel's address is no proof of where it comes from: the truck holds what makes 
 
 from __future__ import annotations
 
-from binascii import Error as Base64Error
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Self
 
 from voile.errors import InputError
 from voile.sharing.protocol import group
-from voile.sharing.protocol.base64url import from_base64url, to_base64url
+from voile.sharing.protocol.fragment import Fragment
 from voile.sharing.protocol.keys import TrackingSecret
 from voile.sharing.protocol.rejection import Reason, RejectedError
 from voile.sharing.protocol.report import Report
@@ -40,7 +39,7 @@ def day_of(slot: int) -> int:
 
 
 @dataclass(frozen=True)
-class Link:
+class Link(Fragment):
     """Everything that a reader needs; raises ``InputError`` where it has no days or too many."""
 
     suite: Suite
@@ -93,23 +92,6 @@ class Link:
         for day in days:
             suite.check_secret(day)
         return cls(suite, truck, verifying, first_day, tuple(days))
-
-    def fragment(self) -> str:
-        """The link as the fragment of an address: base64url without padding."""
-        return to_base64url(self.encode())
-
-    @classmethod
-    def from_fragment(cls, fragment: str) -> Self:
-        """Raises ``RejectedError``."""
-        try:
-            link = cls.decode(from_base64url(fragment))
-        except (Base64Error, UnicodeEncodeError):
-            msg = "the fragment of the link is not base64url: copy the whole link"
-            raise RejectedError(Reason.FIELD, msg) from None
-        if link.fragment() != fragment:
-            msg = "the fragment of the link holds characters that do not belong to it"
-            raise RejectedError(Reason.FIELD, msg)
-        return link
 
 
 @dataclass(frozen=True)

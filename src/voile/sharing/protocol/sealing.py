@@ -40,10 +40,19 @@ class SealedSubmission:
     box: bytes
 
     @classmethod
-    def seal(cls, submission: bytes, card: TruckCard, randomness: Randomness) -> Self:
-        """Seal an encoded submission for its truck; raises ``InputError`` for another one's."""
+    def seal(
+        cls,
+        submission: bytes,
+        card: TruckCard,
+        randomness: Randomness,
+        carrier: bytes | None = None,
+    ) -> Self:
+        """Seal an encoded submission for its truck; raises ``InputError`` for another one's.
+
+        ``carrier`` is the number of the carrier whose truck it is, if the submission may name that.
+        """
         inside = Submission.decode(submission)
-        if inside.truck != card.truck:
+        if inside.truck not in {card.truck, carrier}:
             msg = "the submission is meant for another truck than the one to seal it for"
             raise InputError(msg)
         purpose = sha256(submission + card.encode()).hexdigest()

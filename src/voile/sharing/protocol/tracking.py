@@ -10,6 +10,11 @@ Claim: in suite ``voile`` a parcel gets keys only if both parties named in the t
 signed the same keys, for this truck, this parcel and this day.  In suite ``paper`` nobody signs,
 and whoever sends both halves sets the keys.
 
+Where a parcel goes by several trucks, its parties sign for its carrier and not for a truck: the
+submission names the carrier's number (``parcel_link.carrier_number``), the waybill does, too, and
+the carrier hands it to each truck in turn.  Sender and receiver may read by keys of their own: both
+sign the public halves of either, and the truck addresses each by itself.
+
 Departures: signatures, days, a check of every point.  The truck's public half, TK and K_b, lets
 address the parcel and not recognise it.
 """
@@ -48,9 +53,11 @@ from voile.sharing.protocol.wire import (
     opened,
 )
 
-__all__ = ["Role", "Submission", "TrackingKeys", "Waybill"]
+__all__ = ["Readers", "Role", "Submission", "TrackingKeys", "Waybill"]
 
 _LABEL = "voile 1 submission"
+_READERS_UNIT = 16
+"""One byte says who signs, and in its upper half who reads."""
 MOST_DAYS_AHEAD = 31
 """For which a truck takes keys: as long as a link lasts, so nobody fills its memory."""
 
@@ -62,18 +69,29 @@ class Role(IntEnum):
     RECEIVER = 2
 
 
+class Readers(IntEnum):
+    """Who reads by the keys that are submitted."""
+
+    BOTH = 0
+    SENDER = 1
+    RECEIVER = 2
+
+
 @dataclass(frozen=True)
 class Submission:
     """One party's half of Protocol 2."""
 
     suite: Suite
     truck: bytes
+    """The truck's number, or the carrier's where any truck of it may have the keys."""
     role: Role
+    """Who signs."""
     parcel: bytes
     day: int
     """Days since 1970."""
     keys: TrackingPublic
     signature: bytes = b""
+    readers: Readers = Readers.BOTH
 
     @classmethod
     def of(
@@ -83,6 +101,10 @@ class Submission:
         checked_bytes("the truck's number", truck, TRUCK_BYTES)
         check_parcel_and_day(parcel, day)
         return cls(suite, truck, role, parcel, day, suite.tracking_public(secret))
+
+    def of_readers(self, readers: Readers, keys: TrackingPublic) -> Self:
+        """The same about the keys by which one party alone reads; not signed."""
+        return replace(self, readers=readers, keys=keys, signature=b"")
 
     def signed(self, seed: bytes) -> Self:
         """The same, signed by the party's Ed25519 seed; as it is in suite ``paper``."""
@@ -100,7 +122,7 @@ class Submission:
         return (
             header(Kind.SUBMISSION, self.suite.code)
             + self.truck
-            + number(self.role, 1)
+            + number(_READERS_UNIT * self.readers + self.role, 1)
             + number(self.day, 4)
             + number(len(self.parcel), 1)
             + self.parcel.ljust(MOST_PARCEL_BYTES, b"\0")
@@ -121,16 +143,19 @@ class Submission:
         """Raises ``RejectedError``, for hostile points, too."""
         code, fields = opened(message, Kind.SUBMISSION)
         suite = suite_of_code(code)
-        truck, role, day = fields.take(TRUCK_BYTES), fields.number(1), fields.number(4)
+        truck, both, day = fields.take(TRUCK_BYTES), fields.number(1), fields.number(4)
+        readers, role = divmod(both, _READERS_UNIT)
         parcel = fields.padded(MOST_PARCEL_BYTES)
         points = [fields.take(size) for size in (32, 32, suite.encryption_bytes)]
         signature = fields.take(SIGNATURE_BYTES if suite.signs else 0)
         fields.finish()
         if role not in tuple(Role):
             fields.reject(Reason.FIELD, f"names role {role}, which is neither party")
+        if readers not in tuple(Readers):
+            fields.reject(Reason.FIELD, f"names readers {readers}, which are nobody")
         keys = TrackingPublic(*points)
         suite.check_public(keys)
-        return cls(suite, truck, Role(role), parcel, day, keys, signature)
+        return cls(suite, truck, Role(role), parcel, day, keys, signature, Readers(readers))
 
     def check_signature(self, key: bytes) -> None:
         """Raise ``RejectedError`` unless the party with this Ed25519 key has signed."""
@@ -148,9 +173,13 @@ class Waybill:
     parcel: bytes
     sender: bytes
     receiver: bytes
+    carrier: bytes | None = None
+    """The carrier's number, where its parties sign for any truck of it."""
 
     def __post_init__(self) -> None:
         check_parcel_and_day(self.parcel, 0)
+        if self.carrier is not None:
+            checked_bytes("the carrier's number", self.carrier, TRUCK_BYTES)
         for name, key in (("sender", self.sender), ("receiver", self.receiver)):
             check_verifying_key(f"the {name}'s verifying key", key)
         if self.sender == self.receiver:
@@ -169,7 +198,7 @@ class TrackingKeys:
     truck: bytes
     suite: Suite = field(default_factory=suite_named)
     waybills: Mapping[bytes, Waybill] = field(default_factory=lambda: MappingProxyType({}))
-    submitted: Mapping[tuple[bytes, int, Role], TrackingPublic] = field(
+    submitted: Mapping[tuple[bytes, int, Readers, Role], TrackingPublic] = field(
         default_factory=lambda: MappingProxyType({})
     )
 
@@ -184,21 +213,25 @@ class TrackingKeys:
         """With one submission more; the same again changes nothing; raises ``RejectedError``."""
         submission = Submission.decode(message)
         self._check(submission, today)
-        parcel, day, role = submission.parcel, submission.day, submission.role
+        which = submission.parcel, submission.day, submission.readers
         for held in Role:
-            if self.submitted.get((parcel, day, held), submission.keys) != submission.keys:
+            if self.submitted.get((*which, held), submission.keys) != submission.keys:
                 msg = "sender and receiver submit different keys, or one of them has changed them"
                 raise RejectedError(Reason.DISAGREEMENT, msg)
-        return replace(self, submitted={**self.submitted, (parcel, day, role): submission.keys})
+        return replace(
+            self, submitted={**self.submitted, (*which, submission.role): submission.keys}
+        )
 
     def _check(self, submission: Submission, today: int) -> None:
         if submission.suite.code != self.suite.code:
             msg = f"the submission is of suite {submission.suite.name}"
             raise RejectedError(Reason.SUITE, msg)
-        if submission.truck != self.truck:
+        waybill = self.waybills.get(submission.parcel)
+        carrier = None if waybill is None else waybill.carrier
+        if submission.truck != self.truck and (waybill is None or submission.truck != carrier):
             msg = "the submission is meant for another truck"
             raise RejectedError(Reason.FOREIGN, msg)
-        if submission.parcel not in self.waybills:
+        if waybill is None:
             msg = "the submission names a parcel that this truck does not carry"
             raise RejectedError(Reason.UNEXPECTED, msg)
         if submission.day < today:
@@ -207,17 +240,20 @@ class TrackingKeys:
         if submission.day > today + MOST_DAYS_AHEAD:
             msg = f"the submission is for a day more than {MOST_DAYS_AHEAD} days ahead"
             raise RejectedError(Reason.FUTURE, msg)
-        submission.check_signature(self.waybills[submission.parcel].party(submission.role))
+        submission.check_signature(waybill.party(submission.role))
 
-    def agreed(self, day: int) -> dict[bytes, TrackingPublic]:
-        """The keys of a day on which both parties agree, by parcel."""
+    def agreed(self, day: int, readers: Readers = Readers.BOTH) -> dict[bytes, TrackingPublic]:
+        """The keys of a day on which both parties agree, by parcel; those of some readers."""
         return {
             parcel: keys
-            for (parcel, its_day, role), keys in self.submitted.items()
-            if its_day == day
-            and role is Role.SENDER
-            and (parcel, day, Role.RECEIVER) in self.submitted
+            for (parcel, its_day, whose, role), keys in self.submitted.items()
+            if (its_day, whose, role) == (day, readers, Role.SENDER)
+            and (parcel, day, readers, Role.RECEIVER) in self.submitted
         }
+
+    def addressed(self, day: int) -> list[tuple[bytes, TrackingPublic]]:
+        """All keys of a day on which both parties agree, each with its parcel."""
+        return [one for readers in Readers for one in self.agreed(day, readers).items()]
 
     def delivered(self, parcel: bytes) -> Self:
         """Without a parcel and all its keys."""

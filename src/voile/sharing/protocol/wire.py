@@ -43,6 +43,9 @@ class Kind(IntEnum):
     RECORD = 7
     LINK = 8
     CARD = 9
+    PARCEL_LINK = 10
+    NOTICE = 11
+    SEALED_NOTICE = 12
 
 
 def header(kind: Kind, suite: int) -> bytes:

@@ -11,7 +11,7 @@ raised it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
@@ -22,14 +22,30 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from voile.errors import VoileError
 from voile.sharing.platform import Platform
-from voile.sharing.service import company, devices, exchange, models, public, readers
+from voile.sharing.service import (
+    arrivals,
+    company,
+    devices,
+    exchange,
+    links,
+    models,
+    public,
+    readers,
+)
+from voile.sharing.service import hooks as hooks_of
+from voile.sharing.service import measures as measuring
 from voile.sharing.service.bodies import Bodies
 from voile.sharing.service.broker import Broker
 from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.devices import Trackers
 from voile.sharing.service.feed import Feeds
+from voile.sharing.service.hook_options import HookOptions
+from voile.sharing.service.hooks import deliver
+from voile.sharing.service.measures import Measures
 from voile.sharing.service.mqtt import subscribe
 from voile.sharing.service.notices import Notices
+from voile.sharing.service.observing import Observed, tracing
+from voile.sharing.service.operator import pages as operator_pages
 from voile.sharing.service.options import Options
 from voile.sharing.service.problems import (
     COMMON,
@@ -40,9 +56,12 @@ from voile.sharing.service.problems import (
     handlers,
     response_of,
 )
+from voile.sharing.service.telemetry import Telemetry
 from voile.version import VERSION
 
 if TYPE_CHECKING:
+    from opentelemetry.sdk.trace import TracerProvider
+
     from voile.sharing.map import MapFile
 
 __all__ = ["application", "description"]
@@ -75,29 +94,72 @@ def application(
     *,
     roads: MapFile | None = None,
     broker: Broker | None = None,
+    telemetry: Telemetry | None = None,
+    hooks: HookOptions | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> FastAPI:
     """The service over a platform, which stays its caller's to close.
 
     ``roads`` is the map of the page; ``broker`` is where devices publish by MQTT, of which one
-    process of a service takes what they send; ``tell`` is told of troubles that the operator should
-    know of, in sentences that hold nothing of any request.
+    process of a service takes what they send; ``telemetry`` says what is measured, ``hooks`` how
+    companies are told of their parcels; ``tell`` is told of troubles that the operator should know
+    of, in sentences that hold nothing of any request.
     """
-    chosen, notices = options or Options(), Notices(tell)
+    observing = telemetry or Telemetry()
+    measures = _measures(observing)
+    chosen, notices = options or Options(), Notices(_telling(tell, measures))
     context = ServiceContext(platform, chosen, notices.say)
-    app = _described(notices, lambda app: _running(context, notices, broker))
+    traces = tracing(observing)
+    telling = hooks or HookOptions()
+    beside = [lambda: deliver(context, notices, telling)]
+    if broker is not None:
+        beside.append(lambda: subscribe(context, notices, broker))
+    if measures is not None:
+        beside.append(measures.go_on)
+    app = _described(notices, lambda app: _running(context, notices, beside, traces))
     app.state.context = context
+    app.state.hook_options = telling
+    app.state.measures = measures
     app.state.feeds = Feeds(context)
     app.state.roads = roads
-    app.around = lambda inner: _OutermostMiddleware(
-        Bodies(
-            Trackers(inner, handlers(_fields(), notices)),
-            most_waiting=chosen.body_bytes_waiting,
+    operator_pages.add_operator_pages(app, notices)
+    if measures is not None:
+        _watch(measures, context, app.state.feeds)
+    app.around = lambda inner: Observed(
+        _OutermostMiddleware(
+            Bodies(
+                Trackers(inner, handlers(_fields(), notices)),
+                most_waiting=chosen.body_bytes_waiting,
+            ),
+            notices=notices,
+            is_encrypted=chosen.is_encrypted,
         ),
-        notices=notices,
-        is_encrypted=chosen.is_encrypted,
+        measures,
+        traces,
     )
     return app
+
+
+def _measures(telemetry: Telemetry) -> Measures | None:
+    token = telemetry.token()
+    return None if token is None else Measures(token)
+
+
+def _telling(tell: Callable[[str], None], measures: Measures | None) -> Callable[[str], None]:
+    if measures is None:
+        return tell
+
+    def told(message: str) -> None:
+        measures.told(message)
+        tell(message)
+
+    return told
+
+
+def _watch(measures: Measures, context: ServiceContext, feeds: Feeds) -> None:
+    waited = context.platform.waited
+    measures.watch("voile_waited_seconds", "How long the oldest work waits", "max", waited)
+    measures.watch("voile_feeds", "Feeds that are open", "livesum", lambda: feeds.count)
 
 
 def description() -> dict[str, Any]:
@@ -129,7 +191,8 @@ def _described(notices: Notices, lifespan: Any) -> _Application:
         responses=documented(*COMMON),
         **_NO_TELEMETRY,
     )
-    for module in (company, exchange, readers, public):
+    routed = (company, links, arrivals, exchange, readers, public, hooks_of, measuring)
+    for module in (*routed, operator_pages):
         app.include_router(module.router)
     public.add_page(app)
     _describe_problems(app)
@@ -154,7 +217,19 @@ def _fields() -> frozenset[str]:
         if isinstance(shape, type) and issubclass(shape, BaseModel)
         for name in shape.model_fields
     }
-    more = ("truck", "parcel", "device", "slot", "after", "from", "last-event-id")
+    more = (
+        "truck",
+        "parcel",
+        "device",
+        "slot",
+        "after",
+        "from",
+        "search",
+        "outcome",
+        "stops",
+        "since",
+        "last-event-id",
+    )
     return frozenset({*names, *_PARTS, *more})
 
 
@@ -195,11 +270,14 @@ def _add_common(answers: dict[str, Any]) -> None:
 
 @asynccontextmanager
 async def _running(
-    context: ServiceContext, notices: Notices, broker: Broker | None
+    context: ServiceContext,
+    notices: Notices,
+    more: Sequence[Callable[[], Coroutine[Any, Any, None]]],
+    traces: TracerProvider | None,
 ) -> AsyncIterator[None]:
     """While the application runs: what is old is dropped, what waits for a chain is sent.
 
-    Messages of MQTT are taken; faults of tasks are told.
+    ``more`` goes on beside it, such as taking messages of MQTT; faults of tasks are told.
     """
     asyncio.get_running_loop().set_exception_handler(
         # What asyncio would log may quote anything.
@@ -209,8 +287,7 @@ async def _running(
         asyncio.create_task(_tidy(context, notices)),
         asyncio.create_task(settle(context, notices)),
     ]
-    if broker is not None:
-        beside.append(asyncio.create_task(subscribe(context, notices, broker)))
+    beside += [asyncio.create_task(one()) for one in more]
     try:
         yield
     finally:
@@ -218,6 +295,8 @@ async def _running(
         for task in beside:
             task.cancel()
         await asyncio.wait(beside)
+        if traces is not None:
+            await asyncio.to_thread(traces.shutdown)
 
 
 async def _tidy(context: ServiceContext, notices: Notices) -> None:

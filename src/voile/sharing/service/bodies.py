@@ -37,7 +37,7 @@ def most_bytes(path: str, content_type: str) -> int:
     if path == "/ingest" or path.startswith("/ingest/"):
         kind = content_type.partition(";")[0].strip().lower()
         return BACKFILL.size if kind in _TRIP_TYPES else LIVE.size
-    return _REPORT if path == "/api/v1/reports" else _SMALL
+    return _REPORT if path in {"/api/v1/reports", "/api/v1/arrivals"} else _SMALL
 
 
 @dataclass

@@ -94,6 +94,12 @@ class Broker:
         return cls(**chosen)
 
     @property
+    def files(self) -> list[str]:
+        """Names of its files that lie in the folder of the service."""
+        named = [one for one in (self.password_file, self.ca_file) if one]
+        return [one for one in named if Path(one).name == one]
+
+    @property
     def name(self) -> str:
         """Host and port, as people write them."""
         host = f"[{self.host}]" if ":" in self.host else self.host

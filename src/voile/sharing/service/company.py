@@ -1,20 +1,21 @@
-"""What a company sets up: trucks, devices, parcels and links."""
+"""What a company sets up: trucks, devices and parcels; its links are in ``links``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from typing import Annotated, TypeVar
 
-from fastapi import APIRouter, Path, Request, Response, Security
+from fastapi import APIRouter, Path, Query, Request, Response, Security
 
 from voile.sharing.platform import AccessError, Platform
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service import models
 from voile.sharing.service.context import Token, context_of
-from voile.sharing.service.problems import ProblemError, documented
+from voile.sharing.service.problems import documented
 from voile.sharing.store import Company
 
-__all__ = ["COMPANY", "TruckPath", "router"]
+__all__ = ["COMPANY", "COMPANY_TOKEN_REASONS", "CompanyToken", "TruckPath", "as_company", "router"]
 
 T = TypeVar("T")
 
@@ -29,13 +30,22 @@ ParcelPath = Annotated[
 ]
 DevicePath = Annotated[str, Path(min_length=1, max_length=128, examples=["truck-7"])]
 
-_TOKEN = ("token-missing", "token-refused", "company-closed")
+COMPANY_TOKEN_REASONS = ("token-missing", "token-refused", "company-closed")
+_TOKEN = COMPANY_TOKEN_REASONS
 _TRUCK = (*_TOKEN, "truck-unknown", "truck-retired")
+
+
+class Ended(StrEnum):
+    """Why a truck carries a parcel no more."""
+
+    DELIVERED = "delivered"
+    UNLOADED = "unloaded"
+
 
 router = APIRouter(prefix="/api/v1", tags=["company"])
 
 
-async def _as_company(request: Request, token: str, work: Callable[[Platform, Company], T]) -> T:
+async def as_company(request: Request, token: str, work: Callable[[Platform, Company], T]) -> T:
     """What a company does; whose token it is is looked up in the same thread."""
     context = context_of(request)
     platform = context.platform
@@ -56,7 +66,7 @@ async def add_truck(
 ) -> models.OpenedTruck:
     """With a card the truck publishes by itself, and the platform sees ciphertext alone."""
     card = None if asked.card is None else models.decoded(asked.card)
-    truck, own = await _as_company(request, token, lambda p, company: p.add_truck(company, card))
+    truck, own = await as_company(request, token, lambda p, company: p.add_truck(company, card))
     return models.OpenedTruck(truck=truck.truck.hex(), card=to_base64url(truck.card), token=own)
 
 
@@ -70,7 +80,7 @@ async def add_truck(
 async def retire_truck(request: Request, token: CompanyToken, truck: TruckPath) -> None:
     """Its links, its devices and its token are refused from now on; its records stay."""
     number = bytes.fromhex(truck)
-    await _as_company(request, token, lambda p, company: p.retire_truck(company, number))
+    await as_company(request, token, lambda p, company: p.retire_truck(company, number))
 
 
 @router.get(
@@ -81,7 +91,7 @@ async def retire_truck(request: Request, token: CompanyToken, truck: TruckPath) 
 async def spending(request: Request, token: CompanyToken, truck: TruckPath) -> models.Spending:
     """Whoever sees all reports of the day tells two trajectories apart by no more than that."""
     number, terms = bytes.fromhex(truck), context_of(request).platform.settings
-    spent = await _as_company(request, token, lambda p, company: p.spent(company, number))
+    spent = await as_company(request, token, lambda p, company: p.spent(company, number))
     return models.Spending(
         spent=spent, budget=terms.budget, delta=terms.delta, distance=terms.distance
     )
@@ -99,7 +109,7 @@ async def add_device(
     """The token lets it send positions of this truck, and nothing else."""
     number = bytes.fromhex(truck)
     return models.OpenedDevice(
-        token=await _as_company(
+        token=await as_company(
             request,
             token,
             lambda p, company: p.add_device(company, number, asked.device, asked.days),
@@ -113,7 +123,7 @@ async def add_device(
 async def devices(request: Request, token: CompanyToken, truck: TruckPath) -> models.DeviceList:
     """Those that are revoked or expired, too."""
     number = bytes.fromhex(truck)
-    kept = await _as_company(request, token, lambda p, company: p.devices(company, number))
+    kept = await as_company(request, token, lambda p, company: p.devices(company, number))
     known = [
         models.KnownDevice(
             device=one.token.device,
@@ -138,7 +148,7 @@ async def revoke_device(
 ) -> None:
     """All its tokens are refused from now on."""
     number = bytes.fromhex(truck)
-    await _as_company(request, token, lambda p, company: p.revoke_device(company, number, device))
+    await as_company(request, token, lambda p, company: p.revoke_device(company, number, device))
 
 
 @router.put(
@@ -158,7 +168,7 @@ async def add_parcel(
     """Its parties may then submit keys. The same again changes nothing."""
     number, place = bytes.fromhex(truck), asked.destination
     parties = (models.decoded(asked.sender), models.decoded(asked.receiver))
-    await _as_company(
+    await as_company(
         request,
         token,
         lambda p, company: p.add_parcel(
@@ -167,6 +177,7 @@ async def add_parcel(
             _octets(parcel),
             *parties,
             None if place is None else (place.latitude, place.longitude),
+            None if asked.carrier is None else bytes.fromhex(asked.carrier),
         ),
     )
 
@@ -179,7 +190,7 @@ async def add_parcel(
 async def parcels(request: Request, token: CompanyToken, truck: TruckPath) -> models.ParcelList:
     """Destinations are kept sealed, and are not told."""
     number = bytes.fromhex(truck)
-    kept = await _as_company(request, token, lambda p, company: p.parcels(company, number))
+    kept = await as_company(request, token, lambda p, company: p.parcels(company, number))
     known = [
         models.KnownParcel(
             parcel=one.parcel.decode("utf-8", "replace"),
@@ -201,69 +212,35 @@ async def parcels(request: Request, token: CompanyToken, truck: TruckPath) -> mo
     responses=documented(*_TRUCK, "parcel-unknown"),
 )
 async def end_parcel(
-    request: Request, token: CompanyToken, truck: TruckPath, parcel: ParcelPath
+    request: Request,
+    token: CompanyToken,
+    truck: TruckPath,
+    parcel: ParcelPath,
+    outcome: Annotated[
+        Ended | None,
+        Query(description="Of what is delivered now hooks are told, and arrivals are learnt."),
+    ] = None,
+    stops: Annotated[
+        int | None, Query(ge=0, le=254, description="That were said to be left before it,")
+    ] = None,
+    since: Annotated[
+        float | None, Query(ge=0, lt=2**32, description="and since when it was said.")
+    ] = None,
 ) -> None:
     """Its keys and its destination are forgotten."""
+    left = None if stops is None or since is None else (stops, since)
     number = bytes.fromhex(truck)
-    await _as_company(
-        request, token, lambda p, company: p.end_parcel(company, number, _octets(parcel))
+    await as_company(
+        request,
+        token,
+        lambda p, company: p.end_parcel(
+            company,
+            number,
+            _octets(parcel),
+            delivered=outcome is Ended.DELIVERED,
+            stops=left,
+        ),
     )
-
-
-@router.post(
-    "/trucks/{truck}/links",
-    status_code=201,
-    summary="Open a link to a truck's reports",
-    responses=documented(*_TRUCK, "hours-out-of-range"),
-)
-async def add_link(
-    request: Request, token: CompanyToken, truck: TruckPath, asked: models.LinkWanted
-) -> models.Link:
-    """It opens no report: the keys do that, which parties put behind the dot themselves."""
-    number = bytes.fromhex(truck)
-    link, kept = await _as_company(
-        request, token, lambda p, company: p.add_link(company, number, asked.hours)
-    )
-    address = f"{context_of(request).options.address}/t#{link}."
-    return models.Link(link=link, id=kept.identity, expires=kept.expires, address=address)
-
-
-@router.get("/trucks/{truck}/links", summary="List a truck's links", responses=documented(*_TRUCK))
-async def links(request: Request, token: CompanyToken, truck: TruckPath) -> models.LinkList:
-    """Those that have not expired, revoked ones too; by its id a link can be closed."""
-    number = bytes.fromhex(truck)
-    kept = await _as_company(request, token, lambda p, company: p.links(company, number))
-    known = [
-        models.KnownLink(
-            id=one.identity, created=one.created, expires=one.expires, revoked=one.revoked
-        )
-        for one in kept
-    ]
-    return models.LinkList(links=known)
-
-
-@router.post(
-    "/links/revoke",
-    status_code=204,
-    response_class=Response,
-    summary="Close a link",
-    responses=documented(*_TOKEN, "not-found"),
-)
-async def revoke_link(request: Request, token: CompanyToken, asked: models.LinkToRevoke) -> None:
-    """Named by its number, or by its id. Feeds that were opened by it end within seconds."""
-    await _as_company(request, token, lambda p, company: _revoke(p, company, asked))
-
-
-def _revoke(platform: Platform, company: Company, asked: models.LinkToRevoke) -> None:
-    try:
-        if asked.link is not None:
-            platform.revoke_link(company, asked.link)
-        else:
-            assert asked.id is not None
-            platform.revoke_link_of(company, asked.id)
-    except AccessError:
-        # Here the link is no token that failed to open something.
-        raise ProblemError("not-found", "the company has no such link") from None
 
 
 def _octets(parcel: str) -> bytes:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -64,6 +65,8 @@ class ServiceContext:
         self.platform = platform
         self.options = options
         self._say = say
+        self.outcomes: Counter[str] = Counter()
+        """What became of messages of devices, since this process began."""
         self.closing = asyncio.Event()
         """Set when the service ends: feeds end then."""
         self._threads = CapacityLimiter(_THREADS)
@@ -126,6 +129,7 @@ class ServiceContext:
 
     def told(self, receipt: Receipt) -> Receipt:
         """The same; the operator hears what devices do not: that trucks have stopped publishing."""
+        self.outcomes[receipt.outcome.value] += 1
         if receipt.outcome is Outcome.BUDGET_SPENT:
             self._say(_BUDGET_SPENT)
         return receipt

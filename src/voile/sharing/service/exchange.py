@@ -17,7 +17,7 @@ from voile.sharing.service.context import Token, context_of
 from voile.sharing.service.problems import ProblemError, documented, outcome_problem
 from voile.sharing.store import Appended, Truck
 
-__all__ = ["LINK", "LinkToken", "router"]
+__all__ = ["LINK", "LinkToken", "message_of", "octets", "router"]
 
 LINK = Token("link", "The number of a tracking link: what stands before the dot.")
 LinkToken = Annotated[str, Security(LINK)]
@@ -39,13 +39,15 @@ _OCTETS = "application/octet-stream"
 router = APIRouter(prefix="/api/v1")
 
 
-def _octets(what: str) -> dict[str, object]:
+def octets(what: str) -> dict[str, object]:
+    """The description of a body that is one message."""
     schema = {"type": "string", "format": "binary"}
     content = {_OCTETS: {"schema": schema}}
     return {"requestBody": {"description": what, "required": True, "content": content}}
 
 
-async def _message(request: Request) -> bytes:
+async def message_of(request: Request) -> bytes:
+    """The message that a body is; raises ``ProblemError`` where it says that it is not one."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _OCTETS:
         raise ProblemError("type-unfit", f"send the message itself, as {_OCTETS}")
@@ -56,16 +58,20 @@ async def _message(request: Request) -> bytes:
     "/card",
     tags=["parties"],
     summary="The card of a link's truck",
-    responses=documented(*_LINK),
+    responses=documented(*_LINK, "truck-unknown"),
 )
 async def card(request: Request, token: LinkToken) -> models.Card:
     """Whom a submission is sealed for, and whose signature reports have."""
     context = context_of(request)
     platform = context.platform
-    found = await context.ask(
-        request, "link", token, lambda: platform.card(platform.link_of(token).truck)
-    )
-    return models.Card(card=to_base64url(found))
+
+    def read() -> bytes:
+        truck = platform.link_of(token).truck
+        if truck is None:
+            raise AccessError("truck-unknown", "the parcel of this link is on no truck now")
+        return platform.card(truck)
+
+    return models.Card(card=to_base64url(await context.ask(request, "link", token, read)))
 
 
 @router.post(
@@ -75,11 +81,11 @@ async def card(request: Request, token: LinkToken) -> models.Card:
     summary="Submit the keys of a parcel, sealed for the truck",
     response_class=Response,
     responses=documented(*_LINK, *_FORMS, "type-unfit", "truck-retired", "mail-box-full"),
-    openapi_extra=_octets("One `SealedSubmission`, 284 bytes."),
+    openapi_extra=octets("One `SealedSubmission`, 284 bytes."),
 )
 async def submit(request: Request, token: LinkToken) -> Response:
     """Both parties submit the same; what the truck cannot use is refused where it can be seen."""
-    message, context = await _message(request), context_of(request)
+    message, context = await message_of(request), context_of(request)
     platform = context.platform
     await context.ask(
         request, "link", token, lambda: platform.submit(platform.link_of(token), message)
@@ -99,11 +105,11 @@ async def submit(request: Request, token: LinkToken) -> Response:
             *("slot-unfit", "slot-taken", "not-in-the-chain"),
         ),
     },
-    openapi_extra=_octets("One signed `Report` of suite voile."),
+    openapi_extra=octets("One signed `Report` of suite voile."),
 )
 async def publish(request: Request, response: Response, token: TruckToken) -> models.Published:
     """It is durable when this is answered. The same report again is no error."""
-    message, context = await _message(request), context_of(request)
+    message, context = await message_of(request), context_of(request)
     platform = context.platform
     truck: Truck = await context.ask(request, "truck", token, lambda: platform.truck_of(token))
     outcome = await outcome_of(platform.publish(truck, message))
@@ -185,12 +191,12 @@ async def records(
     number: Annotated[int, Query(ge=0, lt=2**32, alias="from")] = 0,
 ) -> models.Records:
     """At most 500 at once: who published when, without locations and parties."""
-    context, octets = context_of(request), bytes.fromhex(truck)
+    context, numbered = context_of(request), bytes.fromhex(truck)
     platform = context.platform
 
     def read() -> tuple[bytes, list[bytes]]:
         platform.auditor_of(token)
-        return platform.card(octets), list(platform.records(octets, number, _MOST_RECORDS))
+        return platform.card(numbered), list(platform.records(numbered, number, _MOST_RECORDS))
 
     found, those = await context.ask(request, "auditor", token, read)
     return models.Records(card=to_base64url(found), records=[to_base64url(one) for one in those])

@@ -1,6 +1,7 @@
 """Live reports of a link's truck, as server-sent events which can be resumed.
 
     event: terms    what the reader must know before anything else
+    event: notice   data: what the carrier says to the reader of a parcel (protocol.SealedNotice)
     event: report   id: SLOT, data: the whole report in base64url
     event: ended    the link has ended, and why; nothing follows
 
@@ -11,6 +12,9 @@ the log when it is ready, and nothing is skipped or sent twice.  The link is loo
 
 A reader who takes nothing is let go (``connection``).  When the service ends, feeds end without
 ``ended``: the reader comes again with Last-Event-ID and goes on after it.
+
+A link to a parcel shows the truck that its company says, none at times.  Where that has changed
+since the last turn its notice comes before the reports of the other truck, the last one first.
 """
 
 from __future__ import annotations
@@ -18,9 +22,11 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -29,7 +35,7 @@ from voile.sharing.platform import AccessError
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.problems import ProblemError
-from voile.sharing.store import Entry, StoreError, TrackingLink
+from voile.sharing.store import StoreError, TrackingLink
 
 __all__ = ["MOST_RESUMED", "FeedResponse", "Feeds", "event"]
 
@@ -56,6 +62,11 @@ class Feeds:
         self._context = context
         self._open: Counter[bytes] = Counter()
         self._of: dict[str, list[_OpenFeed]] = {}
+
+    @property
+    def count(self) -> int:
+        """How many are open."""
+        return self._open.total()
 
     @contextmanager
     def opened(self, link: TrackingLink, company: str) -> Iterator[asyncio.Event]:
@@ -120,6 +131,8 @@ class _Reader:
     """Slot of the last report sent."""
     begun: bool
     """False: the last report is to be sent, however old it is."""
+    notice: bytes | None = None
+    """What the reader was told of the parcel."""
 
 
 class FeedResponse(Response):
@@ -177,52 +190,64 @@ class FeedResponse(Response):
         context, reader = self._context, self._reader
         loop, woken = asyncio.get_running_loop(), asyncio.Event()
 
-        def wake(_: Entry) -> None:
+        def wake(_: object) -> None:
             with suppress(RuntimeError):  # the loop has ended
                 loop.call_soon_threadsafe(woken.set)
 
-        unsubscribe = context.platform.subscribe(reader.link.truck, wake)
-        try:
-            yield self._terms()
+        with ExitStack() as stack:
+            listening = _Listening(context, stack, wake)
+            try:
+                table = await context.do(partial(context.platform.arrival_table, self._company))
+            except StoreError:
+                return  # the reader comes again
+            yield self._terms(table)
             while not context.closing.is_set():
                 woken.clear()
+                listening.to(reader.link)
                 try:
-                    entries = await context.do(self._news)
+                    news = await context.do(self._news)
                 except AccessError as error:
                     yield event("ended", json.dumps({"reason": error.reason}))
                     return
                 except StoreError:
                     return  # the reader comes again
-                for entry in entries:
-                    yield event("report", to_base64url(entry.message), entry.slot)
-                if len(entries) < _AT_ONCE and not await self._woken(woken):
+                for one in news:
+                    yield one
+                if reader.link.truck is not None and not listening.has(reader.link):
+                    continue  # another truck, whose reports are not listened to yet
+                if len(news) < _AT_ONCE and not await self._woken(woken):
                     yield b":\n\n"
-        finally:
-            unsubscribe()
 
-    def _terms(self) -> bytes:
+    def _terms(self, table: dict[str, Any] | None) -> bytes:
         platform = self._context.platform
         terms = {
             "slot_seconds": platform.settings.slot_seconds,
             "now": int(platform.clock()),
             "expires": int(self._reader.link.expires),
-            "speeds_kmh": list(platform.settings.speeds_kmh),
+            "arrival": table,
         }
         return event("terms", json.dumps(terms))
 
-    def _news(self) -> Sequence[Entry]:
-        """Reports that were not sent yet, of a link that is still open; in a thread."""
+    def _news(self) -> Sequence[bytes]:
+        """Events that were not sent yet, of a link that is still open; in a thread."""
         platform, reader = self._context.platform, self._reader
-        link = platform.link_of(reader.token)
+        link, before = platform.link_of(reader.token), reader.link
+        news = []
+        if link.truck != before.truck:
+            reader.begun = False
+        if link.notice is not None and link.notice != reader.notice:
+            reader.notice = link.notice
+            news.append(event("notice", to_base64url(link.notice)))
+        reader.link = link
         if not reader.begun:
             last = platform.last_report(link)
-            entries: Sequence[Entry] = [] if last is None else [last]
+            entries = [] if last is None else [last]
             reader.begun = True
         else:
-            entries = platform.reports_after(link, reader.last, _AT_ONCE)
+            entries = list(platform.reports_after(link, reader.last, _AT_ONCE))
         if entries:
             reader.last = entries[-1].slot
-        return entries
+        return news + [event("report", to_base64url(one.message), one.slot) for one in entries]
 
     async def _woken(self, woken: asyncio.Event) -> bool:
         """Wait for a report, the end of the service or of the link, or a heartbeat."""
@@ -235,6 +260,30 @@ class FeedResponse(Response):
             for task in waiting:
                 task.cancel()
         return bool(done)
+
+
+class _Listening:
+    """Is woken by the link, and by the truck that it shows now."""
+
+    def __init__(
+        self, context: ServiceContext, stack: ExitStack, wake: Callable[[object], None]
+    ) -> None:
+        self._subscribe, self._stack, self._wake = context.platform.subscribe, stack, wake
+        self._truck: bytes | None = None
+        self._link = False
+
+    def has(self, link: TrackingLink) -> bool:
+        """Whether reports of a link's truck are noticed."""
+        return self._truck == link.truck
+
+    def to(self, link: TrackingLink) -> None:
+        """Notice changes of a link and, from now on, the reports of its truck."""
+        if not self._link:
+            self._stack.callback(self._subscribe(link.hash, self._wake))
+            self._link = True
+        if link.truck != self._truck and link.truck is not None:
+            self._stack.callback(self._subscribe(link.truck, self._wake))
+            self._truck = link.truck
 
 
 async def _disconnected(receive: Receive) -> None:

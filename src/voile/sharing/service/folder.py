@@ -16,7 +16,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,24 +29,37 @@ from voile.sharing.platform.core import PlatformCore
 from voile.sharing.protocol import group
 from voile.sharing.service.broker import Broker
 from voile.sharing.service.chain_options import ChainOptions
+from voile.sharing.service.hook_options import HookOptions
 from voile.sharing.service.on_chain import check_place, open_on_chain
 from voile.sharing.service.options import Options
+from voile.sharing.service.telemetry import Telemetry
 from voile.sharing.store import StoreError
 
 if TYPE_CHECKING:
     from voile.sharing.chain import Chain
     from voile.sharing.map import MapFile
 
-__all__ = ["Configuration", "alone", "create", "open_platform", "open_store", "road_map"]
+__all__ = [
+    "CONFIGURATION",
+    "KEY",
+    "ROADS",
+    "STORE",
+    "Configuration",
+    "alone",
+    "create",
+    "open_platform",
+    "open_store",
+    "road_map",
+]
 
 CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
 
 _GATHER_SECONDS = 0.02
 """By which a position waits for others, before it is worked on and before it is stored."""
-_TABLES = ("service", "rates", "store", "platform", "mqtt", "chain")
+_TABLES = ("service", "rates", "store", "platform", "mqtt", "chain", "telemetry", "hooks")
 _TEMPLATE = """\
-# A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store] and [mqtt],
-# which are off by default, examples.
+# A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store], [mqtt]
+# and [telemetry], which are off by default, examples.
 
 [service]
 # What people type: links begin with it. A proxy for TLS answers there and passes requests on.
@@ -71,12 +84,13 @@ address = "{address}"
 # stays = 0.8                        # the share of the noise that stays with the place, and
 # lengths = [700, 800, 1400]         # metres over which it is correlated, near to far,
 # period_days = 28                   # days until a place gets other noise
+# operator_sees = "far"              # of trucks, on the operator's page: or near, middle, nothing
+# keep_days = 31                     # reports and submissions, unless a company has its own
 # There is no budget by default: what reports cost is counted and never holds one back.
 # A budget is the most epsilon that a truck spends in a day (UTC), for these two:
 # distance = 100                     # metres between the trajectories that the budget is about
 # delta = 1e-5
 # room = 30                          # reports are padded as if a truck had so many parcels
-# speeds_kmh = [20, 35, 50]          # slow, usual, fast, straight to a destination: a guess
 # There is no region by default. One, as [south, west, north, east], finds swapped coordinates.
 
 [rates]
@@ -104,6 +118,22 @@ address = "{address}"
 # session_hours = 24                 # for how long it keeps them
 # [mqtt.companies]                   # of owntracks/USER/DEVICE: USER = "number of the company"
 # fleet = "0123456789abcdef0123456789abcdef"
+
+# What is measured, for Prometheus and OpenTelemetry: read docs/operations.md. Nothing by default.
+# [telemetry]
+# metrics_token_file = "metrics.token"   # in this folder, readable by its owner only
+# traces = "http://127.0.0.1:4318/v1/traces"
+# sampled = 0.01                         # the share of requests that are traced
+
+# Companies may be told by signed requests; by mail where a server is named: docs/operations.md.
+# [hooks]
+# private_networks = false               # whether these, and http, may be called
+# mail_host = "mail.example.org"
+# mail_port = 587
+# mail_tls = "starttls"                  # or "tls"; "none" on this machine alone
+# mail_user = "voile"
+# mail_password_file = "mail.password"   # in this folder, readable by its owner only
+# mail_sender = "voile@share.example.org"
 """
 
 
@@ -119,6 +149,17 @@ class Configuration:
     """Where devices publish by MQTT, where they do."""
     chain: ChainOptions | None = None
     """The chain that reports go to; None: the store."""
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    """What is measured."""
+    hooks: HookOptions = field(default_factory=HookOptions)
+    """How companies are told of their parcels."""
+
+    @property
+    def private_files(self) -> list[str]:
+        """Names of files in the folder that hold passwords, and that share.toml names."""
+        named = (self.telemetry.metrics_token_file, self.hooks.mail_password_file)
+        own = [one for one in named if one and Path(one).name == one]
+        return own + ([] if self.broker is None else self.broker.files)
 
     @classmethod
     def read(cls, folder: Path) -> Configuration:
@@ -153,13 +194,17 @@ class Configuration:
             if not isinstance(table, Mapping):
                 msg = f"{name} must be a table: [{name}]"
                 raise PlanError(msg)
-        service, rates, store, platform, mqtt, chain = (document.get(name, {}) for name in _TABLES)
+        service, rates, store, platform, mqtt, chain, telemetry, hooks = (
+            document.get(name, {}) for name in _TABLES
+        )
         return cls(
             Settings.from_document(platform),
             Options.from_document(service, rates),
             _database(store),
             Broker.from_document(mqtt, folder) if "mqtt" in document else None,
             ChainOptions.from_document(chain) if "chain" in document else None,
+            Telemetry.from_document(telemetry, folder),
+            HookOptions.from_document(hooks, folder),
         )
 
     def on(self, host: str | None, port: int | None) -> Configuration:

@@ -6,7 +6,7 @@ Fields that are not known are refused: a misspelt one would be left out silently
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
@@ -14,21 +14,27 @@ from pydantic_core import PydanticCustomError
 from voile.sharing.protocol.base64url import from_base64url
 
 __all__ = [
+    "ArrivalsKnown",
     "Base64",
     "Card",
     "DeviceList",
+    "Hook",
+    "HookList",
     "KnownDevice",
+    "KnownHook",
     "KnownLink",
     "KnownParcel",
     "KnownTruck",
     "LastReport",
     "Link",
     "LinkList",
+    "LinkToMove",
     "LinkToRevoke",
     "LinkWanted",
     "MailBox",
     "MailItem",
     "NewDevice",
+    "NewHook",
     "NewParcel",
     "NewTruck",
     "OpenedDevice",
@@ -176,6 +182,11 @@ class NewParcel(_Asked):
     destination: Place | None = Field(
         None, description="Without it parties see the far position alone. It is kept sealed."
     )
+    carrier: TruckNumber | None = Field(
+        None,
+        description="The number of the carrier for any of whose trucks its parties have signed "
+        "(`protocol.carrier_number`); without it they sign for this truck.",
+    )
 
 
 class KnownParcel(BaseModel):
@@ -204,10 +215,32 @@ class LinkWanted(_Asked):
         description="From a minute to 31 days.",
         examples=[24],
     )
+    label: str = Field(
+        "", max_length=200, description="How the company calls it; kept sealed.", examples=["4711"]
+    )
+
+
+class ArrivalsKnown(BaseModel):
+    """What a company's past drives have taught."""
+
+    drives: int = Field(description="That are over and were learnt from here.")
+    published: bool = Field(description="Whether the table is one that the company has fitted.")
+    table: dict[str, Any] | None = Field(description="What its links are given; null: nothing.")
+
+
+class LinkToMove(_Asked):
+    """Where a link that follows a parcel leads now."""
+
+    id: LinkIdentity
+    truck: TruckNumber | None = Field(description="Whose reports it shows; null: on no truck.")
+    notice: Base64 = Field(
+        description="What the carrier says to the reader: a `SealedNotice`. The platform does not "
+        "read it."
+    )
 
 
 class Link(BaseModel):
-    """A link to the reports of one truck."""
+    """A link to the reports of one truck, or of the truck that carries a parcel."""
 
     link: Token
     id: LinkIdentity
@@ -226,10 +259,13 @@ class KnownLink(BaseModel):
     created: float = Field(examples=[_NOW])
     expires: float = Field(examples=[_NOW + 86_400])
     revoked: float | None
+    label: str = Field("", description="How the company calls it.")
+    follows_parcel: bool = Field(False, description="Whether it goes on to other trucks.")
+    truck: TruckNumber | None = Field(None, description="Whose reports it shows now.")
 
 
 class LinkList(BaseModel):
-    """Links to a truck that have not expired, in the order in which they were opened."""
+    """Links that have not expired, in the order in which they were opened."""
 
     links: list[KnownLink]
 
@@ -286,3 +322,33 @@ class Records(BaseModel):
 
     card: Base64
     records: list[str] = Field(description="`protocol.Record`, 155 bytes each, base64url.")
+
+
+class NewHook(_Asked):
+    """Where a company is to be told."""
+
+    kind: Annotated[Literal["web", "mail"], Field(examples=["web"])]
+    address: Annotated[
+        str, Field(min_length=3, max_length=500, examples=["https://example.org/told"])
+    ]
+
+
+class Hook(BaseModel):
+    """A hook that was made."""
+
+    hook: str
+    secret: Annotated[str | None, Field(description="By which requests are signed; none of mail.")]
+
+
+class KnownHook(BaseModel):
+    """A hook without what is private of it."""
+
+    hook: str
+    kind: str
+    created: float
+
+
+class HookList(BaseModel):
+    """Those of a company."""
+
+    hooks: list[KnownHook]

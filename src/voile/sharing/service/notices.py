@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from threading import Lock
 
 from voile.errors import place_of_fault
@@ -12,6 +13,7 @@ __all__ = ["Notices"]
 
 _QUIET_SECONDS = 60.0
 _MOST_KINDS = 1_000
+_MOST_RECENT = 50
 
 
 class Notices:
@@ -25,6 +27,7 @@ class Notices:
         self._clock = clock
         self._said: dict[str, float] = {}
         self._lock = Lock()
+        self._recent: deque[tuple[float, str]] = deque(maxlen=_MOST_RECENT)
 
     def say(self, message: str) -> None:
         """Tell something; where that cannot be written, the next time is the first."""
@@ -35,12 +38,18 @@ class Notices:
             if len(self._said) >= _MOST_KINDS:
                 self._said.clear()
             self._said[message] = now
+            self._recent.append((time.time(), message))
         try:
             self._tell(message)
         except OSError:
             # The log has no room, or its reader is gone: callers are answered all the same.
             with self._lock:
                 self._said.pop(message, None)
+
+    def recent(self) -> Sequence[tuple[float, str]]:
+        """When what was told last, the latest first; seconds since 1970."""
+        with self._lock:
+            return list(reversed(self._recent))
 
     def news(self, message: str) -> None:
         """Tell how things stand now, however lately that was so before."""

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from voile.errors import PlanError, nearest
 
-__all__ = ["Options", "Rate", "Rates", "check_known", "like"]
+__all__ = ["Options", "Rate", "Rates", "check_known", "chosen_in", "like"]
 
 _MOST_PORT = 65_535
 _ADDRESS = re.compile(
@@ -115,11 +115,19 @@ class Options:
         """Options from the tables ``[service]`` and ``[rates]``; raises ``PlanError``."""
         defaults = cls()
         known = [field.name for field in fields(cls) if field.name != "rates"]
-        chosen: dict[str, Any] = {}
-        for name, value in service.items():
-            check_known(name, known, "option")
-            chosen[name] = like(name, value, getattr(defaults, name))
+        chosen = chosen_in(service, defaults, known, "option")
         return cls(**chosen, rates=Rates.from_document(rates))
+
+
+def chosen_in(
+    table: Mapping[str, Any], defaults: object, known: list[str], what: str
+) -> dict[str, Any]:
+    """What a table says, each of the kind of its default; raises ``PlanError``."""
+    chosen: dict[str, Any] = {}
+    for name, value in table.items():
+        check_known(name, known, what)
+        chosen[name] = like(name, value, getattr(defaults, name))
+    return chosen
 
 
 def check_known(name: str, known: list[str], what: str) -> None:

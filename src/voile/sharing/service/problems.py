@@ -71,6 +71,7 @@ _OWN: Mapping[str, str] = MappingProxyType(
         "busy": "Service Unavailable: too much is waiting",
         "conflict": "Conflict",
         "fault": "Internal Server Error",
+        "foreign-site": "The request does not come from a page of this service",
         "headers-too-large": "Request Header Fields Too Large",
         "invalid-request": "Unprocessable Content",
         "method-not-allowed": "Method Not Allowed",
@@ -94,8 +95,8 @@ TITLES: Mapping[str, str] = MappingProxyType(
 _STATUS = {
     400: ("not-http",),
     401: ("token-refused", "token-missing", "link-unknown"),
-    403: ("company-closed", "foreign"),
-    404: ("not-found", "truck-unknown", "device-unknown", "parcel-unknown"),
+    403: ("company-closed", "foreign", "foreign-site"),
+    404: ("not-found", "truck-unknown", "device-unknown", "parcel-unknown", "hook-unknown"),
     405: ("method-not-allowed",),
     408: ("too-slow",),
     409: (

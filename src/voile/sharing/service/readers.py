@@ -19,7 +19,7 @@ _MOST_REPORTS = 200
 _LINK = ("token-missing", "link-unknown", "link-expired", "link-revoked")
 _OCTETS = "application/octet-stream"
 _EVENTS = """event: terms
-data: {"slot_seconds": 300, "now": 1790000000, "expires": 1790086400, "speeds_kmh": [20, 35, 50]}
+data: {"slot_seconds": 300, "now": 1790000000, "expires": 1790086400, "arrival": null}
 
 event: report
 id: 1790000100
@@ -57,8 +57,7 @@ async def feed(
 ) -> Response:
     """Whoever comes again with Last-Event-ID gets what was missed, of the last 100 slots.
 
-    `speeds_kmh` are what the operator takes for slow, usual and fast in a straight line: what is
-    estimated by them is no promise.
+    `arrival` is the table of arrivals that past drives of the company have taught, or null.
     """
     context = context_of(request)
     feeds: Feeds = request.app.state.feeds

@@ -10,6 +10,7 @@ import asyncio
 import errno
 import gc
 import multiprocessing
+import os
 import signal
 import socket
 import time
@@ -19,17 +20,20 @@ from dataclasses import replace
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import FrameType
 from typing import TYPE_CHECKING
 
 import uvicorn
 from fastapi import FastAPI
+from prometheus_client import multiprocess
 
 from voile.errors import InputError, VoileError
 from voile.sharing.service.app import application
 from voile.sharing.service.connection import bounded_protocol
 from voile.sharing.service.connections import within_files
 from voile.sharing.service.folder import Configuration, alone, open_platform, road_map
+from voile.sharing.service.measures import SEVERAL
 from voile.sharing.service.options import Options
 
 if TYPE_CHECKING:
@@ -78,12 +82,29 @@ def serve(
         raise InputError(msg)
     if configuration.broker is not None:
         configuration.broker.check()
+    configuration.telemetry.check()
+    configuration.hooks.password()
     road_map(folder)
     with alone(folder, configuration), listening_socket(configuration.options) as listener:
         if workers == 1:
             _serve_one(folder, configuration, listener, ready, tell, node)
         else:
-            _Workers(folder, configuration, listener, tell).run(workers, ready)
+            with _counted_together(configuration):
+                _Workers(folder, configuration, listener, tell).run(workers, ready)
+
+
+@contextmanager
+def _counted_together(configuration: Configuration) -> Iterator[None]:
+    """A folder in which processes add their counters up, where anything is counted."""
+    if not configuration.telemetry.metrics_token_file:
+        yield
+        return
+    with TemporaryDirectory(prefix="voile-metrics-") as folder:
+        os.environ[SEVERAL] = folder
+        try:
+            yield
+        finally:
+            del os.environ[SEVERAL]
 
 
 def _serve_one(
@@ -101,7 +122,15 @@ def _serve_one(
     platform = open_platform(folder, configuration, node)
     try:
         roads = road_map(folder)
-        app = application(platform, options, roads=roads, broker=broker, tell=tell)
+        app = application(
+            platform,
+            options,
+            roads=roads,
+            broker=broker,
+            telemetry=configuration.telemetry,
+            hooks=configuration.hooks,
+            tell=tell,
+        )
         _collect_seldom()
         server_of(app, options, listener, ready).run([listener])
     finally:
@@ -240,6 +269,8 @@ class _Workers:
 
     def _replace(self, began: _Began, sentinel: int) -> None:
         process, since, given = began.pop(sentinel)
+        if SEVERAL in os.environ and process.pid is not None:
+            multiprocess.mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
         if time.monotonic() - since < _STEADY_SECONDS:
             msg = f"a worker ended as soon as it had begun (status {process.exitcode})"
             raise VoileError(msg)

@@ -12,6 +12,7 @@ from voile.sharing.store.log import save_states
 from voile.sharing.store.protocols import ConflictError, Directory
 from voile.sharing.store.records import (
     AccessToken,
+    ArrivalPast,
     Company,
     Device,
     Mail,
@@ -29,10 +30,18 @@ _COMPANY = "SELECT company, name, created, closed FROM companies"
 _TOKEN = "SELECT hash, role, holder, created, expires, revoked FROM tokens"  # noqa: S105
 _TRUCK = "SELECT truck, company, card, secrets, created, retired, own_keys FROM trucks"
 _DEVICE = "SELECT device, hash, issued, expires, revoked, truck FROM devices"
-_PARCEL = "SELECT parcel, truck, sender, receiver, destination, created, ended FROM parcels"
+_PARCEL = (
+    "SELECT parcel, truck, sender, receiver, destination, created, ended, carrier FROM parcels"
+)
 _MAIL = "SELECT truck, message, received, seq FROM mail"
-_LINK = "SELECT hash, truck, created, expires, revoked FROM links"
-_REVOKE_TOKENS = "UPDATE tokens SET revoked = ? WHERE role = ? AND holder = ? AND revoked IS NULL"
+_LINK = (
+    "SELECT hash, truck, created, expires, revoked, company, follows_parcel, label, notice "
+    "FROM links"
+)
+_REVOKE_TOKENS = (
+    "UPDATE tokens SET revoked = ? WHERE role = ? AND holder = ? "
+    "AND (revoked IS NULL OR revoked > ?)"
+)
 
 _HASH_BYTES = 32
 _NUMBER, _HOLDER = "the company's number", "the holder of a token"
@@ -83,8 +92,9 @@ class SQLDirectory(Directory):
         rows = self._engine.read(f"{_TOKEN} WHERE role = ? ORDER BY seq", (str(role),))
         return [_token(row) for row in rows]
 
-    def replace_tokens(self, token: AccessToken) -> None:
-        values = (token.created, str(token.role), checked_text(_HOLDER, token.holder))
+    def replace_tokens(self, token: AccessToken, until: float | None = None) -> None:
+        end = token.created if until is None else until
+        values = (end, str(token.role), checked_text(_HOLDER, token.holder), end)
 
         def work(connection: Connection) -> None:
             connection.change(_REVOKE_TOKENS, values)
@@ -93,7 +103,7 @@ class SQLDirectory(Directory):
         self._engine.write(work)
 
     def revoke_tokens(self, role: str, holder: str, now: float) -> int:
-        return self._change(_REVOKE_TOKENS, now, str(role), checked_text(_HOLDER, holder))
+        return self._change(_REVOKE_TOKENS, now, str(role), checked_text(_HOLDER, holder), now)
 
     def add_truck(self, truck: Truck, token: AccessToken | None = None) -> None:
         values = {
@@ -186,6 +196,7 @@ class SQLDirectory(Directory):
             "destination": parcel.destination,
             "created": parcel.created,
             "ended": parcel.ended,
+            "carrier": parcel.carrier,
         }
         problem = "the truck carries a parcel of this number; end that first"
         self._engine.write(lambda connection: _insert(connection, "parcels", values, problem))
@@ -226,22 +237,41 @@ class SQLDirectory(Directory):
             "created": link.created,
             "expires": link.expires,
             "revoked": link.revoked,
+            "company": checked_text(_NUMBER, link.company),
+            "follows_parcel": int(link.follows_parcel),
+            "label": link.label,
+            "notice": link.notice,
+            "mails": 0,
         }
         problem = "there is a link of this number; draw another"
         self._engine.write(lambda connection: _insert(connection, "links", values, problem))
 
     def link(self, hash_: bytes) -> TrackingLink | None:
         row = self._row(f"{_LINK} WHERE hash = ?", hash_)
-        return TrackingLink(*row) if row else None
+        return _link(row) if row else None
 
     def links(self, truck: bytes) -> Sequence[TrackingLink]:
         rows = self._engine.read(f"{_LINK} WHERE truck = ? ORDER BY seq", (truck,))
-        return [TrackingLink(*row) for row in rows]
+        return [_link(row) for row in rows]
+
+    def links_of(self, company: str) -> Sequence[TrackingLink]:
+        values = (checked_text(_NUMBER, company),)
+        rows = self._engine.read(f"{_LINK} WHERE company = ? ORDER BY seq", values)
+        return [_link(row) for row in rows]
+
+    def move_link(self, hash_: bytes, truck: bytes | None, notice: bytes) -> bool:
+        moved = self._change(
+            "UPDATE links SET truck = ?, notice = ? WHERE hash = ? AND follows_parcel = 1",
+            truck,
+            notice,
+            hash_,
+        )
+        return moved > 0
 
     def links_beginning(self, start: bytes) -> Sequence[TrackingLink]:
         first, last = (start.ljust(_HASH_BYTES, end) for end in (b"\0", b"\xff"))
         rows = self._engine.read(f"{_LINK} WHERE hash BETWEEN ? AND ? ORDER BY seq", (first, last))
-        return [TrackingLink(*row) for row in rows]
+        return [_link(row) for row in rows]
 
     def revoke_link(self, hash_: bytes, now: float) -> bool:
         revoked = self._change(
@@ -262,6 +292,41 @@ class SQLDirectory(Directory):
     def replace_state(self, truck: bytes, before: bytes, after: bytes) -> bool:
         statement = "UPDATE states SET state = ? WHERE truck = ? AND state = ?"
         return bool(self._change(statement, after, truck, before))
+
+    def arrival_past(self, company: str) -> ArrivalPast | None:
+        row = self._row(
+            "SELECT company, version, secret, past, fitted FROM arrivals WHERE company = ?",
+            checked_text(_NUMBER, company),
+        )
+        return ArrivalPast(*row) if row else None
+
+    def replace_arrival_past(self, past: ArrivalPast) -> bool:
+        if past.version == 1:
+            added = self._change(
+                "INSERT INTO arrivals (version, secret, past, fitted, company) "
+                "VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                past.version,
+                past.secret,
+                past.past,
+                past.fitted,
+                checked_text(_NUMBER, past.company),
+            )
+            return added > 0
+        changed = self._change(
+            "UPDATE arrivals SET version = ?, past = ?, fitted = ? "
+            "WHERE company = ? AND version = ? AND secret = ?",
+            past.version,
+            past.past,
+            past.fitted,
+            checked_text(_NUMBER, past.company),
+            past.version - 1,
+            past.secret,
+        )
+        return changed > 0
+
+    def forget_arrivals(self, company: str) -> bool:
+        values = checked_text(_NUMBER, company)
+        return self._change("DELETE FROM arrivals WHERE company = ?", values) > 0
 
     def foreign_writes(self) -> int | None:
         return self._engine.foreign_writes()
@@ -285,6 +350,12 @@ def _truck(row: Row) -> Truck:
 
 def _device(row: Row) -> Device:
     return Device(DeviceToken(*row[:-1]), row[-1])
+
+
+def _link(row: Row) -> TrackingLink:
+    hash_, truck, created, expires, revoked, company, follows_parcel, label, notice = row
+    times = created, expires, revoked
+    return TrackingLink(hash_, truck, *times, company, bool(follows_parcel), label, notice)
 
 
 def _insert(connection: Connection, table: str, values: Mapping[str, object], problem: str) -> None:
@@ -337,7 +408,9 @@ def _add_mail(
 def _counted(connection: Connection, truck: bytes, bounds: MailBounds) -> bool:
     """Whether there is room for one submission more; it is counted then."""
     ((waiting,),) = connection.rows("SELECT COUNT(*) FROM mail WHERE truck = ?", (truck,))
-    return waiting < bounds.most_of_truck and bool(
+    if waiting >= bounds.most_of_truck or bounds.link is None:
+        return bool(waiting < bounds.most_of_truck)
+    return bool(
         connection.change(
             "UPDATE links SET mails = mails + 1 WHERE hash = ? AND mails < ?",
             (bounds.link, bounds.most_of_link),

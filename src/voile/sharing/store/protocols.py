@@ -11,13 +11,14 @@ A log of reports may be kept elsewhere than the directory, such as on a chain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Protocol
 
 from voile.errors import InputError, VoileError
 from voile.sharing.store.records import (
     AccessToken,
+    ArrivalPast,
     Company,
     Device,
     Entry,
@@ -121,8 +122,11 @@ class Directory(Protocol):
     def tokens(self, role: str) -> Sequence[AccessToken]:
         """All of a role, open or not, in the order of creation."""
 
-    def replace_tokens(self, token: AccessToken) -> None:
-        """Revoke what its holder has open, when it was created, and add it, all in one step."""
+    def replace_tokens(self, token: AccessToken, until: float | None = None) -> None:
+        """Revoke what its holder has open, and add it, all in one step.
+
+        The others are revoked from ``until`` on; None: from when it was created.
+        """
 
     def revoke_tokens(self, role: str, holder: str, now: float) -> int:
         """Set ``revoked`` of all a holder's tokens where not set; how many there were."""
@@ -184,6 +188,15 @@ class Directory(Protocol):
     def links(self, truck: bytes) -> Sequence[TrackingLink]:
         """All of a truck, in the order of creation."""
 
+    def links_of(self, company: str) -> Sequence[TrackingLink]:
+        """All of a company, to trucks and to parcels, in the order of creation."""
+
+    def move_link(self, hash_: bytes, truck: bytes | None, notice: bytes) -> bool:
+        """Let a link that follows a parcel show another truck, or none, with what its carrier says.
+
+        False where there is no such link.
+        """
+
     def links_beginning(self, start: bytes) -> Sequence[TrackingLink]:
         """Those whose hash begins with some bytes, at least one and fewer than it has."""
 
@@ -198,6 +211,35 @@ class Directory(Protocol):
 
     def replace_state(self, truck: bytes, before: bytes, after: bytes) -> bool:
         """Put another state in the place of one, durably; False where that is not the last one."""
+
+    def arrival_past(self, company: str) -> ArrivalPast | None:
+        """What is kept of a company's past drives, if anything is."""
+
+    def replace_arrival_past(self, past: ArrivalPast) -> bool:
+        """Keep it if its version is one more than that of what is kept (0: nothing is), durably.
+
+        False where it is not, or the key is another one or was sealed anew meanwhile; nothing was
+        changed then.
+        """
+
+    def forget_arrivals(self, company: str) -> bool:
+        """Drop a company's past drives, their key and the fit; False where there was nothing."""
+
+    def retentions(self) -> Mapping[str, int]:
+        """For how many days things of companies are kept, where that was said."""
+
+    def set_retention(self, company: str, days: int | None) -> None:
+        """Say it, or take it back; ``ConflictError`` where there is no such company."""
+
+    def purge_traffic(self, company: str, before: float) -> int:
+        """Forget what a company's trucks sent and were sent before a time; how many things.
+
+        Bodies of reports that this store holds (not the last of a truck), and submissions; no
+        records.
+        """
+
+    def purge_ended(self, company: str, before: float) -> int:
+        """Forget a company's parcels, links and trackers' tokens that have ended before a time."""
 
     def foreign_writes(self) -> int | None:
         """A number that changes when others than this object have written; None: nobody can tell.

@@ -13,6 +13,7 @@ from voile.sharing.ingest.tokens import DeviceToken
 
 __all__ = [
     "AccessToken",
+    "ArrivalPast",
     "Company",
     "Device",
     "Entry",
@@ -111,6 +112,8 @@ class Parcel:
     created: float = 0.0
     ended: float | None = None
     """Since when it is delivered, or taken off the truck."""
+    carrier: bytes | None = None
+    """The number of the carrier for whose trucks its parties have signed; None: for this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +131,8 @@ class Mail:
 class MailBounds:
     """By how much a link, and all links together, may fill the box of a truck."""
 
-    link: bytes = field(repr=False)
-    """The hash of the link by which a submission comes."""
+    link: bytes | None = field(repr=False)
+    """The hash of the link by which a submission comes; None: its company brings it."""
     most_of_link: int
     """Submissions that it brings in its life."""
     most_of_truck: int
@@ -138,14 +141,25 @@ class MailBounds:
 
 @dataclass(frozen=True, slots=True)
 class TrackingLink:
-    """A door to the reports of one truck; the keys that open them are not here."""
+    """A door to the reports of one truck, or of the truck that carries one parcel.
+
+    The keys that open them are not here.
+    """
 
     hash: bytes = field(repr=False)
     """``ingest.token_hash`` of the link's number."""
-    truck: bytes
+    truck: bytes | None
+    """None: it follows a parcel that is on no truck now."""
     created: float
     expires: float
     revoked: float | None = None
+    company: str = ""
+    """The number of the company that has opened it."""
+    follows_parcel: bool = False
+    label: bytes | None = field(default=None, repr=False)
+    """How its company calls it, sealed by the vault."""
+    notice: bytes | None = field(default=None, repr=False)
+    """The last that the carrier has said to its reader (``protocol.SealedNotice``)."""
 
     @property
     def identity(self) -> str:
@@ -155,6 +169,21 @@ class TrackingLink:
     def is_open(self, now: float) -> bool:
         """Whether it is neither expired nor revoked."""
         return now < self.expires and (self.revoked is None or now < self.revoked)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalPast:
+    """What a company's past drives teach of arrivals; everything is sealed."""
+
+    company: str
+    version: int
+    """Grows by one with each change, by which concurrent ones are told."""
+    secret: bytes = field(repr=False)
+    """The key that seals the rest, sealed by the vault."""
+    past: bytes = field(repr=False)
+    """Drives that are over."""
+    fitted: bytes | None = field(default=None, repr=False)
+    """The table that was fitted to them, or that the company has published."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,16 +3,25 @@
 ``seq`` is the order of creation.  Where it numbers submissions it is also what a truck asks from,
 so numbers are never used twice.  Tables of the log refer to none of the directory: a log may stand
 alone, and its trucks need not be known.
+
+Formats are numbered, and each step to the next is one transaction that writes the number of the
+format, too: whoever is killed in it leaves the format before it, and the next that opens the store
+goes on there.  Alembic was looked at and does not fit: it takes a migration of SQLite for several
+transactions (its ``transactional_ddl`` is off there), and brings SQLAlchemy as a second way to the
+database, which knows nothing of our pragmas, our private file and our checks of what is a store.
+yoyo keeps a row as its lock, which one that was killed leaves behind for hands to break.  What both
+would spare are the forty lines below.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from voile.errors import InputError
 from voile.sharing.store.sql import Connection
 
-__all__ = ["FORMAT", "POSTGRES", "SQLITE", "migrate", "refuse_newer"]
+__all__ = ["FORMAT", "POSTGRES", "SQLITE", "TABLES", "migrate_once", "refuse_newer"]
 
 SQLITE: Mapping[str, str] = {
     "bytes": "BLOB",
@@ -142,17 +151,137 @@ _FORMAT_3 = (
 
 _FORMAT_4 = ("ALTER TABLE links ADD COLUMN mails {whole} NOT NULL DEFAULT 0",)
 
-_FORMATS: tuple[tuple[str, ...], ...] = (_FORMAT_1, _FORMAT_2, _FORMAT_3, _FORMAT_4)
+_FORMAT_5 = (
+    "ALTER TABLE parcels ADD COLUMN carrier {bytes}",
+    # A link to a parcel has a truck only while the parcel is on one.
+    """CREATE TABLE links_5 (
+        {seq},
+        hash {bytes} NOT NULL UNIQUE,
+        company {text} NOT NULL,
+        truck {bytes} REFERENCES trucks (truck),
+        created {real} NOT NULL,
+        expires {real} NOT NULL,
+        revoked {real},
+        follows_parcel {whole} NOT NULL,
+        label {bytes},
+        notice {bytes},
+        mails {whole} NOT NULL
+    ) {table}""",
+    """INSERT INTO links_5
+        (hash, company, truck, created, expires, revoked, follows_parcel, mails)
+        SELECT links.hash, trucks.company, links.truck, links.created, links.expires,
+            links.revoked, 0, links.mails
+        FROM links JOIN trucks ON trucks.truck = links.truck ORDER BY links.seq""",
+    "DROP TABLE links",
+    "ALTER TABLE links_5 RENAME TO links",
+    "CREATE INDEX links_of_truck ON links (truck, seq)",
+    "CREATE INDEX links_of_company ON links (company, seq)",
+    # What past drives teach of arrivals: one sealed document of each company, and its key.
+    """CREATE TABLE arrivals (
+        company {text} NOT NULL PRIMARY KEY REFERENCES companies (company),
+        version {whole} NOT NULL,
+        secret {bytes} NOT NULL,
+        past {bytes} NOT NULL,
+        fitted {bytes}
+    ) {updated}""",
+)
+
+# People who run a service: who may sign in, what was done, what companies are told.
+_OPERATED = (
+    """CREATE TABLE users (
+        {seq},
+        name {text} NOT NULL UNIQUE,
+        company {text} REFERENCES companies (company),
+        role {text} NOT NULL,
+        password {text} NOT NULL,
+        factor {bytes} NOT NULL,
+        created {real} NOT NULL,
+        disabled {real},
+        failures {whole} NOT NULL DEFAULT 0,
+        locked {real} NOT NULL DEFAULT 0,
+        code {whole} NOT NULL DEFAULT 0
+    ) {table}""",
+    """CREATE TABLE sessions (
+        hash {bytes} NOT NULL PRIMARY KEY,
+        name {text} NOT NULL REFERENCES users (name),
+        created {real} NOT NULL,
+        seen {real} NOT NULL
+    ) {updated}""",
+    """CREATE TABLE audit (
+        number {whole} NOT NULL PRIMARY KEY,
+        entry {text} NOT NULL,
+        digest {bytes} NOT NULL
+    ) {clustered}""",
+    """CREATE TABLE retention (
+        company {text} NOT NULL PRIMARY KEY REFERENCES companies (company),
+        days {whole} NOT NULL
+    ) {clustered}""",
+    """CREATE TABLE hooks (
+        {seq},
+        hook {text} NOT NULL UNIQUE,
+        company {text} NOT NULL REFERENCES companies (company),
+        kind {text} NOT NULL,
+        target {bytes},
+        secret {bytes},
+        created {real} NOT NULL,
+        ended {real}
+    ) {table}""",
+    """CREATE TABLE outbox (
+        {seq},
+        hook {text} NOT NULL REFERENCES hooks (hook),
+        subject {bytes} NOT NULL,
+        body {bytes},
+        created {real} NOT NULL,
+        due {real} NOT NULL,
+        tries {whole} NOT NULL DEFAULT 0,
+        ended {real},
+        UNIQUE (hook, subject)
+    ) {table}""",
+    "CREATE INDEX outbox_by_due ON outbox (due) WHERE ended IS NULL",
+)
+
+_FORMATS: tuple[tuple[str, ...], ...] = (
+    _FORMAT_1,
+    _FORMAT_2,
+    _FORMAT_3,
+    _FORMAT_4,
+    _FORMAT_5,
+    _OPERATED,
+)
 """Statements that lead from format i to i + 1.  Append; never change an old entry."""
 
 FORMAT = len(_FORMATS)
 
+_TABLE = re.compile(r"(CREATE|DROP|ALTER) TABLE (\w+)(?: RENAME TO (\w+))?")
 
-def migrate(connection: Connection, format_: int, words: Mapping[str, str]) -> None:
-    """Lead a database of an older format, 0 being an empty one, to the present one."""
-    for statements in _FORMATS[format_:]:
-        for statement in statements:
-            connection.change(statement.format_map(words))
+
+def _tables() -> tuple[str, ...]:
+    """All that there are in the present format, each after those that it refers to."""
+    tables: list[str] = []
+    for statement in (one for statements in _FORMATS for one in statements):
+        found = _TABLE.match(statement.strip())
+        match found.groups() if found else None:
+            case "CREATE", name, _:
+                tables.append(name)
+            case "DROP", name, _:
+                tables.remove(name)
+            case "ALTER", before, str(after):
+                tables[tables.index(before)] = after
+    return tuple(tables)
+
+
+TABLES = _tables()
+"""All tables, each after those that it refers to."""
+
+
+def migrate_once(connection: Connection, format_: int, words: Mapping[str, str]) -> int:
+    """Lead a database of an older format, 0 being an empty one, to the next; that one's number.
+
+    The caller writes the number down in the same transaction.
+    """
+    for statement in _FORMATS[format_]:
+        connection.change(statement.format_map(words))
+    return format_ + 1
 
 
 def refuse_newer(where: str, format_: int) -> None:

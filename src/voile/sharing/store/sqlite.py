@@ -30,9 +30,13 @@ from voile.durable import sync
 from voile.errors import InputError
 from voile.sharing.store.directory import SQLDirectory
 from voile.sharing.store.log import SQLReportLog
+from voile.sharing.store.outbox import SQLOutbox
+from voile.sharing.store.overview import SQLOverview
+from voile.sharing.store.people import SQLPeople
 from voile.sharing.store.protocols import ConflictError, StoreError
-from voile.sharing.store.schema import FORMAT, SQLITE, migrate, refuse_newer
+from voile.sharing.store.schema import FORMAT, SQLITE, migrate_once, refuse_newer
 from voile.sharing.store.sql import Row
+from voile.sharing.store.upkeep import SQLUpkeep
 
 __all__ = ["SQLiteStore"]
 
@@ -77,7 +81,7 @@ _REMEDIES = {
 }
 
 
-class SQLiteStore(SQLDirectory, SQLReportLog):
+class SQLiteStore(SQLPeople, SQLOutbox, SQLOverview, SQLUpkeep, SQLDirectory, SQLReportLog):
     """``Directory`` and ``ReportLog`` in one file; may be shared by threads, not across a fork."""
 
     def __init__(self, engine: _Engine) -> None:
@@ -98,6 +102,26 @@ class SQLiteStore(SQLDirectory, SQLReportLog):
         if not os.path.lexists(place):
             _create(place, timeout)
         return cls(_Engine(place, timeout))
+
+    @staticmethod
+    def format_of(path: str | Path, timeout: float = 10.0) -> int:
+        """The format of the store in a file, which is left as it is.
+
+        Raises ``InputError`` where it is no store, and ``StoreError``.
+        """
+        place = Path(path)
+        with _explained(place), closing(_connected(place, timeout)) as connection:
+            if connection.pragma("application_id") != _APPLICATION_ID:
+                msg = f"{place}: this is not a store of Voile; name the right file"
+                raise InputError(msg)
+            return connection.pragma("user_version")
+
+    def copy_to(self, path: Path) -> None:
+        """Write all that is committed now to a new file, while others read and write.
+
+        Raises ``StoreError`` where the disk fails or is full.
+        """
+        self._engine.copy_to(path)
 
     def __repr__(self) -> str:
         return f"SQLiteStore({str(self._engine.path)!r})"
@@ -160,6 +184,16 @@ class _Engine:
             self._refuse_closed()
             return self._writer.pragma("data_version")
 
+    def copy_to(self, path: Path) -> None:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with _explained(path), closing(sqlite3.connect(path)) as copy:
+            with self._explained():
+                source = self._connected()
+            with closing(source):
+                source.copy_to(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, not two
+        sync(path)
+
     def close(self) -> None:
         with self._writing:
             self._closed = True
@@ -176,7 +210,7 @@ class _Engine:
             msg = f"{self.path}: this is not a store of Voile; name the right file"
             raise InputError(msg)
         refuse_newer(str(self.path), self._writer.pragma("user_version"))
-        if self._writer.pragma("user_version") < FORMAT:
+        while self._writer.pragma("user_version") < FORMAT:
             self._writer.transaction(_migrate)
 
     def _refuse_closed(self) -> None:
@@ -215,6 +249,9 @@ class _Connection:
     def change_many(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         self._connection.executemany(statement, rows)
 
+    def copy_to(self, copy: sqlite3.Connection) -> None:
+        self._connection.backup(copy)  # in one step: of one state of the file
+
     def pragma(self, name: str) -> int:
         return int(self.rows(f"PRAGMA {name}")[0][0])
 
@@ -250,9 +287,12 @@ def _connected(path: Path, timeout: float) -> _Connection:
 
 
 def _migrate(connection: _Connection) -> None:
-    migrate(connection, connection.pragma("user_version"), SQLITE)
-    connection.change(f"PRAGMA application_id = {_APPLICATION_ID}")
-    connection.change(f"PRAGMA user_version = {FORMAT}")
+    """One step; another process may have taken it meanwhile."""
+    format_ = connection.pragma("user_version")
+    if format_ < FORMAT:
+        format_ = migrate_once(connection, format_, SQLITE)
+        connection.change(f"PRAGMA application_id = {_APPLICATION_ID}")
+        connection.change(f"PRAGMA user_version = {format_}")
 
 
 def _create(path: Path, timeout: float) -> None:
@@ -265,7 +305,8 @@ def _create(path: Path, timeout: float) -> None:
         try:
             with _explained(path), closing(_connected(unfinished, timeout)) as connection:
                 connection.rows("PRAGMA journal_mode = WAL")  # said once, kept in the file
-                connection.transaction(_migrate)
+                for _ in range(FORMAT):
+                    connection.transaction(_migrate)
             with suppress(FileExistsError):
                 os.link(unfinished, final)
         finally:

@@ -3,6 +3,7 @@
     vault.key    the key that seals the truck's secrets
     truck.db     its reports, its parcels and what parties have submitted
     sent         the last slot that the platform was known to hold
+    shown        what was published lately, of which it is learnt how long arrivals take
 
 Reports are durable here before they are sent, so that a device that loses its power or its network
 goes on where it was, and no slot is ever published with two positions.  Those that the platform
@@ -16,18 +17,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from voile.durable import new_private_folder, write_text
 from voile.errors import InputError
 from voile.sharing.ingest import Request, decode
 from voile.sharing.platform import Outcome, Platform, Settings, Vault
 from voile.sharing.protocol import Report
+from voile.sharing.protocol.base64url import from_base64url, to_base64url
 from voile.sharing.store import Company, Entry, SQLiteStore, TrackingLink, Truck
 
 __all__ = ["OwnTruck"]
 
-_KEY, _STORE, _SENT = "vault.key", "truck.db", "sent"
+_KEY, _STORE, _SENT, _TRAIL = "vault.key", "truck.db", "sent", "shown"
 _DEVICE = "truck"
 _AT_ONCE = 100
 
@@ -49,6 +51,8 @@ class OwnTruck:
         self._truck: Truck = self._store.trucks()[0]
         self._sent_file = folder / _SENT
         self._sent = self._read_sent()
+        self._trail_file = folder / _TRAIL
+        self._recall()
         self._admit()
         self.tidy()
 
@@ -100,13 +104,31 @@ class OwnTruck:
         sender: bytes,
         receiver: bytes,
         destination: tuple[float, float] | None = None,
+        carrier: bytes | None = None,
     ) -> None:
-        """Take a parcel on board; raises ``AccessError``."""
-        self._platform.add_parcel(self._company, self.truck, parcel, sender, receiver, destination)
+        """Take a parcel on board; raises ``AccessError``.
 
-    def unload(self, parcel: bytes) -> None:
-        """Deliver a parcel: its keys are forgotten.  Raises ``AccessError``."""
-        self._platform.end_parcel(self._company, self.truck, parcel)
+        ``carrier`` is the number of the carrier for whose trucks its parties have signed, if they
+        have.
+        """
+        waybill = parcel, sender, receiver, destination, carrier
+        self._platform.add_parcel(self._company, self.truck, *waybill)
+
+    def unload(self, parcel: bytes, *, delivered: bool = False) -> None:
+        """Deliver a parcel: its keys are forgotten.  Raises ``AccessError``.
+
+        From one that was ``delivered`` now it is learnt how long arrivals take.
+        """
+        self._recall()
+        self._platform.end_parcel(self._company, self.truck, parcel, delivered=delivered)
+
+    def past_drives(self) -> list[Any]:
+        """What was learnt of arrivals: documents of ``platform.arrivals``, for its company."""
+        return self._platform.past_drives(self._company)
+
+    def forget_past_drives(self) -> None:
+        """Forget what was learnt of arrivals."""
+        self._platform.forget_arrivals(self._company)
 
     def parcels(self) -> list[bytes]:
         """Numbers of the parcels on board."""
@@ -121,7 +143,12 @@ class OwnTruck:
         answer = self._platform.receive_vouched(
             self._company.company, _DEVICE, lambda arrival: decode(request, arrival)
         )
-        return answer.result().outcome
+        outcome = answer.result().outcome
+        if outcome is Outcome.PUBLISHED:
+            with suppress(OSError):  # it is a note, and only teaches
+                trail = to_base64url(self._platform.trail(self.truck))
+                write_text(self._trail_file, trail, private=True)
+        return outcome
 
     def accept(self, message: bytes) -> None:
         """Take what a party has submitted; raises ``RejectedError``."""
@@ -140,6 +167,11 @@ class OwnTruck:
     def close(self) -> None:
         """Finish what was begun."""
         self._platform.close()
+
+    def _recall(self) -> None:
+        """Read what was published lately, by whichever process."""
+        with suppress(OSError, ValueError):
+            self._platform.recall(self.truck, from_base64url(self._trail_file.read_text("ascii")))
 
     def _read_sent(self) -> int:
         """What is not there, or was cut off by a crash, only makes more reports seem to wait."""

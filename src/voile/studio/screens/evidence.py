@@ -153,6 +153,7 @@ def _release(project: Project, folder: Path) -> dict[str, Any] | None:
         "record": record,
         "attacks": [(attack, rates_of(attack)) for attack in record.attacks],
         "worst": _worst(record),
+        "trips": _json(folder / "private" / "trips.json"),
         "counting": project.jobs.latest(f"risks-{folder.name}"),
         "risks": project.jobs.found(f"risks-{folder.name}"),
         "made": _made(project, folder),

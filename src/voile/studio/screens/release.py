@@ -11,6 +11,8 @@ from fastapi.responses import Response
 
 from voile.durable import replace_private_file
 from voile.errors import InputError, RefusedError
+from voile.schema.plan import Plan
+from voile.schema.trajectory import TrajectoryColumns
 from voile.studio import commands
 from voile.studio.charging import charge_told
 from voile.studio.jobs import Job, told_as_command
@@ -39,6 +41,7 @@ def routes(pages: Pages) -> APIRouter:
         digest: Annotated[str, Form(max_length=200)],
         number: Annotated[str, Form(max_length=6)],
         seed: Annotated[str, Form(max_length=20)] = "",
+        roads: Annotated[str, Form(max_length=4096)] = "",
     ) -> Response:
         project = pages.project(name)
         if wrong := problem_of(project.plan, columns_of(project), project.start):
@@ -47,14 +50,19 @@ def routes(pages: Pages) -> APIRouter:
         if said and not (said.isascii() and said.isdigit()):
             msg = "a seed is one whole number"
             raise InputError(msg)
-        _publish(project, digest, number, int(said) if said else None)
+        if roads and roads not in {file.name for file in project.start.maps()}:
+            msg = "there is no such map in the folder that Studio was started in"
+            raise InputError(msg)
+        _publish(project, digest, number, int(said) if said else None, roads)
         return pages.to(project, "sign")
 
     return router
 
 
-def _publish(project: Project, digest: str, number: str, seed: int | None) -> None:
+def _publish(project: Project, digest: str, number: str, seed: int | None, roads: str) -> None:
     """Make the release that a page offered, of the plan that it showed, once.
+
+    Its trips are followed on a map where one is named.
 
     Raises ``RefusedError`` where the plan is another now, or the release was made meanwhile.
     """
@@ -71,7 +79,7 @@ def _publish(project: Project, digest: str, number: str, seed: int | None) -> No
         clear_after_kill(project, out)
         replace_private_file(commands.plan_of_release(project, out), text)
 
-    project.run("release", commands.study(project, out, seed), digest, prepare)
+    project.run("release", commands.study(project, out, seed, roads=roads), digest, prepare)
 
 
 def clear_after_kill(project: Project, out: Path) -> None:
@@ -90,6 +98,12 @@ def _unfinished(project: Project, out: Path) -> Job | None:
     return job
 
 
+def _has_trips(project: Project, plan: Plan) -> bool:
+    """Whether a plan names positions, or the table has the columns that are taken for them."""
+    named = plan.trajectory or TrajectoryColumns()
+    return {named.latitude, named.longitude} <= set(columns_of(project))
+
+
 def _page(project: Project) -> dict[str, Any]:
     plan = plan_of(project.plan)
     out = project.next_numbered("releases")
@@ -99,6 +113,7 @@ def _page(project: Project) -> dict[str, Any]:
         "digest": project.digest,
         "number": out.name,
         "method": plan.method if plan else None,
+        "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
         "charge": charge_told(project, plan) if plan and not wrong else None,
         "releases": releases(project),
         "running": _unfinished(project, out),

@@ -1,12 +1,13 @@
 /** What WebCrypto computes for a reader: X25519, HKDF, AES-GCM, Ed25519, SHA-256. */
 
-import { framed, joined, text } from "./bytes.js";
+import { framed, fromBase64url, joined, text } from "./bytes.js";
 import { Rejected } from "./rejected.js";
 
 // WebCrypto takes private keys of X25519 in PKCS #8, which is this and the 32 octets (RFC 8410).
 const PKCS8 = Uint8Array.of(
   0x30, 0x2e, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x6e, 0x04, 0x22, 0x04, 0x20,
 );
+const PKCS8_ED25519 = PKCS8.map((octet, at) => (at === 11 ? 0x70 : octet));
 const KEY = 32;
 const NONCE = 12;
 
@@ -39,14 +40,33 @@ export async function exchanged(secret, point) {
   throw new Rejected("point");
 }
 
-/** A box of a single use: opens one ciphertext, or several of which one is meant. */
-export async function box(secret, salt, ...context) {
-  const [name, ...rest] = context;
+/** Octets from a secret, by HKDF, for a purpose. */
+export async function derived(secret, size, ...context) {
+  return derivedWith(secret, new Uint8Array(), size, ...context);
+}
+
+async function derivedWith(secret, salt, size, name, ...rest) {
   const source = await crypto.subtle.importKey("raw", secret, "HKDF", false, ["deriveBits"]);
   const info = framed(text(name), ...rest);
-  const both = new Uint8Array(await crypto.subtle.deriveBits(
-    { name: "HKDF", hash: "SHA-256", salt, info }, source, 8 * (KEY + NONCE),
-  ));
+  const algorithm = { name: "HKDF", hash: "SHA-256", salt, info };
+  return new Uint8Array(await crypto.subtle.deriveBits(algorithm, source, 8 * size));
+}
+
+/** The point of a secret scalar. */
+export const x25519Public = (secret) => publicOf(PKCS8, secret, "X25519", ["deriveBits"]);
+
+/** The verifying key of a seed. */
+export const ed25519Public = (seed) => publicOf(PKCS8_ED25519, seed, "Ed25519", ["sign"]);
+
+/** Browsers give the public half of a private key in its form as JSON. */
+async function publicOf(head, secret, algorithm, uses) {
+  const key = await crypto.subtle.importKey("pkcs8", joined(head, secret), algorithm, true, uses);
+  return fromBase64url((await crypto.subtle.exportKey("jwk", key)).x);
+}
+
+/** A box of a single use: opens one ciphertext, or several of which one is meant. */
+export async function box(secret, salt, ...context) {
+  const both = await derivedWith(secret, salt, KEY + NONCE, ...context);
   const key = await crypto.subtle.importKey("raw", both.slice(0, KEY), "AES-GCM", false, ["decrypt"]);
   const iv = both.slice(KEY);
   return async (sealed, additionalData) => {

@@ -29,6 +29,8 @@ export class Drawing {
     this.roads = null;
     this.picture = { canvas: document.createElement("canvas"), camera: null };
     this.sightings = [];
+    /** Where the parcel goes, as a point of the plane; or null. */
+    this.goal = null;
     this.faded = false;
     this.recolor();
   }
@@ -67,6 +69,7 @@ export class Drawing {
     context.fillRect(0, 0, width, height);
     if (this.roads) this.layRoads(density);
     context.setTransform(density, 0, 0, density, 0, 0);
+    this.drawGoal();
     this.drawSightings();
     this.drawScale();
   }
@@ -133,6 +136,26 @@ export class Drawing {
       }
       context.stroke();
     }
+  }
+
+  /** A pin whose tip is at the destination. */
+  drawGoal() {
+    if (!this.goal) return;
+    const { context, camera } = this;
+    const [x, y] = camera.toScreen(near(this.goal, camera.x));
+    context.beginPath();
+    context.moveTo(x, y);
+    context.bezierCurveTo(x - 4, y - 8, x - 9, y - 12, x - 9, y - 18);
+    context.arc(x, y - 18, 9, Math.PI, 0);
+    context.bezierCurveTo(x + 9, y - 12, x + 4, y - 8, x, y);
+    context.fillStyle = this.color("--goal");
+    context.fill();
+    context.lineWidth = 2;
+    context.strokeStyle = this.color("--panel");
+    context.stroke();
+    disc(context, x, y - 18, 3.5);
+    context.fillStyle = this.color("--panel");
+    context.fill();
   }
 
   /** The last sighting as a disc of its uncertainty, those before as dots. */

@@ -16,7 +16,7 @@ const FINAL = new Set(["link-unknown", "link-expired", "link-revoked", "truck-re
 
 export class Feed {
   /**
-   * `heard` has functions: `terms(object)`, `report(base64url)`, which may return a promise,
+   * `heard` has functions: `terms(object)`, `report(base64url)` and `notice(base64url)`, which may return a promise,
    * `state("connecting" | "live" | "waiting")` and `ended(reason)`.  `lastSlot()` is the last slot
    * that was read, below 0 if none was.
    */
@@ -85,6 +85,7 @@ export class Feed {
 
   async take({ name, data }) {
     if (name === "report") await this.tell("report", data);
+    if (name === "notice") await this.tell("notice", data);
     if (name === "terms") {
       this.failures = 0;
       await this.tell("terms", parsedOr(data, {}));

@@ -19,7 +19,7 @@ export class Keeping {
 
   constructor(name) {
     this.name = name;
-    this.kept = { last: null, seen: null, terms: null };
+    this.kept = { last: null, seen: null, terms: null, notice: null };
     try {
       Object.assign(this.kept, JSON.parse(sessionStorage.getItem(name)) ?? {});
     } catch {
@@ -41,12 +41,22 @@ export class Keeping {
     this.keep({ last: report, ...(isAboutParcel ? { seen: report } : {}) });
   }
 
+  /** What the carrier has said last: so an older one is refused after a reload, too. */
+  get notice() {
+    return this.kept.notice;
+  }
+
+  keepNotice(notice) {
+    // Reports of another truck than the last notice's are not read again.
+    if (notice !== this.kept.notice) this.keep({ notice, last: null, seen: null });
+  }
+
   keepTerms(terms) {
     this.keep({ terms });
   }
 
   wipe() {
-    this.keep({ last: null, seen: null, terms: null });
+    this.keep({ last: null, seen: null, terms: null, notice: null });
   }
 
   keep(changes) {

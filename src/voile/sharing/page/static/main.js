@@ -1,20 +1,23 @@
 /**
  * The tracking page: opens the link in its address, follows the feed, shows the parcel.
  *
- *   link, reader, ciphers, bytes     the protocol: docs/sharing-protocol.md
+ *   link, notice, reader, ciphers,   the protocol: docs/sharing-protocol.md
  *   feed, keeping, service-worker    what comes, what stays
  *   tracking                         what is known
  *   arrival, uncertainty             what follows from it
- *   showing, notices, words          the page in words
+ *   showing, notices, words,         the page in words, of several languages
+ *   language, messages, bell
  *   map, camera, drawing, gestures,  the page as a map
  *   roads, plane
  *
  * It asks its own origin for three things: the feed, the road map, and itself.
  */
 
+import { Bell } from "./bell.js";
 import { lacking } from "./ciphers.js";
 import { Feed } from "./feed.js";
 import { Keeping } from "./keeping.js";
+import { say, translate } from "./language.js";
 import { linkIn } from "./link.js";
 import { ParcelMap } from "./map.js";
 import { browserNotice, linkNotice } from "./notices.js";
@@ -31,7 +34,7 @@ const element = (id) => document.getElementById(id);
 
 /** Nothing can be shown. */
 function give(said) {
-  showConnection("ended", "Not opened");
+  showConnection("ended", say("not-opened"));
   showNotice(said);
   speak([said.title, said.text]);
 }
@@ -41,18 +44,21 @@ class Page {
     this.tracking = new Tracking(keys);
     this.keeping = keeping;
     this.map = map;
+    this.bell = new Bell(element("notify"));
     this.reading = Promise.resolve();
-    this.feed = new Feed(number, () => this.tracking.reader.last, {
+    this.feed = new Feed(number, () => this.tracking.last, {
       terms: (terms) => this.setTerms(terms),
       report: (report) => this.take(report),
+      notice: (notice) => this.takeNotice(notice),
       state: (state) => this.change({ state }),
       ended: (reason) => this.end(reason),
     });
   }
 
   async open() {
-    const { terms, reports } = this.keeping;
+    const { terms, notice, reports } = this.keeping;
     if (terms) this.tracking.setTerms({ ...terms, now: null }, seconds());
+    if (typeof notice === "string") await this.tracking.takeNotice(notice);
     for (const report of reports) await this.tracking.take(report, seconds());
     // What was read before is no news where it cannot be read again.
     Object.assign(this.tracking, { refused: null, refusals: 0 });
@@ -73,6 +79,15 @@ class Page {
       const outcome = await this.tracking.take(report, seconds());
       if (outcome === "read") this.keeping.keepReport(report, !this.tracking.absent);
       if (outcome > 0) setTimeout(() => this.take(report), Math.min(outcome * 1_000, LONGEST_TIMER));
+      this.render();
+    }).catch(reportError);
+    return this.reading;
+  }
+
+  /** In its turn among the reports, since it says which ones come next. */
+  takeNotice(notice) {
+    this.reading = this.reading.then(async () => {
+      if (await this.tracking.takeNotice(notice) === "read") this.keeping.keepNotice(notice);
       this.render();
     }).catch(reportError);
     return this.reading;
@@ -104,6 +119,8 @@ class Page {
     const now = seconds();
     show(this.tracking, now);
     const faded = this.tracking.absent || this.tracking.isOld(now);
+    this.map.mark(this.tracking.ended ? null : this.tracking.notice?.destination ?? null);
+    this.bell.hear(this.tracking);
     this.map.see(this.tracking.sightings, faded);
   }
 }
@@ -129,6 +146,7 @@ function installWorker() {
 async function main() {
   // Another link that is pasted over this one changes nothing but the hash.
   addEventListener("hashchange", () => location.reload());
+  translate(document);
   const map = openMap();
   // Where there is room for it.
   element("about").open = matchMedia("(min-width: 48rem) and (min-height: 40rem)").matches;

@@ -9,6 +9,8 @@ import { radius } from "./uncertainty.js";
 /** The circle takes no more than this share of the view at first. */
 const CIRCLE = 0.5;
 const NEAREST = 0.12;
+/** Metres around the destination where the parcel is nowhere. */
+const AROUND = 1_500;
 
 export class ParcelMap {
   constructor(surface, canvas, buttons) {
@@ -52,6 +54,16 @@ export class ParcelMap {
     this.drawing.soon();
   }
 
+  /** Mark where the parcel goes: {latitude, longitude}, or null where that is not said. */
+  mark(destination) {
+    if (this.destination?.latitude === destination?.latitude
+      && this.destination?.longitude === destination?.longitude) return;
+    this.destination = destination;
+    this.place();
+    if (!this.drawing.sightings.length && this.following) this.look({ flying: false });
+    this.drawing.soon();
+  }
+
   /** Sightings as points of the plane, on the map's side of the date line. */
   place() {
     const middle = this.roads ? (this.roads.reach[0] + this.roads.reach[2]) / 2 : 0;
@@ -59,6 +71,8 @@ export class ParcelMap {
       at: near(project(seen.latitude, seen.longitude), middle),
       radius: radius(seen.epsilon),
     }));
+    const goal = this.destination;
+    this.drawing.goal = goal ? near(project(goal.latitude, goal.longitude), middle) : null;
   }
 
   home() {
@@ -79,6 +93,9 @@ export class ParcelMap {
       const [x, y] = last.at;
       const view = this.camera.viewOf([x - reach, y - reach, x + reach, y + reach], (1 - CIRCLE) / 2);
       this.camera.go({ ...view, scale: Math.min(view.scale, NEAREST) }, how);
+    } else if (this.drawing.goal) {
+      const [x, y] = this.drawing.goal;
+      this.camera.go(this.camera.viewOf([x - AROUND, y - AROUND, x + AROUND, y + AROUND], 0.1), how);
     } else if (this.roads) {
       this.camera.go(this.camera.viewOf(this.roads.reach, 0.02), { flying: false });
     }

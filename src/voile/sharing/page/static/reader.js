@@ -38,7 +38,7 @@ export class Reader {
     require(await isSigned(this.keys.verifying, report.signature, await record(report)), "signature");
     require(report.slot > this.last, "replayed");
     require(report.slot <= now + EARLY_SECONDS, "future");
-    const secrets = keysOfDay(this.keys, report.slot);
+    const secrets = await keysOfDay(this.keys, report.slot);
     const sighting = await sightingIn(report, secrets);
     this.last = report.slot;
     return sighting;

@@ -1,16 +1,14 @@
 /** Writes what is known to the page, and in words to who hears it. */
 
+import { MANY } from "./arrival.js";
+import { say, sayOf } from "./language.js";
 import { notice } from "./notices.js";
 import { course } from "./plane.js";
 import { radius } from "./uncertainty.js";
 import { ago, clock, direction, distance, rounded } from "./words.js";
 
-const SOON = 120;
 /** Metres: fewer are no distance that anybody could tell. */
 const NEARLY = 50;
-/** What an arrival is estimated from.  How often it comes in that time is not known. */
-const BASIS = "by straight-line distance and usual speeds";
-const CONNECTION = { connecting: "Connecting", live: "Connected", waiting: "Trying again", ended: "Ended" };
 
 const element = (id) => document.getElementById(id);
 
@@ -22,14 +20,13 @@ function write(id, words) {
 export function show(tracking, now) {
   const { sighting, ended } = tracking;
   const state = ended ? "ended" : tracking.state;
-  showConnection(state, CONNECTION[state]);
+  showConnection(state, say(state));
   const said = notice(tracking, now, navigator.onLine);
   showNotice(said);
   const arrival = tracking.ended ? null : arrivalWords(tracking.arrival(), now, tracking.isOld(now));
   element("arrival").hidden = arrival === null;
   if (arrival) {
-    write("arrival-likely", arrival.likely);
-    write("arrival-range", arrival.range + (arrival.basis ? "," : ""));
+    write("arrival-when", arrival.when);
     write("arrival-basis", arrival.basis);
   }
   element("seen").hidden = sighting === null;
@@ -53,32 +50,29 @@ export function showNotice(said) {
 
 /** Say something to a screen reader, once. */
 export function speak(sentences) {
-  write("words", sentences.filter(Boolean).map((one) => (/[.!?]$/.test(one) ? one : `${one}.`)).join(" "));
+  write("words", sentences.filter(Boolean).map((one) => (/[.!?。]$/.test(one) ? one : `${one}.`)).join(" "));
 }
 
 /**
- * The arrival in words: likely, range, what they are estimated from, and all as one sentence that
- * does not change from minute to minute.
+ * The arrival in words: when, what is to be said of it, and all as one sentence that does not change
+ * from minute to minute.
  */
 export function arrivalWords(exact, now, isOld) {
   if (exact === null) return null;
-  const { low, middle, high } = rounded(exact);
-  const [from, likely, to] = [low, middle, high].map((time) => clock(time, now));
-  const before = `Before ${to}`;
+  const { low, high } = rounded(exact);
+  const values = { from: clock(low, now), to: clock(high, now), drives: exact.drives };
   if (exact.high < now) {
+    const spoken = say("spoken-late", values);
     return isOld
-      ? worded(before, "That time has passed, and no newer report has come.", "", `By the estimate it should have arrived before ${to}.`)
-      : worded("Any minute", `The estimate was before ${to}.`, "", "Arrival estimated for any minute.");
+      ? worded(say("before", values), say("passed"), spoken)
+      : worded(say("late"), say("late.text", values), spoken);
   }
-  if (exact.middle < now + SOON) {
-    return worded("Any minute", before, BASIS, `Arrival estimated for any minute; before ${to}, ${BASIS}.`);
-  }
-  const range = exact.low < now ? before : `Between ${from} and ${to}`;
-  const sentence = `Arrival estimated around ${likely}; ${range.replace(/^B/, "b")}, ${BASIS}.`;
-  return worded(`Around ${likely}`, range, BASIS, sentence);
+  const which = exact.low < now ? "before" : "between";
+  const basis = say("share") + (exact.drives < MANY ? say("few", values) : "");
+  return worded(say(which, values), basis, say(`spoken-${which}`, values));
 }
 
-const worded = (likely, range, basis, spoken) => ({ likely, range, basis, spoken });
+const worded = (when, basis, spoken) => ({ when, basis, spoken });
 
 function showSighting(tracking, now) {
   const { sighting, absent } = tracking;
@@ -88,10 +82,11 @@ function showSighting(tracking, now) {
   const left = absent ? null : sighting.remaining;
   element("seen-remaining").hidden = left === null;
   if (left !== null) write("seen-remaining", remainingWords(left));
-  write("seen-within", `The truck was inside the circle of ${distance(radius(sighting.epsilon))} around the dot, 9 times out of 10.`);
+  write("seen-within", say("within", { distance: distance(radius(sighting.epsilon)) }));
 }
 
-const remainingWords = (metres) => (metres < NEARLY ? "Nearly there" : `About ${distance(metres)} to go in a straight line`);
+const remainingWords = (metres) =>
+  (metres < NEARLY ? say("nearly") : say("to-go", { distance: distance(metres) }));
 
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
@@ -100,43 +95,45 @@ function sightingWords({ sightings, absent }, now) {
   const [sighting, before] = [sightings.at(-1), sightings.at(-2)];
   if (!sighting) return [];
   const { latitude, longitude, time, remaining, epsilon } = sighting;
-  const degrees = `${Math.abs(latitude).toFixed(3)} degrees ${latitude < 0 ? "south" : "north"}, `
-    + `${Math.abs(longitude).toFixed(3)} degrees ${longitude < 0 ? "west" : "east"}`;
-  const within = `within ${distance(radius(epsilon))} of ${degrees}, 9 times out of 10`;
-  const when = `At ${clock(time, now)} the truck was`;
+  const place = say("degrees", {
+    north: Math.abs(latitude).toFixed(3), ns: sayOf("sides", latitude < 0 ? 1 : 0),
+    east: Math.abs(longitude).toFixed(3), ew: sayOf("sides", longitude < 0 ? 3 : 2),
+  });
+  const values = { time: clock(time, now), distance: distance(radius(epsilon)), place };
   return [
+    // Where people are who see no map: by the way that is left rather than by degrees.
     ...(absent || remaining === null
-      ? [`${when} ${within}.`]
-      : [`${when} ${fromGoal(remaining)}.`, `It was ${within}.`]),
+      ? [say("was-within", values)]
+      : [fromGoal(remaining, values), say("it-within", values)]),
     before ? movedWords(before, sighting, now) : null,
   ];
 }
 
-/** Where people are who see no map: by the way that is left rather than by degrees. */
-const fromGoal = (metres) => (metres < NEARLY
-  ? "nearly at the parcel's destination"
-  : `about ${distance(metres)} from the parcel's destination in a straight line`);
+const fromGoal = (metres, { time }) => (metres < NEARLY
+  ? say("was-nearly", { time })
+  : say("was-from", { time, distance: distance(metres) }));
 
 /** How it has moved, where that is more than what the noise of both positions makes of rest. */
 function movedWords(before, sighting, now) {
   const { metres, direction: degrees } = course(before, sighting);
-  const since = `Since ${clock(before.time, now)}`;
+  const time = clock(before.time, now);
   if (metres <= Math.hypot(radius(before.epsilon), radius(sighting.epsilon))) {
-    return `${since} it has not moved farther than can be told.`;
+    return say("still", { time });
   }
-  return `${since} it has moved some ${distance(metres)} to the ${direction(degrees)}.`;
+  return say("moved", { time, distance: distance(metres), direction: direction(degrees) });
 }
 
 function showAbout({ terms, sighting, refusals, ended }, now) {
   element("about").hidden = ended !== null;
   element("about-place").hidden = sighting === null;
   if (sighting) {
-    write("about-place", `The dot is at ${sighting.latitude.toFixed(4)}, ${sighting.longitude.toFixed(4)} (latitude, longitude).`);
+    const [latitude, longitude] = [sighting.latitude, sighting.longitude].map((one) => one.toFixed(4));
+    write("about-place", say("about-place", { latitude, longitude }));
   }
   const expires = terms?.expires;
   element("about-link").hidden = !Number.isFinite(expires);
-  if (Number.isFinite(expires)) write("about-link", `This link works until ${clock(expires, now)}.`);
+  if (Number.isFinite(expires)) write("about-link", say("about-link", { time: clock(expires, now) }));
   element("about-refused").hidden = refusals === 0;
-  const reports = refusals === 1 ? "1 report was" : `${refusals} reports were`;
-  write("about-refused", `${reports} refused: damaged, not signed by the truck, or sent before.`);
+  const count = { count: refusals };
+  write("about-refused", refusals === 1 ? say("about-refused-1") : say("about-refused", count));
 }

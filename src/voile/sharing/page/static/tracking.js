@@ -5,11 +5,12 @@
  * report is recent: the service could make an old one look new by its own.
  */
 
-import { arrival } from "./arrival.js";
-import { fromBase64url } from "./bytes.js";
+import { forecast } from "./arrival.js";
+import { fromBase64url, same, toBase64url } from "./bytes.js";
+import { boxOf, keysOn } from "./link.js";
+import { noticeIn } from "./notice.js";
 import { Reader } from "./reader.js";
 import { Rejected } from "./rejected.js";
-import { deviation } from "./uncertainty.js";
 
 const MOST_SIGHTINGS = 10;
 const CLOCKS_APART = 120;
@@ -18,7 +19,13 @@ const USUAL_OLD = 900;
 
 export class Tracking {
   constructor(keys) {
-    this.reader = new Reader(keys);
+    this.keys = keys;
+    /** Of a link to a parcel there is none while the parcel is on no truck. */
+    this.reader = keys.carrier ? null : new Reader(keys);
+    /** What the carrier has said last; null of a link to a truck. */
+    this.notice = null;
+    /** The last slot that was read of each truck, by its number. */
+    this.lasts = new Map();
     this.sightings = [];
     this.terms = null;
     /** The state of the feed. */
@@ -34,6 +41,50 @@ export class Tracking {
     this.ahead = 0;
   }
 
+  /** Whether the link follows a parcel from truck to truck. */
+  get isParcel() {
+    return Boolean(this.keys.carrier);
+  }
+
+  /** The last slot that was read, of whichever truck; below 0 before the first. */
+  get last() {
+    return Math.max(this.reader?.last ?? -1, ...this.lasts.values());
+  }
+
+  /** Take what the carrier says.  Returns "read" or "refused". */
+  async takeNotice(sealed) {
+    const octets = fromBase64url(sealed);
+    try {
+      if (octets === null || !this.isParcel) throw new Rejected("truncated");
+      this.box ??= await boxOf(this.keys);
+      const notice = await noticeIn(octets, this.keys, this.box);
+      // The same once more, as after a reconnection, is nothing new.
+      if (this.notice && notice.number === this.notice.number) return "read";
+      if (this.notice && notice.number < this.notice.number) throw new Rejected("replayed");
+      this.follow(notice);
+      return "read";
+    } catch (fault) {
+      if (!(fault instanceof Rejected)) throw fault;
+      this.refusals += 1;
+      if (fault.reason !== "replayed") this.refused = "notice";
+      return "refused";
+    }
+  }
+
+  /** Another truck is another story: nothing of the one before is shown with it. */
+  follow(notice) {
+    const before = this.notice?.card;
+    this.notice = notice;
+    this.refused = null;
+    if (this.reader) this.lasts.set(toBase64url(this.reader.keys.truck), this.reader.last);
+    if (before && notice.card && same(before.truck, notice.card.truck)) return;
+    this.sightings = [];
+    this.absent = false;
+    this.reader = notice.card === null
+      ? null
+      : new Reader(keysOn(this.keys, notice.card), this.lasts.get(toBase64url(notice.card.truck)));
+  }
+
   /**
    * Read a report.  Returns "read", "refused", or, for one that has come too early by this
    * device's clock, in how many seconds to try again.
@@ -42,10 +93,11 @@ export class Tracking {
     const octets = fromBase64url(report);
     try {
       if (octets === null) throw new Rejected("truncated");
+      if (this.reader === null) throw new Rejected("foreign");
       const sighting = await this.reader.read(octets, now);
       this.refused = null;
       this.absent = sighting === null;
-      if (sighting) this.sightings = [...this.sightings, sighting].slice(-MOST_SIGHTINGS);
+      if (sighting) this.see(sighting);
       return "read";
     } catch (fault) {
       if (!(fault instanceof Rejected)) throw fault;
@@ -53,13 +105,21 @@ export class Tracking {
     }
   }
 
+  /** Since when the same place is shown goes with each sighting. */
+  see(sighting) {
+    const before = this.sightings.at(-1);
+    const stays = before?.latitude === sighting.latitude && before?.longitude === sighting.longitude;
+    const since = stays ? before.since : sighting.time;
+    this.sightings = [...this.sightings, { ...sighting, since }].slice(-MOST_SIGHTINGS);
+  }
+
   refuse(reason, octets, now) {
     const slot = octets && octets.length > 23 ? new DataView(octets.buffer).getUint32(19) : 0;
     // After a reconnection the last report may come once more, which is nothing to tell of.
-    if (reason === "replayed" && slot === this.reader.last) return "refused";
+    if (reason === "replayed" && slot === this.reader?.last) return "refused";
     this.refusals += 1;
-    // Nor does an older one change what is known.
-    if (reason !== "replayed") this.refused = reason;
+    // Nor does an older one change what is known, or one that comes while no truck is expected.
+    if (reason !== "replayed" && this.reader !== null) this.refused = reason;
     return reason === "future" ? slot - now - 59 : "refused";
   }
 
@@ -94,23 +154,17 @@ export class Tracking {
     return Number.isFinite(expires) && now + this.ahead >= expires ? expires : null;
   }
 
-  /** When the parcel arrives: {low, middle, high}, times; null where nothing can be said. */
+  /** When the parcel arrives: {low, high}, times, and {drives}; null where nothing can be said. */
   arrival() {
-    const speeds = this.terms?.speeds_kmh;
-    if (!this.sighting || this.absent || this.sighting.remaining === null) return null;
-    if (!areSpeeds(speeds)) return null;
-    // It is worth computing once for a sighting.
-    const asked = `${this.sighting.slot} ${speeds}`;
-    if (this.computed?.asked !== asked) {
-      const { remaining, epsilon, time } = this.sighting;
-      const { low, middle, high } = arrival(remaining, deviation(epsilon), speeds);
-      const at = { low: time + low, middle: time + middle, high: time + high };
-      this.computed = { asked, at };
-    }
-    return this.computed.at;
+    const { sighting } = this;
+    if (!sighting || this.absent || sighting.remaining === null) return null;
+    const found = forecast(this.terms?.arrival, {
+      time: sighting.time,
+      metres: sighting.remaining,
+      stands: sighting.time - sighting.since,
+      stops: this.notice?.stops ?? null,
+    });
+    if (found === null) return null;
+    return { ...found, low: sighting.time + found.low, high: sighting.time + found.high };
   }
 }
-
-const areSpeeds = (speeds) => Array.isArray(speeds) && speeds.length === 3
-  && speeds.every((speed) => Number.isFinite(speed) && speed > 0)
-  && speeds[0] <= speeds[1] && speeds[1] <= speeds[2];

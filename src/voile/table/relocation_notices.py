@@ -1,0 +1,131 @@
+"""What is refused of trips that are to be moved, and what is said of them beside a release.
+
+Reports carry what was found of them (``AGAIN``, ``BACK``, ``STRAY``): here it is counted and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from voile.dp.planar.steps import FIELD
+from voile.dp.planar.zones import Zones
+from voile.errors import PlanError, TableError
+from voile.schema.trajectory import TrajectoryColumns
+from voile.table.arrays import array_of, numbers_of
+from voile.table.decisions import Relocation
+from voile.table.protocol import Rows
+from voile.table.reports import LATITUDE, LONGITUDE, first_row
+from voile.table.trip_accounts import COUNT
+from voile.values.expressions import Column
+
+__all__ = [
+    "AGAIN",
+    "BACK",
+    "STRAY",
+    "require_destination",
+    "require_one_destination",
+    "require_vehicle",
+    "told_of_order",
+    "told_of_the_map",
+    "told_of_twins",
+]
+
+AGAIN, BACK, STRAY = "\1again", "\1back in time", "\1stray"
+"""Whether a report is at a time that its trip has already, is earlier than the one before it in the
+source, or stands for another destination; or, of all reports, lies beyond the map."""
+
+
+def require_destination(relocation: Relocation, named: TrajectoryColumns) -> None:
+    """Raise ``PlanError`` where noise needs a destination that nobody names."""
+    known = named.destination is not None or relocation.destination is not None
+    if not known and (relocation.remaining or relocation.noise.zones.needs_receiver):
+        needs = "the remaining distance" if relocation.remaining else "a level by distance"
+        msg = (
+            f"{needs} needs the place that trips are bound for: [method] destination = [latitude, "
+            "longitude] for all of them, or [roles] destination with the names of two columns"
+        )
+        raise PlanError(msg)
+
+
+def require_vehicle(relocation: Relocation, named: TrajectoryColumns) -> None:
+    """Raise ``PlanError`` where noise is that of a vehicle, and no column tells these apart."""
+    if relocation.noise.kind == FIELD and named.vehicle is None:
+        msg = (
+            "noise that stays with places is that of a vehicle: [roles] vehicle must name the "
+            "column that tells vehicles apart"
+        )
+        raise PlanError(msg)
+
+
+def require_one_destination(moved: Rows, named: TrajectoryColumns) -> None:
+    """Raise ``TableError`` where a trip has two destinations."""
+    if named.destination is None:
+        return
+    stray = moved.filter(Column(STRAY))
+    if stray.height:
+        msg = (
+            f"columns {named.destination[0]!r} and {named.destination[1]!r}: row "
+            f"{first_row(stray)} names another destination than the first report of its trip; a "
+            "trip has one"
+        )
+        raise TableError(msg)
+
+
+def told_of_order(moved: Rows, named: TrajectoryColumns) -> Iterator[str]:
+    """Whether times run backwards within a trip, in the order of the source."""
+    back = moved.tally(Column(BACK)).rows
+    if back:
+        trips = moved.select([named.trip, BACK]).filter(Column(BACK)).distinct([named.trip], COUNT)
+        yield (
+            f"times run backwards {back:,} times, in {trips.height:,} trips; the reports of each "
+            "trip were sorted by time"
+        )
+
+
+def told_of_twins(moved: Rows, relocation: Relocation, named: TrajectoryColumns) -> Iterator[str]:
+    """Whether a trip has several reports at one time."""
+    count = moved.tally(Column(AGAIN)).rows
+    shared = "; if vehicles share ids of trips, name their column in [roles] vehicle"
+    remedy = shared if named.vehicle is None else ""
+    if count and relocation.one_at_a_time:
+        yield (
+            "reports at a time that an earlier report of the same trip has already were left out: "
+            f"{count:,} (noise at one time is the same, so two positions would give away "
+            f"exactly how they differ){remedy}"
+        )
+    elif count:
+        yield (
+            "reports at a time that an earlier report of the same trip has already: "
+            f"{count:,}; each has noise of its own, and costs as much as any other{remedy}"
+        )
+
+
+def told_of_the_map(reports: Rows, zones: Zones) -> Iterator[str]:
+    """How many reports lie beyond the map that says the radii; all of them are too many.
+
+    Raises ``TableError`` where no report lies on the map.
+    """
+    grid = zones.grid
+    if grid is None:
+        return
+
+    def beyond(batch: pa.RecordBatch) -> list[pa.Array]:
+        places = (np.ascontiguousarray(numbers_of(batch[name])) for name in (LATITUDE, LONGITUDE))
+        return [array_of(~grid.holds(*places))]
+
+    gives = pa.schema([pa.field(STRAY, pa.bool_())])
+    count = reports.map(beyond, [LATITUDE, LONGITUDE], gives).tally(Column(STRAY)).rows
+    if count == reports.height:
+        msg = (
+            "no report lies on the map that [method] roads names; give a map of where the trips "
+            "are, and see that latitude and longitude are not swapped"
+        )
+        raise TableError(msg)
+    if count:
+        yield (
+            f"reports beyond the map: {count:,} of {reports.height:,}; there the largest radius "
+            "holds"
+        )

@@ -1,0 +1,226 @@
+"""Arrivals are learnt from deliveries, kept sealed for a company, told to its links, forgotten."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.sharing.scene import HOME, Parties
+from voile.errors import InputError
+from voile.geodesy import displaced, metres_between
+from voile.sharing.arrival import ArrivalTable, Shown
+from voile.sharing.platform import AccessError, Vault
+from voile.sharing.platform.arrivals import Learning, Trail, drives_in, shown_at
+from voile.sharing.platform.core import PlatformCore
+from voile.sharing.platform.settings import Settings
+from voile.sharing.protocol import Position
+
+
+def deliver(scene, company, truck, token, name=b"P1", reports=4, **more):
+    """A parcel that comes nearer, and is delivered in the slot after the last report."""
+    scene.platform.add_parcel(company, truck.truck, name, *Parties().keys, HOME)
+    for left in range(reports, 0, -1):
+        scene.drive(token, 1, place=displaced(*HOME, 0.0, 1_500.0 * left))
+    scene.platform.end_parcel(company, truck.truck, name, delivered=True, **more)
+
+
+def test_a_delivery_teaches_what_was_shown(scene):
+    """Of each report how far it was shown to be, and how long it still took; no place is kept."""
+    company = scene.company()
+    truck, token = scene.truck(company)
+    began = scene.clock.now
+    deliver(scene, company, truck, token, stops=(2, began + 600))
+    (drive,) = scene.platform.past_drives(company)
+    assert drive["arrived"] == scene.clock.now
+    assert [seconds for seconds, _, _ in drive["shown"]] == [1200, 900, 600, 300]
+    assert [stops for _, _, stops in drive["shown"]] == [None, None, 2, 2]
+    shown = [metres for _, metres, _ in drive["shown"]]
+    # Noise of 150 to 600 m on average: not the true distances, and not far from them.
+    assert all(
+        0 < abs(metres - 1_500 * left) < 6_000
+        for metres, left in zip(shown, (4, 3, 2, 1), strict=True)
+    )
+    assert set(drive) == {"arrived", "shown"}
+
+
+def test_what_is_learnt_is_what_the_party_was_told(scene):
+    """The distance of the trail is the remaining distance that the report held for the parcel."""
+    settings = Settings()
+    trail = Trail()
+    places = [displaced(*HOME, 900.0, north) for north in (9_000.0, 5_000.0, 1_000.0)]
+    for place in places:
+        trail.add([Position(*place, 1_700_000_000, 0.01)] * 3)
+    shown = trail.shown(settings.levels, HOME, 0.0)
+    for one, place in zip(shown, places, strict=True):
+        assert one.metres == pytest.approx(metres_between(*place, *HOME), abs=1)
+    again = Trail(trail.octets)
+    assert again.shown(settings.levels, HOME, 0.0) == shown
+    assert Trail(trail.octets[:-3]).shown(settings.levels, HOME, 0.0) == shown[:-1]
+
+
+def test_reports_from_before_the_parcel_was_aboard_teach_nothing(scene):
+    """Only what its parties were shown enters; what is taken off undelivered teaches nothing."""
+    company = scene.company()
+    truck, token = scene.truck(company)
+    scene.drive(token, 3)
+    deliver(scene, company, truck, token, reports=2)
+    assert len(scene.platform.past_drives(company)[0]["shown"]) == 2
+    scene.platform.add_parcel(company, truck.truck, b"P2", *Parties().keys, HOME)
+    scene.drive(token, 2)
+    scene.platform.end_parcel(company, truck.truck, b"P2")
+    assert len(scene.platform.past_drives(company)) == 1
+
+
+def test_links_are_given_a_table_when_enough_is_known(scene):
+    """None with few drives; with 40 alike one, which tells of a new drive what those took."""
+    company = scene.company()
+    truck, token = scene.truck(company)
+    deliver(scene, company, truck, token)
+    assert scene.platform.arrival_table(company.company) is None
+    for at in range(40):
+        shown = [Shown(scene.clock.now - 600 - at, 5_000.0)]
+        scene.platform.learn(company.company, shown, scene.clock.now)
+    table = ArrivalTable.read(scene.platform.arrival_table(company.company))
+    interval = table.forecast(Shown(scene.clock.now, 5_000.0))
+    assert 600 <= interval.low < 603
+    assert 636 < interval.high <= 640
+    assert table.forecast(Shown(scene.clock.now, 400_000.0)) is None
+    assert table.forecast(Shown(scene.clock.now, 5_000.0, stands=1_800.0)) is None
+    assert scene.platform.arrival_table(scene.company("Post of Leiden").company) is None
+
+
+def test_the_past_is_sealed_for_its_company_and_forgotten_with_its_key(scene):
+    """Nothing of it stands in the store in the clear; another key opens none; after: no trace."""
+    company, other = scene.company(), scene.company("Post of Leiden")
+    truck, token = scene.truck(company)
+    deliver(scene, company, truck, token)
+    row = scene.store.arrival_past(company.company)
+    on_disk = b"".join(one.read_bytes() for one in scene.folder.glob("share.db*"))
+    assert b'"arrived"' not in on_disk
+    assert b'"shown"' not in on_disk
+    guessed = Vault(b"guessed key of 32 bytes, no luck")
+    thief = PlatformCore(scene.store, scene.store, guessed)
+    with pytest.raises(InputError, match="another key"):
+        Learning(thief).past_drives(company)
+    with pytest.raises(InputError, match="another key"):
+        # Sealed for one company, it is none of another's.
+        scene.vault.unseal(b"key of past arrivals" + other.company.encode(), row.secret)
+    assert scene.platform.forget_arrivals(company) is True
+    assert scene.platform.past_drives(company) == []
+    assert scene.platform.arrival_table(company.company) is None
+    assert scene.store.arrival_past(company.company) is None
+    assert scene.platform.forget_arrivals(company) is False
+
+
+def test_a_company_publishes_a_table_that_it_has_fitted_itself(scene):
+    """It stands in the place of the platform's own, which goes on learning; others are refused."""
+    company = scene.company()
+    past = [{"arrived": 2_000_000 + at, "shown": [[300 + at, 2_000, None]]} for at in range(50)]
+    table = ArrivalTable.fit(drives_in(past), 5.0)
+    scene.platform.publish_arrivals(company, table.document())
+    assert scene.platform.arrival_table(company.company) == table.document()
+    truck, token = scene.truck(company)
+    deliver(scene, company, truck, token)
+    assert scene.platform.arrivals(company).published
+    assert scene.platform.arrivals(company).drives == 1
+    assert scene.platform.arrival_table(company.company) == table.document()
+    document = table.document()
+    changes = (
+        {"version": 2},
+        {"rows": {"all": [[5, 1, 9]]}},
+        {"rows": {"all": [["a", 1, 9]]}},
+        {"more": "x" * 300_000},
+    )
+    for odd in (None, [], {}, *({**document, **change} for change in changes)):
+        with pytest.raises(AccessError):
+            scene.platform.publish_arrivals(company, odd)
+
+
+def test_concurrent_deliveries_are_all_learnt(scene):
+    """A change that another process has overtaken is made again, on what that has written."""
+    company = scene.company()
+    first, second = (Learning(scene.platform._core) for _ in range(2))
+    replace = scene.store.replace_arrival_past
+    overtaken = []
+
+    def late(past):
+        if not overtaken:
+            overtaken.append(True)
+            scene.store.replace_arrival_past = replace
+            second.learn(company.company, [Shown(100.0, 900.0)], 200.0)
+        return replace(past)
+
+    scene.store.replace_arrival_past = late
+    first.learn(company.company, [Shown(100.0, 800.0)], 200.0)
+    drives = first.past_drives(company)
+    assert sorted(one["shown"][0][1] for one in drives) == [800, 900]
+
+
+def test_standing_trucks_are_seen_to_stand():
+    """For how long the same place was shown; a party is told nothing after half an hour."""
+    levels = Settings().levels
+    there = [displaced(*HOME, 0.0, north) for north in (900.0, 500.0)]
+    reports = [(300.0 * at, [there[at > 1]] * 3) for at in range(9)]
+    shown = shown_at(levels, reports, HOME)
+    assert [one.stands for one in shown] == [0, 300, 0, 300, 600, 900, 1200, 1500, 1800]
+    assert [one.tells for one in shown] == [True] * 8 + [False]
+
+
+def test_histories_that_are_none_are_refused():
+    """Whatever is no list of past drives is an error in words."""
+    for odd in (
+        [1],
+        [{}],
+        [{"arrived": 1, "shown": [[1]]}],
+        [{"arrived": "x", "shown": [[1, 2, None]]}],
+    ):
+        with pytest.raises(InputError):
+            drives_in(odd)
+    assert drives_in(json.loads("[]")) == []
+
+
+def test_a_shorter_past_has_a_table_of_its_own(scene):
+    """What is older is in the table no more, and nothing is said where too little is left."""
+    company = scene.company()
+    for at in range(80):
+        arrived = scene.clock.now + at
+        seconds = 600 if at < 40 else 1_200
+        scene.platform.learn(company.company, [Shown(arrived - seconds, 5_000.0)], arrived)
+    here = Shown(scene.clock.now, 5_000.0)
+    assert scene.platform.forecast(company.company, here).low == 600
+    assert scene.platform.forget_drives(company.company, scene.clock.now + 40) == 40
+    assert scene.platform.forecast(company.company, here).low == 1_200
+    assert scene.platform.forget_drives(company.company, scene.clock.now + 40) == 0
+    assert scene.platform.forget_drives(company.company, scene.clock.now + 60) == 20
+    assert scene.platform.forecast(company.company, here) is None
+    assert scene.platform.forget_drives(scene.company("Post of Leiden").company, 9e9) == 0
+
+
+def test_a_delivery_waits_for_no_lesson(scene, monkeypatch):
+    """Where the past cannot be changed now, the parcel is delivered all the same."""
+    company = scene.company()
+    truck, token = scene.truck(company)
+    monkeypatch.setattr(scene.store, "replace_arrival_past", lambda past: False)
+    deliver(scene, company, truck, token)
+    assert scene.store.parcels(truck.truck) == []
+    assert scene.platform.past_drives(company) == []
+
+
+def test_what_is_kept_is_bounded(scene):
+    """At most 500 drives of at most 24 positions, the latest; years later none is left."""
+    company = scene.company()
+    learning = Learning(scene.platform._core)
+    past = [{"arrived": 1_000_000 + at, "shown": [[300, 2_000, None]]} for at in range(500)]
+    learning._change(company.company, lambda held: {**held, "drives": past})
+    many = [Shown(2_000_000.0 + at, 3_000.0) for at in range(100)]
+    learning.learn(company.company, many, 2_000_200.0)
+    drives = learning.past_drives(company)
+    assert len(drives) == 500
+    assert drives[0]["arrived"] == 1_000_001
+    assert len(drives[-1]["shown"]) <= 24
+    assert drives[-1]["shown"][-1][0] == 101
+    learning.learn(company.company, [Shown(2_000_300.0, 3_000.0)], 2_000_301.0)
+    assert learning.past_drives(company) == drives
+    learning.learn(company.company, [Shown(9e7, 3_000.0)], 9e7 + 60)
+    assert len(learning.past_drives(company)) == 1
