@@ -167,7 +167,6 @@ def test_browser_and_package_read_notices_and_keys_alike(viewer: Viewer) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(reason="a report of the slot in which a parcel is loaded is not always shown")
 def test_a_link_of_the_first_day_opens_over_three_trucks_and_two_depots(
     viewers: Callable[..., Viewer], tmp_path: Path
 ) -> None:

@@ -398,3 +398,38 @@ def test_events_have_one_line_of_data(company, http, service):
     assert lines[2] == ""
     assert lines[3:5] == ["event: report", f"id: {int(service.now)}"]
     assert lines[6] == ""
+
+
+def test_a_parcel_that_changes_trucks_within_a_slot_is_shown_on_both(service, http, company):
+    """Slots are each truck's own, so the second one's report of the same slot comes too.
+
+    It comes also to a reader who was away meanwhile and names the last slot of the first truck.
+    """
+    trucks = [company.truck(device) for device in ("first", "second")]
+    made, random = company.made("/links", {"hours": 2}), Randomness.seeded(5)
+    box = protocol.ParcelRoot(b"root of a parcel's keys, 32 byte").box
+
+    def move(number: int) -> None:
+        said = protocol.Notice(box, number, int(service.now), protocol.Stage.DEPOT)
+        notice = to_base64url(protocol.SealedNotice.seal(said, bytes(32), random).encode())
+        move_to = {"id": made["id"], "truck": trucks[number][0], "notice": notice}
+        answer = company.call("POST", "/links/move", json=move_to)
+        assert answer.status_code == 204, answer.text
+
+    move(0)
+    with feed(service, made["link"]) as those:
+        assert [next(those).name for _ in range(2)] == ["terms", "notice"]
+        slot = service.next_slot()
+        assert service.send(http, trucks[0][1], "first").status_code == 200
+        assert next(those).number == slot
+        move(1)
+        assert next(those).name == "notice"
+        assert service.send(http, trucks[1][1], "second").status_code == 200
+        first = next(those)
+    assert (first.name, first.number) == ("report", slot)
+    number = protocol.Report.decode(decoded(first.data)).at.truck
+    assert number.hex() == trucks[1][0]
+    with feed(service, made["link"], last=slot) as those:
+        again = [next(those) for _ in range(3)]
+    assert [one.name for one in again] == ["terms", "notice", "report"]
+    assert again[2].data == first.data

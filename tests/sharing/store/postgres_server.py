@@ -15,7 +15,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, wait_until
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 
@@ -92,25 +92,34 @@ class PostgresServer:
                 **_user(),
             )
         until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                psycopg.connect(self.url()).close()
-            except psycopg.OperationalError:
-                assert self._process.poll() is None, (self.folder / "log").read_text()
-                assert time.monotonic() < until, "the server does not answer"
-                time.sleep(0.02)
-            else:
-                return
+        while not self._answers():
+            assert self._process.poll() is None, (self.folder / "log").read_text()
+            assert time.monotonic() < until, "the server does not answer"
+            time.sleep(0.02)
 
     def _children(self) -> list[int]:
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
         return [int(child) for child in children.read_text().split()]
 
-    def serving(self) -> int:
-        """The process that serves a store."""
+    def kill_one_that_serves(self) -> None:
+        """SIGKILL to the process that serves a store; back when all were started anew for it.
+
+        The server ends its other processes only when it notices, and takes requests until then.
+        """
+        before = self._children()
         with psycopg.connect(self.url(), autocommit=True) as connection:
             statement = "SELECT pid FROM pg_stat_activity WHERE application_name = 'voile'"
-            return connection.execute(statement).fetchone()[0]
+            serving = connection.execute(statement).fetchone()[0]
+        os.kill(serving, signal.SIGKILL)
+        wait_until(lambda: set(before).isdisjoint(self._children()), "the server did not recover")
+        wait_until(self._answers, "the server does not answer")
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.url()).close()
+        except psycopg.OperationalError:
+            return False
+        return True
 
     def kill(self) -> None:
         """SIGKILL to the server and all its processes, as when the machine fails."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
 import subprocess
 import sys
 import threading
@@ -95,7 +93,7 @@ def test_a_server_that_is_killed_and_started_again(mortal_postgres):
                 for _ in range(3):  # the server ends all others and recovers, without hands
                     appender.wait_for_more(5)
                     time.sleep(rng.uniform(0, 0.02))
-                    os.kill(mortal_postgres.serving(), signal.SIGKILL)
+                    mortal_postgres.kill_one_that_serves()
                 appender.wait_for_more(5)
             finally:
                 appender.stop()

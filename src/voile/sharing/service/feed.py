@@ -35,7 +35,7 @@ from voile.sharing.platform import AccessError
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.problems import ProblemError
-from voile.sharing.store import StoreError, TrackingLink
+from voile.sharing.store import Entry, StoreError, TrackingLink
 
 __all__ = ["MOST_RESUMED", "FeedResponse", "Feeds", "event"]
 
@@ -130,7 +130,7 @@ class _Reader:
     last: int
     """Slot of the last report sent."""
     begun: bool
-    """False: the last report is to be sent, however old it is."""
+    """False: if nothing newer is there, the last report is to be sent, however old it is."""
     notice: bytes | None = None
     """What the reader was told of the parcel."""
 
@@ -156,7 +156,9 @@ class FeedResponse(Response):
         settings = context.platform.settings
         earliest = int(context.platform.clock()) - MOST_RESUMED * settings.slot_seconds
         resumed = -1 if last is None else max(last, earliest)
-        self._reader = _Reader(token, link, resumed, begun=last is not None)
+        # The last report read may be of another truck than the parcel is on now.
+        begun = last is not None and not link.follows_parcel
+        self._reader = _Reader(token, link, resumed, begun)
         self.init_headers({"x-accel-buffering": "no"})  # proxies must not wait for more
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -234,17 +236,18 @@ class FeedResponse(Response):
         link, before = platform.link_of(reader.token), reader.link
         news = []
         if link.truck != before.truck:
-            reader.begun = False
+            reader.begun, reader.last = False, -1  # each truck has slots of its own
         if link.notice is not None and link.notice != reader.notice:
             reader.notice = link.notice
             news.append(event("notice", to_base64url(link.notice)))
         reader.link = link
-        if not reader.begun:
+        entries: list[Entry] = []
+        if reader.begun or reader.last >= 0:
+            entries = list(platform.reports_after(link, reader.last, _AT_ONCE))
+        if not reader.begun and not entries:
             last = platform.last_report(link)
             entries = [] if last is None else [last]
-            reader.begun = True
-        else:
-            entries = list(platform.reports_after(link, reader.last, _AT_ONCE))
+        reader.begun = True
         if entries:
             reader.last = entries[-1].slot
         return news + [event("report", to_base64url(one.message), one.slot) for one in entries]
