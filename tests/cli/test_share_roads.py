@@ -73,6 +73,22 @@ def test_a_map_is_written_and_told_of(city: Path, capsys: pytest.CaptureFixture[
     assert "OpenStreetMap contributors" in said
 
 
+def test_names_of_streets_and_places_are_taken_along(
+    city: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Those of roads that are drawn, and of places; how many is told."""
+    point = {"type": "Point", "coordinates": [4.357, 52.011]}
+    place = {"type": "Feature", "properties": {"place": "city", "name": "Delft"}, "geometry": point}
+    named = [{**one, "properties": {**one["properties"], "name": "Plein"}} for one in (LINE, LANE)]
+    named[1]["properties"]["name"] = "Steeg"
+    city.write_text(json.dumps({"type": "FeatureCollection", "features": [*named, place]}))
+    run(city, "--out", city.with_name("roads.json"), "--smallest", "tertiary")
+    document = json.loads(city.with_name("roads.json").read_bytes())
+    assert document["names"] == ["Plein"]
+    assert [one["name"] for one in document["places"]] == ["Delft"]
+    assert "and 2 names" in capsys.readouterr().out
+
+
 def test_the_result_is_told_in_json(city: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Lines, points and bytes, plain and packed."""
     out = city.with_name("roads.json")
@@ -80,7 +96,7 @@ def test_the_result_is_told_in_json(city: Path, capsys: pytest.CaptureFixture[st
     told = json.loads(capsys.readouterr().out)
     packed = len(gzip.compress(out.read_bytes(), 9, mtime=0))
     assert told == {
-        **{"out": str(out), "lines": 2, "points": 5},
+        **{"out": str(out), "lines": 2, "points": 5, "names": 0},
         **{"bytes": out.stat().st_size, "gzipped": packed},
     }
 

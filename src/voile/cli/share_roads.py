@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,8 @@ def roads_command(
     """Make the road map that the tracking page draws from the map in FILE.
 
     FILE is a map of OpenStreetMap (.osm, .osm.gz, .osm.bz2, .osm.pbf), GraphML, GeoJSON with lines,
-    or a table of edges. Only roads for cars are drawn.
+    or a table of edges. Only roads for cars are drawn, with their names where FILE has them. Names
+    of towns are in maps of OpenStreetMap and, as points, in GeoJSON.
 
     Browsers get the whole map, since asking for parts of it would tell where they look. So let FILE
     hold what trucks drive through, and no more.
@@ -84,7 +86,7 @@ def roads_command(
     check_new_file(out, [".json"])
     with progress() as stage:
         stage("reading the map")
-        streets = _streets(read_roads(source, nodes), smallest)
+        streets = _with_places(_streets(read_roads(source, nodes), smallest), source)
         stage("making it small")
         said = ATTRIBUTION if attribution is None else attribution
         made = compact_map(streets, tolerance, said)
@@ -109,7 +111,17 @@ def _streets(network: RoadNetwork, smallest: str) -> Streets:
         msg = f"the map has no road of rank {smallest} or above; name a lesser one by --smallest"
         raise InputError(msg)
     ends = network.source[shown], network.target[shown]
-    return Streets(network.latitude, network.longitude, *ends, rank[shown])
+    name_of = None if network.name_of is None else network.name_of[shown]
+    return Streets(network.latitude, network.longitude, *ends, rank[shown], network.names, name_of)
+
+
+def _with_places(streets: Streets, source: Path) -> Streets:
+    """With the named places of the map."""
+    from voile.roads.places import read_places  # noqa: PLC0415
+    from voile.sharing.map import Place  # noqa: PLC0415
+
+    places = (Place(one.name, one.kind, one.latitude, one.longitude) for one in read_places(source))
+    return replace(streets, places=tuple(places))
 
 
 def _tell(made: RoadMap, out: Path, *, as_json: bool) -> None:
@@ -120,10 +132,12 @@ def _tell(made: RoadMap, out: Path, *, as_json: bool) -> None:
             "do with a smaller area, --tolerance 10, or --smallest tertiary."
         )
     if as_json:
-        print_json({"out": str(out), "lines": made.lines, "points": made.points, **sizes})
+        counts = {"lines": made.lines, "points": made.points, "names": made.names}
+        print_json({"out": str(out), **counts, **sizes})
         return
     click.echo(
-        f"{out}: {made.lines:,} lines of {made.points:,} points, {sizes['bytes'] / 1e6:.2f} MB "
+        f"{out}: {made.lines:,} lines of {made.points:,} points and {made.names:,} names, "
+        f"{sizes['bytes'] / 1e6:.2f} MB "
         f"({sizes['gzipped'] / 1e6:.2f} MB packed by gzip)"
     )
     said = made.document["attribution"]

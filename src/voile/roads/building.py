@@ -30,6 +30,8 @@ class Chain:
     road_class: str | None = None
     speed: str | None = None
     """As signed."""
+    name: str | None = None
+    """What the road is called."""
 
 
 @dataclass
@@ -39,7 +41,9 @@ class NetworkBuilder:
     _places: dict[Hashable, int] = field(default_factory=dict)
     _positions: list[tuple[float, float]] = field(default_factory=list)
     _classes: dict[str, int] = field(default_factory=dict)
+    _names: dict[str, int] = field(default_factory=dict)
     _edges: list[tuple[int, int, int, float, int]] = field(default_factory=list)
+    _name_of_road: list[int] = field(default_factory=list)
     _roads: int = 0
 
     def add(self, chain: Chain) -> None:
@@ -48,6 +52,8 @@ class NetworkBuilder:
         kind = -1
         if chain.road_class is not None:
             kind = self._classes.setdefault(chain.road_class, len(self._classes))
+        called = self._names.setdefault(chain.name, len(self._names)) if chain.name else -1
+        self._name_of_road.append(called)
         places = [
             self._place(name, position)
             for name, *position in zip(chain.names, chain.latitude, chain.longitude, strict=True)
@@ -81,6 +87,8 @@ class NetworkBuilder:
             np.array(speed, dtype=np.float64),
             tuple(self._classes),
             kinds if (kinds >= 0).all() else None,
+            tuple(self._names),
+            np.array(self._name_of_road, dtype=np.int64)[np.array(road)] if self._names else None,
         )
 
     def _place(self, name: Hashable, position: list[float]) -> int:

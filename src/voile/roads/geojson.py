@@ -21,7 +21,7 @@ from voile.errors import TableError
 from voile.roads.building import Chain
 from voile.roads.driving import is_drivable, said_ways
 
-__all__ = ["GEOJSON", "geojson_chains"]
+__all__ = ["GEOJSON", "geojson_chains", "geojson_points"]
 
 GEOJSON = (".geojson", ".json")
 """How the names of such files end."""
@@ -42,6 +42,20 @@ def geojson_chains(path: Path) -> Iterator[Chain]:
             raise TableError(msg)
         for line in [lines] if kind == "LineString" else lines:
             yield _chain(line, tags, where)
+
+
+def geojson_points(path: Path) -> Iterator[tuple[tuple[float, float], Mapping[str, str]]]:
+    """The points of a file, latitude and longitude, with their properties.
+
+    Raises ``TableError``.
+    """
+    for number, feature in enumerate(_features(path), start=1):
+        geometry, tags = _parts(feature, f"{path}, feature {number}")
+        if geometry is None or geometry.get("type") != "Point":
+            continue
+        at: Any = geometry.get("coordinates")
+        if _is_position(at):
+            yield (float(at[1]), float(at[0])), tags
 
 
 def _features(path: Path) -> list[Any]:
@@ -89,6 +103,7 @@ def _chain(line: Any, tags: Mapping[str, str], where: str) -> Chain:
         said_ways(tags) or "both",
         tags.get("highway"),
         tags.get("maxspeed"),
+        tags.get("name") or tags.get("ref"),
     )
 
 

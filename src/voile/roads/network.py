@@ -47,6 +47,10 @@ class RoadNetwork:
     """Names of the classes of roads: "residential", ..."""
     class_of: Indices | None = None
     """Shape (e,): the class of each edge; None where the map names none."""
+    names: tuple[str, ...] = ()
+    """What roads are called, each once."""
+    name_of: Indices | None = None
+    """Shape (e,): the name of each edge, -1 where it has none; None where the map has no names."""
 
     @property
     def nodes(self) -> int:
@@ -148,6 +152,8 @@ class RoadNetwork:
             self.speed[edges],
             self.classes,
             None if self.class_of is None else self.class_of[edges],
+            self.names,
+            None if self.name_of is None else self.name_of[edges],
         )
 
     def largest_connected(self) -> RoadNetwork:

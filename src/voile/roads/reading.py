@@ -31,9 +31,10 @@ from voile.roads.network import RoadNetwork
 from voile.table.arrays import Frame
 from voile.table.reading import read_frame
 
-__all__ = ["read_roads"]
+__all__ = ["OSM", "library", "read_roads"]
 
-_OSM = (".osm", ".osm.gz", ".osm.bz2", ".osm.pbf")
+OSM = (".osm", ".osm.gz", ".osm.bz2", ".osm.pbf")
+"""How the names of OpenStreetMap's files end."""
 _LINE = re.compile(r"^\s*LINESTRING\s*Z?\s*\((?P<points>[^()]*)\)\s*$", re.IGNORECASE)
 _ENDS = (
     ("source", "target"),
@@ -58,7 +59,7 @@ def read_roads(path: str | Path, nodes: str | Path | None = None) -> RoadNetwork
         raise TableError(msg)
     name = place.name.lower()
     builder = NetworkBuilder()
-    if name.endswith(_OSM):
+    if name.endswith(OSM):
         chains = _osm_chains(place)
     elif name.endswith(".graphml"):
         chains = _graphml_chains(place)
@@ -71,7 +72,8 @@ def read_roads(path: str | Path, nodes: str | Path | None = None) -> RoadNetwork
     return builder.build(str(place))
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
+    """A library of the extra; raises ``InputError`` where it is absent."""
     try:
         return import_module(name)
     except ImportError:
@@ -80,7 +82,7 @@ def _library(name: str) -> Any:
 
 
 def _osm_chains(path: Path) -> Iterator[Chain]:
-    osmium = _library("osmium")
+    osmium = library("osmium")
     objects = osmium.osm.NODE | osmium.osm.WAY
     try:
         ways = osmium.FileProcessor(str(path), objects).with_locations()
@@ -96,6 +98,7 @@ def _osm_chains(path: Path) -> Iterator[Chain]:
                     _ways(tags),
                     tags["highway"],
                     tags.get("maxspeed"),
+                    tags.get("name") or tags.get("ref"),
                 )
     except RuntimeError:  # what osmium raises for files that are damaged
         msg = f"{path}: this is not an OpenStreetMap file, or it is damaged"
@@ -109,7 +112,7 @@ def _ways(tags: Mapping[str, str]) -> Ways:
 
 
 def _graphml_chains(path: Path) -> Iterator[Chain]:
-    networkx = _library("networkx")
+    networkx = library("networkx")
     try:
         graph = networkx.read_graphml(path, force_multigraph=True)
         at = {name: (float(node["y"]), float(node["x"])) for name, node in graph.nodes(data=True)}
@@ -220,4 +223,11 @@ def _directed(
         "forward",
         kind,
         _first(sign),
+        _name(edge),
     )
+
+
+def _name(edge: Mapping[str, Any]) -> str | None:
+    """What a road is called; nothing where it was merged of several, which OSMnx lists."""
+    name = edge.get("name") or edge.get("ref")
+    return None if name is None or str(name).startswith("[") else str(name)

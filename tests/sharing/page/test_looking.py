@@ -45,6 +45,26 @@ def test_a_screen_reader_is_told_in_sentences(
         assert viewer.page.get_by_role("heading", name=name).is_visible()
 
 
+def test_the_nearest_place_of_the_map_is_named(
+    viewer: Viewer, stub: Stub, delivery: Delivery
+) -> None:
+    """In words on the page and for who hears it; where none is within 15 km there is no word."""
+    places = [
+        {"kind": "city", "name": "Delft", "at": [0, 500]},
+        {"kind": "city", "name": "Rotterdam", "at": [-9_000, 12_000]},
+    ]
+    streets = {"names": ["Singel"], "labels": [0, 0, 0, -3000, 0, 3000]}
+    stub.road_map = json.dumps({**ROADS, **streets, "places": places}).encode()
+    stub.publish(*delivery.report(DELFT))
+    viewer.open(delivery.link().fragment())
+    viewer.says("seen-near", "Near Delft")
+    viewer.says("words", "Near Delft.")
+    stub.publish(*delivery.report((51.94, 4.46)))
+    viewer.says("seen-near", "Near Rotterdam")
+    stub.publish(*delivery.report((53.0, 4.46)))
+    viewer.hides("seen-near")
+
+
 def test_where_no_destination_is_known_the_place_is_said_by_degrees(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:

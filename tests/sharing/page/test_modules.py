@@ -254,6 +254,61 @@ def test_the_map_is_read_as_it_was_written(modules: Viewer) -> None:
     assert np.ptp(x) < 0.1
 
 
+def test_names_are_written_once_where_there_is_room(modules: Viewer) -> None:
+    """Along their streets and never upside down, large places first, none on another.
+
+    What is too small for the scale, longer than its street, or outside of the picture is left out.
+    """
+    body = """
+    const { writeNames } = await load("labels");
+    const written = [];
+    const context = {
+      measureText: (name) => ({ width: 6 * name.length }),
+      save() {}, restore() {}, strokeText() {},
+      translate(x, y) { this.at = [x, y]; },
+      rotate(turn) { this.turn = turn; },
+      fillText(name) { written.push([name, ...this.at, this.turn]); },
+    };
+    const view = { scale: given.scale, box: [0, 0, 1000 / given.scale, 800 / given.scale] };
+    writeNames(context, given, view, {});
+    return written;
+    """
+
+    def street(name: str, *ends: list[float], rank: str = "street") -> dict[str, Any]:
+        return {"name": name, "rank": rank, "ends": ends}
+
+    streets = [
+        street("Main Street", [100, 100], [300, 100], rank="primary"),
+        street("Main Street", [150, 120], [350, 120], rank="primary"),
+        street("Across", [200, 50], [200, 150]),
+        street("Back Lane", [800, 600], [700, 700]),
+        street("Upright", [500, 700], [500, 600]),
+        street("A very long name", [600, 100], [640, 100]),
+        street("Yard", [600, 300], [700, 300], rank="service"),
+        street("Beyond", [3000, 300], [3100, 300]),
+    ]
+    places = [
+        {"name": "Hamlet", "kind": "village", "at": [402, 500]},
+        {"name": "City", "kind": "city", "at": [400, 500]},
+    ]
+    given = {"scale": 0.4, "streets": streets, "places": places}
+    near = modules.runs(body, given)
+    assert near[0] == ["City", 160, pytest.approx(600), 0]
+    assert [name for name, *_ in near] == ["City", "Main Street", "Back Lane", "Upright"]
+    assert near[1][1:] == pytest.approx((80, 760, 0))
+    larger = {**given, "scale": 0.9}
+    shown = {name: turn for name, *_, turn in modules.runs(body, larger)}
+    assert shown == {
+        "City": 0,
+        "Main Street": 0,
+        "Back Lane": pytest.approx(math.pi / 4),
+        "Upright": pytest.approx(-math.pi / 2),
+        "Yard": 0,
+    }
+    far = {**given, "scale": 0.001}
+    assert [name for name, *_ in modules.runs(body, far)] == ["City"]
+
+
 def test_a_map_of_a_later_version_is_not_drawn(modules: Viewer) -> None:
     """What the page does not know it does not guess at."""
     body = "const { roadsIn } = await load('roads'); return roadsIn(given);"

@@ -2,12 +2,14 @@
 
     ranks       how important a class of roads is
     trails      edges joined to long lines
+    labels      names of streets and places
     document    the compact document, made and read
 
 The page gets the whole map or none: asking for a part of it would tell where one looks.
 """
 
 from voile.sharing.map.document import MapFile, RoadMap, Streets, compact_map, read_map
+from voile.sharing.map.labels import Place
 from voile.sharing.map.ranks import RANKS, rank_of
 
-__all__ = ["RANKS", "MapFile", "RoadMap", "Streets", "compact_map", "rank_of", "read_map"]
+__all__ = ["RANKS", "MapFile", "Place", "RoadMap", "Streets", "compact_map", "rank_of", "read_map"]

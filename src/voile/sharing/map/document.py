@@ -5,7 +5,11 @@
      "reach": [south, west, north, east],        from the middle
      "layers": [{"rank": "motorway",             only ranks that the map has, in the order of RANKS
                  "counts": [3, 2, ...],          points of each line, 2 or more
-                 "steps": [y, x, ...]}]}         latitude and longitude, from the point before
+                 "steps": [y, x, ...]}],         latitude and longitude, from the point before
+     "names": ["Main Street", ...],              what follows is left out where there are no names
+     "labels": [rank, name, y, x, y, x, ...],    of streets: places in RANKS and in names, and the
+                                                 ends of a nearly straight piece, from the middle
+     "places": [{"kind": "town", "name": "...", "at": [y, x]}]}
 
 The first step of a layer starts at the middle, that of a line at the last point of the line before.
 Longitudes are within 180 degrees of the middle, so that maps may lie across the date line.
@@ -41,6 +45,7 @@ from numpy.typing import NDArray
 from voile.compiled import njit
 from voile.errors import InputError
 from voile.geodesy import Floats
+from voile.sharing.map.labels import Place, labels_of
 from voile.sharing.map.ranks import RANKS
 from voile.sharing.map.trails import Integers, joined
 
@@ -76,6 +81,11 @@ class Streets:
     target: Integers
     rank: Integers
     """Shape (e,): places in ``ranks.RANKS``."""
+    names: tuple[str, ...] = ()
+    """What streets are called."""
+    name_of: Integers | None = None
+    """Shape (e,): places in ``names``, -1 where a street has no name; None: no street has one."""
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +114,11 @@ class RoadMap:
         """Number of points in all layers."""
         return sum(sum(layer["counts"]) for layer in self.document["layers"])
 
+    @property
+    def names(self) -> int:
+        """Number of names of streets and places."""
+        return len(self.document.get("names", ())) + len(self.document.get("places", ()))
+
 
 def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "") -> RoadMap:
     """The compact map of some roads; ``tolerance`` is how far a line may be off, in metres.
@@ -114,9 +129,11 @@ def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "")
         msg = "the tolerance of a map must be from 0 to 1,000 metres"
         raise InputError(msg)
     middle = _middle(streets)
-    units = _units(streets, middle)
+    units = _units(streets.latitude, streets.longitude, middle)
     plane = _mercator(units, middle)
-    ends, rank = _edges(streets, units)
+    ends = _ends(streets, units)
+    edges = _edges(ends, streets.rank)
+    ends, rank = ends[edges], streets.rank[edges]
     layers = []
     for index, name in enumerate(RANKS):
         lines = _lines(plane, ends[rank == index], tolerance)
@@ -134,8 +151,41 @@ def compact_map(streets: Streets, tolerance: float = 3.0, attribution: str = "")
         "middle": list(middle),
         "reach": [*used.min(axis=0).tolist(), *used.max(axis=0).tolist()],
         "layers": layers,
+        **_labels(streets, edges, ends, plane, middle),
+        **_places(streets.places, middle),
     }
     return RoadMap(document)
+
+
+def _labels(
+    streets: Streets, edges: Integers, ends: Integers, plane: Floats, middle: tuple[int, int]
+) -> dict[str, Any]:
+    """Names of streets, as parts of the document."""
+    if streets.name_of is None:
+        return {}
+    scale = math.cosh(float(np.median(plane[:, 1])) / _EARTH)
+    about = streets.rank[edges], streets.name_of[edges], streets.names
+    names, labels = labels_of(plane / scale, ends, *about)
+    if not labels:
+        return {}
+    pieces = np.array([label[2:] for label in labels]).reshape(-1, 2) * scale
+    numbers = np.array([label[:2] for label in labels])
+    where = _from_mercator(pieces, middle).reshape(-1, 4)
+    return {"names": names, "labels": np.hstack((numbers, where)).ravel().tolist()}
+
+
+def _places(places: tuple[Place, ...], middle: tuple[int, int]) -> dict[str, Any]:
+    """Places, as a part of the document."""
+    if not places:
+        return {}
+    latitude, longitude = np.array([(one.latitude, one.longitude) for one in places]).T
+    at = _units(latitude, longitude, middle).tolist()
+    return {
+        "places": [
+            {"kind": one.kind, "name": one.name, "at": units}
+            for one, units in zip(places, at, strict=True)
+        ]
+    }
 
 
 def _middle(streets: Streets) -> tuple[int, int]:
@@ -146,10 +196,10 @@ def _middle(streets: Streets) -> tuple[int, int]:
     return round(north * _UNITS), round(east * _UNITS)
 
 
-def _units(streets: Streets, middle: tuple[int, int]) -> Integers:
+def _units(latitude: Floats, longitude: Floats, middle: tuple[int, int]) -> Integers:
     """Shape (v, 2): latitude and longitude from the middle."""
-    latitude = np.clip(streets.latitude, -_NORTHERNMOST, _NORTHERNMOST)
-    east = (streets.longitude - middle[1] / _UNITS + 180) % 360 - 180
+    latitude = np.clip(latitude, -_NORTHERNMOST, _NORTHERNMOST)
+    east = (longitude - middle[1] / _UNITS + 180) % 360 - 180
     both = (latitude * _UNITS - middle[0], east * _UNITS)
     return np.stack([np.rint(side) for side in both], axis=1).astype(np.int64)
 
@@ -162,21 +212,33 @@ def _mercator(units: Integers, middle: tuple[int, int]) -> Floats:
     )
 
 
-def _edges(streets: Streets, units: Integers) -> tuple[Integers, Integers]:
-    """Each edge in one direction and once, with the best rank that it has anywhere."""
+def _from_mercator(plane: Floats, middle: tuple[int, int]) -> Integers:
+    """The inverse of ``_mercator``, shape (n, 2)."""
+    latitude = np.degrees(np.arctan(np.sinh(plane[:, 1] / _EARTH))) * _UNITS - middle[0]
+    east = np.degrees(plane[:, 0] / _EARTH) * _UNITS
+    units: Integers = np.rint(np.stack((latitude, east), axis=1)).astype(np.int64)
+    return units
+
+
+def _ends(streets: Streets, units: Integers) -> Integers:
+    """Shape (e, 2): the nodes of each edge, the lower one first."""
     # Nodes at one place are one node: maps repeat them.
     _, same = np.unique(units, axis=0, return_inverse=True)
     name = np.full(same.max() + 1, len(units))
     np.minimum.at(name, same.ravel(), np.arange(len(units)))
-    place = name[same.ravel()]
-    ends = np.sort(np.stack((place[streets.source], place[streets.target]), axis=1), axis=1)
-    apart = ends[:, 0] != ends[:, 1]
-    ends, rank = ends[apart], streets.rank[apart]
+    place: Integers = name[same.ravel()]
+    ends: Integers = np.stack((place[streets.source], place[streets.target]), axis=1)
+    ends.sort(axis=1)
+    return ends
+
+
+def _edges(ends: Integers, rank: Integers) -> Integers:
+    """Which edges are drawn: each in one direction and once, with the best rank that it has."""
     order = np.lexsort((rank, ends[:, 1], ends[:, 0]))
-    ends, rank = ends[order], rank[order]
-    new = np.ones(len(ends), dtype=bool)
-    new[1:] = (np.diff(ends, axis=0) != 0).any(axis=1)
-    return ends[new], rank[new]
+    order = order[ends[order, 0] != ends[order, 1]]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(ends[order], axis=0) != 0).any(axis=1)
+    return np.asarray(order[new])
 
 
 def _lines(plane: Floats, ends: Integers, tolerance: float) -> tuple[Integers, Integers]:

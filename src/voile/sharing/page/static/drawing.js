@@ -5,6 +5,7 @@
  * is moved along; it is drawn anew when the view rests, or has left it.
  */
 
+import { overlap, writeNames } from "./labels.js";
 import { near, stretch } from "./plane.js";
 
 /** Width in pixels, and the scale (pixels per metre) from which on a rank is drawn. */
@@ -120,6 +121,8 @@ export class Drawing {
       const seen = edged || color === "--road-great" ? color : "--road-far";
       this.stroke(context, pieces, seen, own * grown);
     }
+    const colors = { halo: this.color("--ground"), place: this.color("--text"), street: this.color("--soft") };
+    writeNames(context, roads, picture.camera, colors);
   }
 
   stroke(context, pieces, color, width) {
@@ -224,9 +227,6 @@ function covers({ camera }, view) {
   return factor > 0.4 && factor < 3 && inner[0] >= outer[0] && inner[1] >= outer[1]
     && inner[2] <= outer[2] && inner[3] <= outer[3];
 }
-
-const overlap = (one, other) =>
-  one[0] <= other[2] && one[2] >= other[0] && one[1] <= other[3] && one[3] >= other[1];
 
 function disc(context, x, y, radius) {
   context.beginPath();

@@ -8,7 +8,7 @@
  *   showing, notices, words,         the page in words, of several languages
  *   language, messages, bell
  *   map, camera, drawing, gestures,  the page as a map
- *   roads, plane
+ *   roads, labels, plane
  *
  * It asks its own origin for three things: the feed, the road map, and itself.
  */
@@ -117,7 +117,8 @@ class Page {
 
   render() {
     const now = seconds();
-    show(this.tracking, now);
+    const { sighting } = this.tracking;
+    show(this.tracking, now, sighting && this.map.placeNear(sighting));
     const faded = this.tracking.absent || this.tracking.isOld(now);
     this.map.mark(this.tracking.ended ? null : this.tracking.notice?.destination ?? null);
     this.bell.hear(this.tracking);
@@ -128,12 +129,12 @@ class Page {
 function openMap() {
   const buttons = { closer: element("closer"), farther: element("farther"), parcel: element("parcel") };
   const map = new ParcelMap(element("surface"), element("canvas"), buttons);
-  loadRoads().then((roads) => {
+  const loaded = loadRoads().then((roads) => {
     map.show(roads);
     element("roadless").hidden = roads !== null;
     element("attribution").textContent = roads?.attribution ?? "";
   }).catch(reportError);
-  return map;
+  return { map, loaded };
 }
 
 /** Let the page open offline.  It works without, too: where browsers forbid it, as some do. */
@@ -147,7 +148,7 @@ async function main() {
   // Another link that is pasted over this one changes nothing but the hash.
   addEventListener("hashchange", () => location.reload());
   translate(document);
-  const map = openMap();
+  const { map, loaded } = openMap();
   // Where there is room for it.
   element("about").open = matchMedia("(min-width: 48rem) and (min-height: 40rem)").matches;
   installWorker();
@@ -156,6 +157,7 @@ async function main() {
   try {
     const link = linkIn(location.hash);
     const page = new Page(link, await Keeping.of(location.hash), map);
+    loaded.then(() => page.render());
     return await page.open();
   } catch (fault) {
     if (!(fault instanceof Rejected)) throw fault;

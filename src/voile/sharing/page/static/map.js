@@ -3,12 +3,14 @@
 import { Camera } from "./camera.js";
 import { Drawing } from "./drawing.js";
 import { listen } from "./gestures.js";
-import { near, project, stretch } from "./plane.js";
+import { course, near, project, stretch } from "./plane.js";
 import { radius } from "./uncertainty.js";
 
 /** The circle takes no more than this share of the view at first. */
 const CIRCLE = 0.5;
 const NEAREST = 0.12;
+/** Metres within which a place is near. */
+const NEARBY = 15_000;
 /** Metres around the destination where the parcel is nowhere. */
 const AROUND = 1_500;
 
@@ -52,6 +54,13 @@ export class ParcelMap {
     const moved = last && (!before || before.at[0] !== last.at[0] || before.at[1] !== last.at[1]);
     if (moved && this.following) this.look({ flying: Boolean(before) });
     this.drawing.soon();
+  }
+
+  /** The name of the place that is nearest to a sighting; null where the map has none nearby. */
+  placeNear(sighting) {
+    const far = (one) => course(one, sighting).metres;
+    const places = (this.roads?.places ?? []).filter((one) => far(one) < NEARBY);
+    return places.reduce((best, one) => (best && far(best) <= far(one) ? best : one), null)?.name ?? null;
   }
 
   /** Mark where the parcel goes: {latitude, longitude}, or null where that is not said. */

@@ -10,6 +10,8 @@ import { project } from "./plane.js";
 const ADDRESS = "/map/roads.json";
 const UNITS = 100_000;
 const PIECE = 32;
+/** As in src/voile/sharing/map/ranks.py, to which labels refer by place. */
+const RANKS = ["motorway", "primary", "secondary", "tertiary", "street", "service"];
 
 /** The map of this service, or null where it has none. */
 export async function loadRoads() {
@@ -21,7 +23,7 @@ export async function loadRoads() {
   }
 }
 
-/** Layers from the least important one, the map's reach in the plane, whose map it is. */
+/** Layers from the least important one, names, the map's reach in the plane, whose map it is. */
 export function roadsIn(document) {
   if (document.format !== "voile-road-map" || document.version !== 1) return null;
   const [latitude, longitude] = document.middle;
@@ -33,7 +35,24 @@ export function roadsIn(document) {
     layers: document.layers
       .map(({ rank, counts, steps }) => ({ rank, pieces: piecesOf(counts, steps, at) }))
       .reverse(),
+    streets: streetsIn(document, at),
+    places: (document.places ?? []).map((one) => ({
+      ...one,
+      at: at(...one.at),
+      latitude: (latitude + one.at[0]) / UNITS,
+      longitude: (longitude + one.at[1]) / UNITS,
+    })),
   };
+}
+
+/** Names of streets, each with the ends of a piece along which it can be written. */
+function streetsIn({ names = [], labels = [] }, at) {
+  const streets = [];
+  for (let next = 0; next < labels.length; next += 6) {
+    const [rank, name, up, right, above, beside] = labels.slice(next, next + 6);
+    streets.push({ rank: RANKS[rank], name: names[name], ends: [at(up, right), at(above, beside)] });
+  }
+  return streets;
 }
 
 function piecesOf(counts, steps, at) {

@@ -16,8 +16,8 @@ function write(id, words) {
   if (element(id).textContent !== words) element(id).textContent = words;
 }
 
-/** Show a tracking as it is at a time. */
-export function show(tracking, now) {
+/** Show a tracking as it is at a time; `near` is the name of a place there, or null. */
+export function show(tracking, now, near = null) {
   const { sighting, ended } = tracking;
   const state = ended ? "ended" : tracking.state;
   showConnection(state, say(state));
@@ -30,9 +30,9 @@ export function show(tracking, now) {
     write("arrival-basis", arrival.basis);
   }
   element("seen").hidden = sighting === null;
-  if (sighting) showSighting(tracking, now);
+  if (sighting) showSighting(tracking, now, near);
   showAbout(tracking, now);
-  speak([said?.title, said?.text, arrival?.spoken, ...sightingWords(tracking, now)]);
+  speak([said?.title, said?.text, arrival?.spoken, ...sightingWords(tracking, now, near)]);
 }
 
 export function showConnection(state, words) {
@@ -74,7 +74,7 @@ export function arrivalWords(exact, now, isOld) {
 
 const worded = (when, basis, spoken) => ({ when, basis, spoken });
 
-function showSighting(tracking, now) {
+function showSighting(tracking, now, near) {
   const { sighting, absent } = tracking;
   write("seen-ago", capital(ago(now - sighting.time)));
   write("seen-at", clock(sighting.time, now));
@@ -82,6 +82,8 @@ function showSighting(tracking, now) {
   const left = absent ? null : sighting.remaining;
   element("seen-remaining").hidden = left === null;
   if (left !== null) write("seen-remaining", remainingWords(left));
+  element("seen-near").hidden = near === null;
+  if (near !== null) write("seen-near", say("near", { place: near }));
   write("seen-within", say("within", { distance: distance(radius(sighting.epsilon)) }));
 }
 
@@ -91,7 +93,7 @@ const remainingWords = (metres) =>
 const capital = (words) => words.charAt(0).toUpperCase() + words.slice(1);
 
 /** The sighting in sentences, for who does not see the map. */
-function sightingWords({ sightings, absent }, now) {
+function sightingWords({ sightings, absent }, now, near) {
   const [sighting, before] = [sightings.at(-1), sightings.at(-2)];
   if (!sighting) return [];
   const { latitude, longitude, time, remaining, epsilon } = sighting;
@@ -105,6 +107,7 @@ function sightingWords({ sightings, absent }, now) {
     ...(absent || remaining === null
       ? [say("was-within", values)]
       : [fromGoal(remaining, values), say("it-within", values)]),
+    near && say("near", { place: near }),
     before ? movedWords(before, sighting, now) : null,
   ];
 }
