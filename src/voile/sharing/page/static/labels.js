@@ -58,8 +58,8 @@ function writeStreet(context, { rank, name, ends }, view, colors, written) {
   context.font = `${size}px ${FONT}`;
   if (context.measureText(name).width > LONGER * Math.hypot(right, down) * view.scale) return;
   context.fillStyle = colors.street;
-  // Never upside down.
-  const turn = Math.atan(right === 0 ? Math.sign(down) * Infinity : down / right);
+  // Never upside down, and upwards where it is upright.
+  const turn = right === 0 ? -Math.PI / 2 : Math.atan(down / right);
   write(context, name, { at: onScreen(middle, view), turn, size }, written);
 }
 
