@@ -65,6 +65,7 @@ def test_a_disk_that_takes_nothing_is_no_obstacle(monkeypatch, step):
     assert incremented(1) == 2
 
 
+@pytest.mark.slow
 def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
     """Where machine code cannot be kept at all, calls still work."""
     (tmp_path / "file").write_text("")

@@ -150,6 +150,7 @@ def desk(tmp_path):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_attack_and_a_measure_of_others_take_part_in_a_study(desk):
     """They are found by entry points alone, stand behind ours, and have their figures."""
     study = ("study", "people.csv", "--plan", "plan.toml", "--out", "out", "--seed", 1, "--json")

@@ -81,7 +81,7 @@ def test_umeko_has_a_virus():
     assert everybody.success.value == pytest.approx((4 + 2 + 2 * 0.5 + 4) / 12)
 
 
-@pytest.mark.parametrize("l", [2, 3, 4])
+@pytest.mark.parametrize("l", [2, pytest.param(3, marks=pytest.mark.slow), 4])
 @pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
 def test_diverse_groups_keep_their_secret_from_fewer_than_l_minus_one(l, algorithm):  # noqa: E741
     """l-diverse releases of 240 people: nobody is certain before l - 1 values are ruled out.

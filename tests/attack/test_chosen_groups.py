@@ -23,7 +23,9 @@ from voile.schema.roles import Roles
 from voile.study.choosing import chooser
 from voile.table.opening import open_frame
 
-ALGORITHMS = ["auto", "flash", "ola", "datafly", "k-optimize", "mondrian"]
+QUICK = ["flash", "ola", "datafly", "mondrian"]
+DEAR = ["auto", "k-optimize"]
+ALGORITHMS = QUICK + DEAR
 WONG = pl.DataFrame(
     {
         "sex": list("mmfffff"),
@@ -56,7 +58,9 @@ def attacked(frame: pl.DataFrame, plan: Plan, **knowledge: Any) -> Any:
     return attack.run(release, frame, plan, Randomness.seeded(1))
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize(
+    "algorithm", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in DEAR)]
+)
 def test_the_published_example_is_found(algorithm):
     """Two men and five women in one group, whose values no group shares: the men have HIV."""
     plan = plan_of({"k": 2, "l": 2, "algorithm": algorithm}, "sex")

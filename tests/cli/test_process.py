@@ -37,7 +37,7 @@ def test_python_runs_the_package_like_the_command(tmp_path):
         assert ends[0][0] == (0 if arguments[-1].startswith("--") else 2)
 
 
-@pytest.mark.parametrize("same_place", [False, True])
+@pytest.mark.parametrize("same_place", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_two_publishers_at_once(desk, order, same_place):
     """Of two publishers at once both publish one after the other, or one does and one exits 4."""
     outs = ["one", "one" if same_place else "two"]

@@ -376,6 +376,7 @@ def test_a_node_that_is_away_is_said(desk, folder):
     assert "the node of the chain does not answer" in message
 
 
+@pytest.mark.slow
 def test_the_port_of_a_demonstration_may_be_taken(desk):
     """A demonstration ends as a service does whose port is in use."""
     with socket.create_server(("127.0.0.1", 0)) as taken:

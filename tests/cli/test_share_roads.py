@@ -203,6 +203,7 @@ def brought_by(extra: str) -> set[str]:
     return set(brought)
 
 
+@pytest.mark.slow
 def test_the_extra_of_the_service_reads_every_map(tmp_path: Path) -> None:
     """With what ``voile[share]`` brings and nothing else, `voile share roads` reads each format."""
     osmium = pytest.importorskip("osmium")

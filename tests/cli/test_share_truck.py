@@ -133,6 +133,7 @@ def test_a_run_is_stopped_in_order(folder, platform, how):
         assert run.said == "voile: stopped\n"
 
 
+@pytest.mark.slow
 def test_a_stopped_run_says_what_waits(folder, away):
     """Where the platform is away, the reports that were made are told of, and are sent later."""
     with Run(folder, away) as run:
@@ -151,6 +152,7 @@ def test_a_run_ends_without_the_platform_where_nothing_is_left(folder, away):
         assert "does not answer (ConnectError); it is tried again\n" in run.said
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_until_its_reports_are_sent(folder, away):
     """After the end of the input it says how many wait, and goes on trying."""
     with Run(folder, away) as run:

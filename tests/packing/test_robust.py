@@ -79,6 +79,7 @@ def test_planning_with_the_mean_breaks_the_promise():
     assert np.mean(np.array(loads) > 300.0) > 0.2
 
 
+@pytest.mark.slow
 def test_robust_with_weight_and_volume():
     """Two measures share the probability; the check adds both."""
     generator = np.random.default_rng(6)

@@ -61,6 +61,7 @@ def test_what_is_killed_is_interrupted_and_what_is_cancelled_is_cancelled(jobs: 
     assert first.state == "interrupted"
 
 
+@pytest.mark.slow
 def test_a_running_command_is_cancelled_or_killed(jobs: Jobs, tmp_path: Path):
     """A second start for the same purpose is the one at work."""
     for purpose, state in (("cancel", "cancelled"), ("kill", "interrupted")):

@@ -106,6 +106,7 @@ def test_an_account_can_be_read(project: Project):
     assert "never appeared" not in page
 
 
+@pytest.mark.slow
 def test_a_release_that_never_appeared_is_settled_once(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ):

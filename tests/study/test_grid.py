@@ -132,6 +132,7 @@ def test_processes_agree(desk):
     assert without_seconds(compare(desk, None)) == expected
 
 
+@pytest.mark.slow
 def test_a_data_frame_can_be_compared():
     """A data frame of Python is studied as a file is, also in other processes."""
     plan = parse_plan(
@@ -376,6 +377,7 @@ def is_alive(process: int) -> bool:
     return state != "Z"
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed(desk):
     """Where a worker is killed, as when memory runs out, it is said what helps."""
     (desk / "marks").mkdir()

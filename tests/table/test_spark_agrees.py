@@ -16,9 +16,6 @@ from voile.table.polars_engine import PolarsEngine
 
 pytestmark = [needs_spark, *map(pytest.mark.filterwarnings, WARNINGS)]
 
-QUICK = ["ke-anonymity"]
-"""Methods that are tried in the quick suite, too."""
-
 
 def planned(name: str) -> tuple[pl.DataFrame, Plan]:
     """A table and a plan, as for the other engines."""
@@ -39,9 +36,8 @@ def require_equal(name: str, frame: pl.DataFrame | None = None) -> None:
     assert one[1:] == other[1:]
 
 
-@pytest.mark.parametrize(
-    "name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in PLANS]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PLANS)
 def test_a_release_is_the_same_on_spark(name: str) -> None:
     """All methods."""
     require_equal(name)

@@ -72,6 +72,7 @@ ADVERSARY = RoadAdversary(ROADS, Movement(usual=8, deviation=2))
 FIELD = GaussianField(Zones([EPSILON]), share=0.95, period=3_650.0)
 
 
+@pytest.mark.slow
 def test_who_has_seen_a_vehicle_at_known_places_takes_the_noise_off_elsewhere() -> None:
     """Ten tracks; on other days he knew where it was on the same ways: half the error is left."""
     tracks = ways(6)

@@ -314,6 +314,7 @@ def tracks(count: int, reports: int) -> tuple[RoadAdversary, list[np.ndarray]]:
     return adversary, found
 
 
+@pytest.mark.slow
 def test_the_order_of_adversaries_and_mechanisms_is_as_measured() -> None:
     """On 12 simulated trips with a mean noise of 100 m: knowing more finds more.
 

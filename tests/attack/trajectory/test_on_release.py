@@ -286,6 +286,7 @@ def test_where_directions_start_is_read_from_the_release():
         assert noise.start == start
 
 
+@pytest.mark.slow
 def test_zones_of_a_map_are_found_anew(tmp_path):
     """With the same map the noise is that of the publisher; with another one it is refused."""
     path = tmp_path / "town.csv"

@@ -77,6 +77,7 @@ def sighting(address: str):
     return None
 
 
+@pytest.mark.slow
 def test_parties_of_the_demonstration_follow_their_trucks(tmp_path):
     """Both parties of each truck see it, the one with keys of its own too, until it has arrived."""
     town = Town()
@@ -95,6 +96,7 @@ def test_parties_of_the_demonstration_follow_their_trucks(tmp_path):
         assert one.remaining is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["log", pytest.param("anchor", marks=pytest.mark.slow)])
 def test_a_demonstration_on_a_chain_says_what_it_cost(tmp_path, mode):
     """Reports go to the embedded chain, parties follow their truck, and the gas is counted."""

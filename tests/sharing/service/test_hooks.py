@@ -82,6 +82,12 @@ def receiving() -> Iterator[Receiver]:
         server.server_close()
 
 
+@pytest.fixture(autouse=True)
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the service look for what is due many times a second."""
+    monkeypatch.setattr("voile.sharing.service.hooks._LOOK_SECONDS", 0.05)
+
+
 @pytest.fixture
 def receiver() -> Iterator[Receiver]:
     with receiving() as one:

@@ -431,6 +431,7 @@ def test_the_documented_rights_keep_devices_apart(tmp_path):
     fleet.scene.platform.close()
 
 
+@pytest.mark.slow
 def test_a_process_takes_messages_and_writes_none_of_them(tmp_path):
     """``voile share serve`` with a table [mqtt] publishes; neither log nor files tell what came."""
     folder = tmp_path / "s"

@@ -31,6 +31,7 @@ def send(http: httpx.Client, token: str, device="truck-7", place=(52.0116, 4.357
     return http.get(f"/ingest/{token}", params=query).status_code
 
 
+@pytest.mark.slow
 def test_a_service_ends_in_order_and_begins_again(tmp_path):
     """SIGTERM ends it with status 0 although a feed is open, and the reader resumes afterwards."""
     # By grace alone it would last longer than the test waits for it.

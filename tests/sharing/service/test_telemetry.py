@@ -142,6 +142,7 @@ def test_what_is_not_fit_is_said_before_anything_runs(tmp_path):
         Telemetry(metrics_token_file="t", folder=tmp_path).check()
 
 
+@pytest.mark.slow
 def test_logs_of_a_process_are_objects_of_json(tmp_path):
     """One on each line, with a time, from the start to the end."""
     folder = tmp_path / "s"

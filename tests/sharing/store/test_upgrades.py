@@ -31,6 +31,7 @@ def test_a_kill_at_any_statement_of_an_upgrade_loses_nothing(tmp_path):
     assert outcome["halfway"] >= 5, outcome
 
 
+@pytest.mark.slow
 def test_a_kill_loses_nothing_in_postgresql(postgres):
     """The same, at every sixth statement."""
     outcome = upgraded(postgres.url(), 6)
