@@ -1,7 +1,7 @@
 """The routes below ``/operator``: what is shown to whom, and the little that can be done there.
 
-Each route asks for a visitor first and looks at nothing but what is the visitor's: the company
-that restricts every question comes from the session and from nowhere else.
+Each route takes a visitor, whom a dependency has let in, and looks at nothing but what is the
+visitor's: the company that restricts every question comes from the session and from nowhere else.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import jinja2
-from fastapi import APIRouter, FastAPI, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from starlette.responses import HTMLResponse, RedirectResponse
 
 from voile.sharing.service.context import ServiceContext
@@ -50,6 +50,7 @@ class OperatorPages:
 def add_operator_pages(app: FastAPI, notices: Notices) -> None:
     """Let an application serve the pages."""
     app.state.operator = OperatorPages(app.state.context, app.state.feeds, notices)
+    app.add_exception_handler(_RefusedError, _refused)
 
 
 def _pages(request: Request) -> OperatorPages:
@@ -84,6 +85,40 @@ def _missing(visitor: Visitor) -> Response:
 
 def _to(address: str) -> Response:
     return RedirectResponse(address, 303, dict(HEADERS))
+
+
+class _RefusedError(Exception):
+    """Somebody asks for what is not shown to them; ``answer`` is what they get."""
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, _RefusedError)
+    return error.answer
+
+
+async def _visitor(request: Request) -> Visitor:
+    """Who asks; raises ``_RefusedError`` for who is not signed in."""
+    visitor = await _pages(request).gate.visitor(request)
+    if visitor is None:
+        raise _RefusedError(_to(_LOGIN))
+    return visitor
+
+
+AVisitor = Annotated[Visitor, Depends(_visitor)]
+
+
+async def _operator(visitor: AVisitor) -> Visitor:
+    """Who asks, an operator; raises ``_RefusedError`` for others."""
+    if not visitor.is_operator:
+        raise _RefusedError(_missing(visitor))
+    return visitor
+
+
+AnOperator = Annotated[Visitor, Depends(_operator)]
 
 
 @router.get("")
@@ -124,12 +159,9 @@ async def leave(request: Request) -> Response:
 
 
 @router.get("/fleet")
-async def fleet(request: Request, after: int = 0) -> Response:
+async def fleet(request: Request, visitor: AVisitor, after: int = 0) -> Response:
     """Trucks on the map and in a table."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
     after = min(max(after, 0), 2**53)
     found = await pages.context.do(lambda: pages.overview.fleet(visitor.company, after))
     seen = [row.seen for row in found.rows if row.seen is not None]
@@ -140,12 +172,9 @@ async def fleet(request: Request, after: int = 0) -> Response:
 
 
 @router.get("/trucks/{truck}")
-async def truck(request: Request, truck: str) -> Response:
+async def truck(request: Request, visitor: AVisitor, truck: str) -> Response:
     """One truck with its parcels and links."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
     number = _number(truck)
     row = await pages.context.do(lambda: pages.overview.truck(visitor.company, number))
     if row is None:
@@ -157,24 +186,18 @@ async def truck(request: Request, truck: str) -> Response:
 
 
 @router.get("/links")
-async def links(request: Request, search: str = "") -> Response:
+async def links(request: Request, visitor: AVisitor, search: str = "") -> Response:
     """Open links, by words of their label."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
     words = search[:_MOST_SEARCH]
     found, more = await pages.context.do(lambda: pages.overview.links(visitor.company, words))
     return _page("links.html", visitor, links=found, more=more, search=words)
 
 
 @router.post("/links/{link}/revoke")
-async def revoke(request: Request, link: str) -> Response:
+async def revoke(request: Request, visitor: AVisitor, link: str) -> Response:
     """Close a link; back to the truck that the form names, or to the links."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
     form = await request.form()
     pages.gate.check_form(request, visitor, str(form.get("token", "")))
     if not visitor.may_revoke:
@@ -188,12 +211,9 @@ async def revoke(request: Request, link: str) -> Response:
 
 
 @router.get("/parcels")
-async def parcels(request: Request, search: str = "") -> Response:
+async def parcels(request: Request, visitor: AVisitor, search: str = "") -> Response:
     """Parcels that are under way, by the beginning of their number."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
     found = await pages.context.do(
         lambda: pages.overview.parcels(visitor.company, search[:_MOST_SEARCH])
     )
@@ -201,14 +221,9 @@ async def parcels(request: Request, search: str = "") -> Response:
 
 
 @router.get("/companies")
-async def companies(request: Request) -> Response:
+async def companies(request: Request, visitor: AnOperator) -> Response:
     """Companies and people, for operators."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
-    if not visitor.is_operator:
-        return _missing(visitor)
     platform = pages.context.platform
     known = await pages.context.do(platform.companies)
     days = {one: n for one, _, n in await pages.context.do(platform.retentions)}
@@ -217,14 +232,9 @@ async def companies(request: Request) -> Response:
 
 
 @router.get("/load")
-async def load(request: Request) -> Response:
+async def load(request: Request, visitor: AnOperator) -> Response:
     """What waits, and what went wrong, for operators."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
-    if not visitor.is_operator:
-        return _missing(visitor)
     context = pages.context
     return _page(
         "load.html",
@@ -238,14 +248,9 @@ async def load(request: Request) -> Response:
 
 
 @router.get("/audit")
-async def audit(request: Request, before: int = 2**53) -> Response:
+async def audit(request: Request, visitor: AnOperator, before: int = 2**53) -> Response:
     """Who did what, for operators."""
     pages = _pages(request)
-    visitor = await pages.gate.visitor(request)
-    if visitor is None:
-        return _to(_LOGIN)
-    if not visitor.is_operator:
-        return _missing(visitor)
     before = min(max(before, 1), 2**53)
     done = await pages.context.do(lambda: pages.users.journal.last(100, before))
     return _page("audit.html", visitor, done=done)
