@@ -16,6 +16,7 @@ NAMES = (
     "engines_grown",
     "engines_memory",
     "engines_lost",
+    "engines_driver",
     "static_speed",
     "incremental_speed",
     "naive_baseline",
