@@ -5,7 +5,10 @@ from __future__ import annotations
 import stat
 from pathlib import Path
 
+import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from tests.table.engine_contract import EngineContract
@@ -13,6 +16,7 @@ from tests.table.kernel_contract import awkward
 from voile.errors import InputError, TableError
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
+from voile.table import duckdb_permuting
 from voile.table.duckdb_engine import DuckDBEngine, memory_limit
 from voile.table.duckdb_session import Session
 from voile.table.keeping import KeptRows
@@ -200,3 +204,38 @@ def test_a_rank_is_that_of_all_rows(columns: list[str]) -> None:
     assert shown[0].equals(shown[2])
     assert shown[1].equals(shown[3])
     assert shown[0].sort("n").equals(shown[1].filter(pl.col("n").is_in(shown[0]["n"])))
+
+
+def test_few_values_that_stand_often_are_permuted_some_at_a_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is repeated at once does not grow with the rows: whole groups, one at the least."""
+    monkeypatch.setattr(duckdb_permuting, "_AT_ONCE", 100)
+    rows = {
+        "g": [0, 0, 1, 2, 2, 3, 4, 4, 4],
+        "v": [7, 8, 7, 7, 9, 8, 1, 2, 3],
+        "n": [30, 20, 50, 10, 10, 300, 40, 40, 40],
+    }
+    counted = pl.DataFrame(rows).to_arrow()
+
+    for size in range(1, 10):
+        found = list(duckdb_permuting._whole_groups(counted.to_batches(size)))
+        assert all(len(set(group)) == 1 or sum(counts) <= 100 for group, _, counts in found)
+        for place, expected in enumerate(rows.values()):
+            assert np.concatenate([np.asarray(part[place]) for part in found]).tolist() == expected
+
+
+def test_numbers_of_rows_survive_functions_and_choices(tmp_path: Path) -> None:
+    """A row has the number that it has in its files, whatever tables are made on the way."""
+    for part in range(3):
+        x = pl.Series("x", range(part * 70_000, (part + 1) * 70_000))
+        pl.DataFrame([x]).write_parquet(tmp_path / f"{part}.parquet", row_group_size=9_000)
+    rows = ENGINE.scan(tmp_path).rows.read()
+    chosen = rows.filter(Call(">", (Column("x"), Literal(1_000))))
+    double = pa.schema([pa.field("y", pa.int64())])
+    made = chosen.map(lambda batch: [pc.multiply(batch[0], 2)], ["x"], double)
+    for each in (rows, chosen, made, made.ordered(["y"], ["y"])):
+        shown = pl.DataFrame(each.numbered("number").to_arrow())
+        assert (shown["number"] == shown["x"] + 1).all()
+    large = made.filter(Call(">", (Column("y"), Literal(200_000))))
+    assert pl.DataFrame(large.numbered("n").to_arrow())["n"].to_list() == [*range(100_002, 210_001)]

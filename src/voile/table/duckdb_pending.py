@@ -129,12 +129,20 @@ class PendingRows:
         relation, last = self._relation, steps[-1]
         made = last.table_for(relation, wanted)
         if made is None:
-            own = [name for name in (relation.number, relation.place) if name]
+            # Rows that stream in their order stand in it in the table, too.
+            place = None if relation.straight else relation.place
+            own = [name for name in (relation.number, place) if name]
             given = {stored.ident: stored for step in steps for stored in step.gives}
             names = list(dict.fromkeys([*wanted, *own]))
             schema, batches = piped(relation, steps, given | wanted, names)
             table = relation.session.filled(schema, batches)
-            made = replace(relation, source=table.name, holds=(table,))
+            made = (
+                replace(relation, source=table.name, holds=(table,))
+                if place
+                else Relation.of_table(
+                    table, relation.session, numbered=False, number=relation.number
+                )
+            )
             last.tabled = relation, frozenset(wanted), made
         return self._like(self._columns, relation=made, steps=later)
 

@@ -136,14 +136,30 @@ def _whole_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[Counts]:
             continue
         group, values, counts = _joined(held)
         last = int(np.searchsorted(group, group[-1]))  # the group that may go on
-        if last:
-            yield group[:last], values[:last], counts[:last]
+        yield from _some_groups(group[:last], values[:last], counts[:last])
         names = [_GROUP, _VALUE, _ROWS]
         rest = [array_of(group[last:]), values[last:], array_of(counts[last:])]
         held = [pa.RecordBatch.from_arrays(rest, names=names)]
         rows = int(counts[last:].sum())
     if held and sum(batch.num_rows for batch in held):
-        yield _joined(held)
+        yield from _some_groups(*_joined(held))
+
+
+def _some_groups(
+    group: NDArray[np.int64], values: pa.Array, counts: NDArray[np.int64]
+) -> Iterator[Counts]:
+    """The same, about so many rows at a time: few values may stand for very many."""
+    starts = _starts_of_runs(group)
+    if not len(starts):
+        return
+    ends = np.cumsum(np.add.reduceat(counts, starts))
+    bounds = [*starts.tolist(), len(group)]
+    run, before = 0, 0
+    while run < len(starts):
+        stop = max(run + 1, int(np.searchsorted(ends, before + _AT_ONCE, side="right")))
+        first, last = bounds[run], bounds[stop]
+        yield group[first:last], values[first:last], counts[first:last]
+        run, before = stop, int(ends[stop - 1])
 
 
 def _joined(batches: list[pa.RecordBatch]) -> Counts:

@@ -196,12 +196,11 @@ class DuckDBRows(PendingRows):
             own = replace(column, texts=texts)
             made.append(f"{numbered(session, column, texts, kept)} AS {own.ident}")
             columns[name] = own
-        number = relation.number
-        listed = ", ".join([*made, *([str(number)] if number else [])]) or "1"
-        table = session.created(f"SELECT {listed} FROM {relation.source}")
+        table = session.created(f"SELECT {', '.join(made) or '1'} FROM {relation.source}")
         for kind in kept:
             session.run(f"DROP TYPE {kind}")
-        return DuckDBRows(Relation.of_table(table, session, number=number), columns)
+        # All rows of the source, in its order: where a row stands tells its number.
+        return DuckDBRows(Relation.of_table(table, session), columns)
 
     def filter(self, holds: Expression) -> DuckDBRows:
         """The rows for which an expression holds."""
