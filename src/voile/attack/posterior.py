@@ -209,7 +209,7 @@ def _drawn(columns: Iterable[Values], rows: int, count: int | None, key: Key) ->
         return np.arange(rows)
     from voile.table.polars_engine import unique_words  # noqa: PLC0415 - compiled code
 
-    words = unique_words(list(columns), key)
+    words = unique_words(columns, key)
     return np.sort(np.argsort(words)[:count])
 
 

@@ -6,7 +6,7 @@ read as a whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from voile.randomness import Key
 from voile.table.arrays import array_of
-from voile.table.dictionary import encode
+from voile.table.dictionary import encode, without_minus_zero
 from voile.table.eager_frames import OfEagerFrames
 from voile.table.identity import WORDS, Words, with_row_words, words_of
 from voile.table.places import Place
@@ -76,10 +76,14 @@ class PolarsEngine(OfEagerFrames[PolarsRows]):
         return shown
 
 
-def unique_words(columns: Sequence[pl.Series], key: Key) -> Words:
-    """64 pseudorandom bits for each row, also of several equal ones, whatever their order."""
-    frame = pl.DataFrame(columns)
-    rows = with_row_words(PolarsRows.of_frame(frame), frame.columns, key)
+def unique_words(columns: Iterable[pl.Series], key: Key) -> Words:
+    """64 pseudorandom bits for each row, also of several equal ones, whatever their order.
+
+    One column at a time is held as it is, and the others in dictionaries.
+    """
+    coded = {column.name: Column.of(encode(without_minus_zero(column))) for column in columns}
+    height = len(next(iter(coded.values())))
+    rows = with_row_words(PolarsRows(coded, height), list(coded), key)
     gives = pa.schema([pa.field(WORDS[0], pa.uint64())])
     drawn = rows.map(lambda batch: [array_of(words_of(batch, key))], WORDS, gives)
     words: Words = pl.Series(drawn.select([WORDS[0]]).to_arrow()[WORDS[0]]).to_numpy()

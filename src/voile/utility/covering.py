@@ -69,7 +69,7 @@ class Covering:
     """One column: d distinct values of the original, and e distinct published entries; private."""
 
     domain: Domain
-    entry: Indices
+    entry: NDArray[np.int32]
     """Shape (n,): the entry of each published row."""
     rows: Indices
     """Shape (e,): published rows of each entry."""
@@ -192,4 +192,5 @@ def _covering(published: PublishedRows, original: People, name: str) -> Covering
     rows = np.bincount(entry, minlength=shown.height)
     stated, cells = published.disclosure.columns[name], ShownCells(name, shown, rows)
     notes = tuple(stated.notes(domain.known, cells))
-    return Covering(domain, entry, rows, shown, notes, stated, stated.covered(domain, cells))
+    narrow = entry.astype(np.int32)  # fewer entries than rows, and one stays for each row
+    return Covering(domain, narrow, rows, shown, notes, stated, stated.covered(domain, cells))

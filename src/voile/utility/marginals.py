@@ -215,9 +215,9 @@ class _Binned:
     """A column in bins: of original rows, of entries, and of a row of which nothing is known."""
 
     bins: Bins
-    own: NDArray[np.int64]
+    own: NDArray[np.int32]
     """The bin of each original row."""
-    entry: NDArray[np.int64]
+    entry: NDArray[np.int32]
     """The entry of each published row."""
     distributions: Floats
     """Shape (e, b): shares of each entry."""
@@ -232,7 +232,7 @@ class _Binned:
         domain = covering.domain
         return cls(
             bins=bins,
-            own=bins.of_value[covering.own],
+            own=bins.of_value.astype(np.int32)[covering.own],
             entry=covering.entry,
             distributions=expectations(covering.spread, bins.indicators),
             unknown=bins.counts(domain.weight / domain.weight.sum()),

@@ -84,13 +84,14 @@ class Sightings:
         distinct, (place,) = common_codes([published.frame.select(list(used))])
         rows = np.bincount(place, minlength=distinct.height)
         cells = distinct, rows
-        views = [ColumnView.of(published, cells, people, name, targets) for name in columns]
-        evidence = [
-            view.evidence() if view.name in staying else _permuted(published, view, place)
-            for view in views
-        ]
-        notes = tuple(note for view in views for note in view.notes())
-        return cls(_folded(evidence), rows, place, notes)
+        evidence, notes = list[Evidence](), list[str]()
+        for name in columns:  # each view goes with the texts that it has read
+            view = ColumnView.of(published, cells, people, name, targets)
+            evidence.append(
+                view.evidence() if name in staying else _permuted(published, view, place)
+            )
+            notes += view.notes()
+        return cls(_folded(evidence), rows, place, tuple(notes))
 
     @property
     def texts(self) -> tuple[Labels, ...]:
@@ -158,10 +159,10 @@ def exact_labels_as_one(labels: Sequence[Labels]) -> Labels:
     So any number of columns costs as much as one, for every pair.
     """
     targets = labels[0].known.shape[1]
-    columns = [np.concatenate((label.known[0], label.shown)) for label in labels]
-    sizes = [int(column.max(initial=0)) + 1 for column in columns]
-    coded = [
-        (column.astype(code_type(size)), size) for column, size in zip(columns, sizes, strict=True)
-    ]
+    coded = []
+    for label in labels:  # one at a time: their codes are wide
+        column = np.concatenate((label.known[0], label.shown))
+        size = int(column.max(initial=0)) + 1
+        coded.append((column.astype(code_type(size)), size))
     place = combine(coded).index.astype(np.int32)
     return Labels(place[np.newaxis, :targets], place[targets:], labels[0].anything)
