@@ -127,3 +127,58 @@ def test_noise_beside_its_interval_is_noise() -> None:
         one for one in recognise(released.drop("age"), People(original)) if one.name == "age"
     )
     assert two.how == "interval"
+
+
+def test_a_column_of_which_nothing_is_left_is_withheld() -> None:
+    """Empty cells show nothing, whatever the original has there."""
+    emptied = ORIGINAL.with_columns(
+        town=pl.lit(None, dtype=pl.String), income=pl.lit(None, dtype=pl.Float64)
+    )
+    found = _how(emptied)
+    assert found["town"].how == found["income"].how == "withheld"
+    assert found["town"].of == ("town",)
+    assert found["age"].how == "exact"
+
+
+@pytest.mark.parametrize("spelt", [None, "NA"])
+def test_a_suppressed_cell_stands_for_anything(spelt: str | None) -> None:
+    """Cells that were left out are read as any value, and the column for what is left of it."""
+    gone = pl.int_range(pl.len()) % 7 == 0
+    released = ORIGINAL.with_columns(
+        pl.when(gone).then(pl.lit(spelt)).otherwise(pl.col(name).cast(pl.String)).alias(name)
+        for name in ("town", "age")
+    )
+    found = _how(released)
+    assert found["town"].how == "set"
+    assert found["town"].columns[0][0] == "*"
+    assert found["age"].how == "interval"
+    low, high = found["age"].columns
+    assert low[0] is None
+    assert low[1:7].to_list() == high[1:7].to_list() == ORIGINAL["age"][1:7].to_list()
+    assert not found["town"].unread
+    assert found["sex"].how == "exact"
+
+
+def test_a_cell_that_was_missing_already_is_exact() -> None:
+    """Missing values of the original are values."""
+    own = ORIGINAL.with_columns(town=pl.when(pl.int_range(pl.len()) % 7 > 0).then(pl.col("town")))
+    (town,) = (one for one in recognise(own, People(own)) if one.name == "town")
+    assert town.how == "exact"
+
+
+def test_averages_are_averages_where_some_were_left_out() -> None:
+    """Numbers of nobody among which ``NA`` stands are no intervals."""
+    mean = ORIGINAL.sort("income")["income"].to_numpy().reshape(-1, 5).mean(axis=1).repeat(5)
+    cells = ["NA" if i % 11 == 0 else f"{x + 0.25}" for i, x in enumerate(mean)]
+    released = ORIGINAL.sort("income").with_columns(pl.Series("income", cells))
+    assert _how(released)["income"].how == "averaged"
+
+
+def test_how_many_rows_are_of_nobody_is_said() -> None:
+    """Where a part of the rows was changed, the rest is not said to be of nobody."""
+    draws = np.random.default_rng(5)
+    town = np.where(draws.random(600) < 0.5, "t3", ORIGINAL["town"].to_numpy())
+    found = _how(ORIGINAL.with_columns(pl.Series("town", town)))["town"]
+    assert found.how == "synthetic"
+    share = float(found.why.split("; ")[1].split("%")[0])
+    assert 25 < share < 55

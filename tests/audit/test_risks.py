@@ -224,3 +224,56 @@ def test_who_hardly_shares_a_date_or_a_name_is_singled_out(column: str) -> None:
     assert several.main.value > 0.9
     assert several.control is not None
     assert several.control.value < 0.3
+
+
+def test_a_control_of_few_people_does_not_hide_who_is_singled_out() -> None:
+    """A copy singles out as many people, however few are in the control."""
+    whole, few = (
+        next(iter(singling_out(_beside(ORIGINAL, ORIGINAL, control), Randomness.seeded(1))))
+        for control in (CONTROL, CONTROL.head(150))
+    )
+    assert few.main.value == whole.main.value > 0.9
+    assert few.found
+    assert few.control is not None
+    assert few.control.high > few.control.value
+    one = next(iter(singling_out(_beside(ORIGINAL, ORIGINAL, CONTROL[:1]), Randomness.seeded(1))))
+    assert one.main.value == whole.main.value
+    assert one.control is not None
+    assert one.control.high == 1
+
+
+def test_the_rate_of_a_small_control_is_that_of_a_large_one() -> None:
+    """Of columns drawn by themselves, an eighth of the control tells what all of it does."""
+    rates = []
+    for seed in range(6):
+        drawn = marginals(ORIGINAL, 40 + seed)
+        for control in (CONTROL, CONTROL.head(150)):
+            beside = _beside(drawn, ORIGINAL, control)
+            risk = next(iter(singling_out(beside, Randomness.seeded(seed))))
+            assert not risk.found
+            assert risk.control is not None
+            rates.append(risk.control.value)
+    whole, few = np.mean(rates[::2]), np.mean(rates[1::2])
+    assert whole > 0.01
+    assert 0.5 < few / whole < 2
+
+
+def test_numbers_and_texts_of_thousands_of_which_nothing_is_left() -> None:
+    """Of a suppressed number the rest is compared; a column without any number fits nobody."""
+    draws = np.random.default_rng(6)
+    original, other = (
+        pl.DataFrame(
+            {"paid": draws.normal(0, 1, 5000).round(6), "sex": draws.choice(["f", "m"], 5000)}
+        )
+        for _ in range(2)
+    )
+    gone = pl.int_range(pl.len()) % 5 == 0
+    suppressed = original.with_columns(pl.when(~gone).then(pl.col("paid")))
+    beside = _beside(suppressed, original, other)
+    assert [column.name for column in beside.columns] == ["paid", "sex"]
+    risks = list(singling_out(beside, Randomness.seeded(1)))
+    assert risks[-1].of == "predicates of one column"
+    assert risks[-1].found
+    paid = beside.columns[0]
+    hidden = paid.cell[0]
+    assert paid.covers[:, hidden].all()

@@ -35,6 +35,9 @@ INF = np.inf
         ("-5--1", -5, -1),
         ("[-inf, 4]", -INF, 4),
         ("[4, [", 4, INF),
+        ("20 bis 29", 20, 29),
+        ("unter 5", -INF, 4),
+        ("ab 90", 90, INF),
     ],
 )
 def test_usual_spellings_of_intervals_of_whole_numbers(text: str, low: float, high: float) -> None:
@@ -86,3 +89,25 @@ def test_sets_are_read(text: str, named: set[str]) -> None:
 def test_labels_that_nobody_explains_are_none(text: str) -> None:
     """They are told to the custodian, not guessed."""
     assert READER.read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("1987", ["1987-02-03", "1987-11-30"]),
+        ("1987-11", ["1987-11-30"]),
+        ("11.1987", ["1987-11-30"]),
+        ("11/1987", ["1987-11-30"]),
+        ("03.02.1987", ["1987-02-03"]),
+        ("1980s", ["1987-02-03", "1987-11-30"]),
+        ("1987-1990", ["1987-02-03", "1987-11-30", "1990-05-01"]),
+        ("[1987-06-01, 1990-05-01[", ["1987-11-30"]),
+        ("[1987-06-01, 1990-05-01]", ["1987-11-30", "1990-05-01"]),
+        ("]1987-02-03; 1990-01-01)", ["1987-11-30"]),
+        ("1950", None),
+    ],
+)
+def test_dates_within_years_and_months_are_read(text: str, named: list[str] | None) -> None:
+    """A year, a month, a decade, or two of them, name the dates within."""
+    dates = SetReader({"1987-02-03", "1987-11-30", "1990-05-01"}, {})
+    assert dates.read(text) == named

@@ -22,6 +22,7 @@ from voile.audit.recognition import Recognised
 from voile.randomness import Draws
 from voile.release.reading.rows import People, PublishedRows, floats_of, texts_of
 from voile.release.reading.views import ColumnView
+from voile.schema.kinds import ShownAs
 from voile.schema.plan import Plan
 from voile.table.alignment import common_codes
 from voile.table.dictionary import encode
@@ -142,19 +143,22 @@ def _column(
     names, whole = published.columns_of(one.name), None
     seen = published.frame.select(names)
     own = everybody.frame.select(one.name)
-    if one.how in {"exact", "permuted", "synthetic", "averaged", "noisy"} and _many(own, seen):
+    values_alone = one.how in {"exact", "permuted", "synthetic", "averaged", "noisy"}
+    if (values_alone or _are_points(one.how, seen)) and _many(own, seen):
+        shown = seen.select(pl.first())
         if not own.to_series().dtype.is_numeric():
-            own, seen = _in_order(own, seen)
-        whole = floats_of(own.to_series()), floats_of(seen.to_series())
-        own, seen = _in_parts(own, seen)
+            own, shown = _in_order(own, shown)
+        whole = floats_of(own.to_series()), floats_of(shown.to_series())
+        own, shown = _in_parts(own, shown)
+        seen = pl.DataFrame([shown.to_series().alias(name) for name in names])
         everybody = People(own, everybody.plan)
     cells, (cell,) = common_codes([seen])
     values, (value,) = common_codes([own])
     if values.height * cells.height > _PAIRS:
         return None
     first = np.unique(value, return_index=True)[1]
-    shown = cells, np.bincount(cell, minlength=cells.height)
-    view = ColumnView.of(published, shown, everybody, one.name, first)
+    counted = cells, np.bincount(cell, minlength=cells.height)
+    view = ColumnView.of(published, counted, everybody, one.name, first)
     weights = view.evidence().log_weights(slice(None))
     covers = weights > -1
     near = np.maximum(np.exp(weights), _LEAST)
@@ -167,6 +171,14 @@ def _column(
     return Column(one.name, parts, cell, covers, near.astype(np.float32), numbers, kept)
 
 
+def _are_points(how: ShownAs, seen: pl.DataFrame) -> bool:
+    """Whether intervals are numbers, of which some are missing."""
+    if how != "interval":
+        return False
+    low, high = (seen[name] for name in seen.columns)
+    return bool((low == high).all())
+
+
 def _many(own: pl.DataFrame, seen: pl.DataFrame) -> bool:
     return own.to_series().n_unique() > _PARTS or seen.n_unique() > _PARTS * 2
 
@@ -175,6 +187,7 @@ def _in_order(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     """Texts and dates as numbers: their places in the order of all of both sides."""
     name = own.columns[0]
     texts = [pl.Series(name, texts_of(each.to_series())) for each in (own, seen)]
+    texts = [each.cast(pl.String) for each in texts]
     order = pl.concat(texts).drop_nulls().unique().sort()
     place = {text: number for number, text in enumerate(order)}
     numbers = (each.replace_strict(place, default=None, return_dtype=pl.Float64) for each in texts)
@@ -187,7 +200,8 @@ def _in_parts(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.D
     name = own.columns[0]
     shown, known = floats_of(seen.to_series()), floats_of(own.to_series())
     finite = shown[np.isfinite(shown)]
-    edges = np.unique(np.quantile(finite, np.linspace(0, 1, _PARTS + 1)[1:-1]))
+    cuts = np.linspace(0, 1, _PARTS + 1)[1:-1]
+    edges = np.unique(np.quantile(finite, cuts)) if len(finite) else finite
     both = np.concatenate((finite, known[np.isfinite(known)]))
     part = np.searchsorted(edges, both, side="right")
     total = np.bincount(part, both, len(edges) + 1)

@@ -69,6 +69,11 @@ class CommonRows:
         own, seen = self.counts(names)
         return float(np.minimum(own, seen).sum() / seen.sum())
 
+    def of_nobody(self, names: Sequence[str]) -> str:
+        """Which rows are of nobody, as the beginning of "... has"."""
+        share = 1 - self.found(names)
+        return f"{share:.1%} of the rows nobody"
+
     def are_of_somebody(self, names: Sequence[str]) -> bool:
         """Whether nearly all rows are of somebody."""
         return self.found(names) >= _FOUND

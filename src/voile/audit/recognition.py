@@ -40,7 +40,14 @@ from voile.disclosure.value_set import ANYTHING as ANY_VALUE
 from voile.disclosure.value_set import ValueSet, set_text
 from voile.disclosure.withheld import Withheld
 from voile.errors import TableError, nearest
-from voile.release.reading.rows import People, Texts, distinct_texts_of, floats_of, texts_of
+from voile.release.reading.rows import (
+    People,
+    Texts,
+    distinct_texts_of,
+    finite,
+    floats_of,
+    texts_of,
+)
 from voile.release.reading.views import KnownValues
 from voile.schema.kinds import ShownAs
 
@@ -112,6 +119,8 @@ def _column(
     shown = name if name in released.columns else f"{name}.interval"
     if shown not in released.columns:
         return Recognised(name, "withheld", "no column of the file has its name.", Withheld(), ())
+    if _is_empty(released[shown]) and not _is_empty(original.column(name)):
+        return Recognised(name, "withheld", "all its cells are empty.", Withheld(), (), (shown,))
     column = _Column.of(name, released[shown], original)
     found = column.said(said) if said else column.found()
     return replace(found, of=(shown, *(f"{name}{end}" for pair in ends for end in pair)))
@@ -145,7 +154,9 @@ class _Column:
     values: set[str]
     """All values of the original."""
     numbers: np.ndarray | None
-    """Those of all rows of the original; None where it holds texts."""
+    """Those of all rows of the original; None where it holds texts, or nothing."""
+    suppressed: bool
+    """Whether more cells are missing than of the original: they may stand for anything."""
     reader: SetReader
     dtype: pl.DataType
     """Of the original's column."""
@@ -153,10 +164,11 @@ class _Column:
     @classmethod
     def of(cls, name: str, released: pl.Series, original: People) -> _Column:
         """From the rows of both sides."""
-        cells, place = distinct_texts_of(released)
         own = original.column(name)
+        released = _as_numbers(released, own)
+        cells, place = distinct_texts_of(released)
         values = {text for text in texts_of(own.unique()) if text is not None}
-        numbers = floats_of(own) if own.dtype.is_numeric() else None
+        numbers = floats_of(own) if own.dtype.is_numeric() and values else None
         return cls(
             name,
             cells,
@@ -164,6 +176,7 @@ class _Column:
             place,
             values,
             numbers,
+            _is_suppressed(released, own),
             SetReader(values, _nodes(original, name)),
             own.dtype,
         )
@@ -175,9 +188,11 @@ class _Column:
         if ends is not None and (found := self._rescaled(ends)) is not None:
             return found
         if all(own):
-            return self._exact("all its cells are values of the original.")
+            if not self.suppressed:
+                return self._exact("all its cells are values of the original.")
+            return self._sets() if ends is None else self._intervals(ends)
         if ends is not None:
-            if any(one and one[0] != one[1] for one in ends) or None in ends:
+            if any(one and one[0] != one[1] for one in ends):
                 return self._intervals(ends)
             return self._numbers(float(self.rows[np.array(own)].sum() / self.rows.sum()))
         return self._sets()
@@ -248,8 +263,8 @@ class _Column:
             column = pl.Series(f"{self.name}{suffix}", within, dtype=pl.Float64)
             sides.append(column.gather(self.place))
         hidden = int(self.rows[[one is None for one in ends]].sum())
-        tail = f"; {hidden:,} rows show none" if hidden else ""
-        why = f"its cells write intervals{tail}."
+        what = "write intervals" if any(one and one[0] != one[1] for one in ends) else "are numbers"
+        why = f"its cells {what}{f'; {hidden:,} rows show none' if hidden else ''}."
         return Recognised(self.name, "interval", why, Interval(level="differs"), tuple(sides))
 
     def _numbers(self, known: float) -> Recognised:
@@ -279,22 +294,26 @@ class _Column:
 
     def _sets(self) -> Recognised:
         """Texts that stand for several values, as far as anybody can read them."""
+        own = all(text is None or text in self.values for text in self.cells)
         texts: Texts = []
         unread = []
         for text in self.cells:
             named = None if text is None else self.reader.read(text)
             if text is None:
-                texts.append(None)
+                texts.append(ANY_VALUE if self.suppressed else None)
             elif named is None or len(named) == len(self.values):
                 texts.append(ANY_VALUE)
                 unread += [text] * (named is None)
             else:
                 texts.append(set_text(sorted(named)))
         column = self._texts(texts)
+        hidden = int(self.rows[[text is None for text in self.cells]].sum())
         labels = len(unread)
         told = f"; {labels:,} of its labels are explained by nobody and may stand for anything: "
         told += "name their hierarchy in a plan"
-        why = f"its cells name several values{told if labels else ''}."
+        shown = "are values of the original" if own else "name several values"
+        missing = f"; {hidden:,} rows show none" if self.suppressed else ""
+        why = f"its cells {shown}{missing}{told if labels else ''}."
         return Recognised(self.name, "set", why, ValueSet(), (column,), unread=tuple(unread))
 
     def _texts(self, texts: Texts) -> pl.Series:
@@ -303,6 +322,29 @@ class _Column:
         if len(texts) <= _DICTIONARY:
             each = each.cast(pl.Enum(each.drop_nulls().unique().sort()))
         return each.gather(self.place).alias(self.name)
+
+
+def _is_empty(column: pl.Series) -> bool:
+    return finite(column).null_count() == len(column)
+
+
+def _as_numbers(released: pl.Series, own: pl.Series) -> pl.Series:
+    """Numbers among which some cells say that they show none, such as ``NA``, as numbers."""
+    if released.dtype.is_numeric() or not own.dtype.is_numeric():
+        return released
+    cells = released.unique().cast(pl.String).str.strip_chars()
+    hidden = cells.str.to_lowercase().is_in(list(ANYTHING))
+    if cells.filter(~hidden).cast(pl.Float64, strict=False).null_count():
+        return released
+    return released.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _is_suppressed(released: pl.Series, own: pl.Series) -> bool:
+    """Whether cells are missing that were not missing in the original, beyond chance."""
+    share = finite(own).null_count() / max(len(own), 1)
+    expected = share * len(released)
+    most = expected + 4 * float(np.sqrt(expected * (1 - share)))
+    return finite(released).null_count() > most
 
 
 def _nodes(original: People, name: str) -> dict[str, frozenset[str]]:
@@ -333,7 +375,7 @@ def _beside_others(
     of = {one.name: one for one in found}
     for one in open_:
         if permuted is None:
-            why = "its cells are values of the original, in rows that nobody has."
+            why = f"its cells are values of the original; {rows.of_nobody(names)} has."
             of[one.name] = replace(one, how="synthetic", why=why)
         elif one.name in permuted:
             why = "it has the values of the original, each as often, but beside those of others."

@@ -16,8 +16,13 @@ A file of few values has few rare cells, and so few predicates of one column tha
 could be told from another.  Fewer than ``_FEW`` are a figure of their own only where they find more
 than chance; else a note beside those of several columns says how they fared.
 
-Guess: the same columns, the cell of each from another row.  Original and control are looked at in
-equal numbers, for it is easier to be the only one among few.
+Guess: the same columns, the cell of each from another row.
+
+It is easier to be the only one among few.  Of a control larger than the original so many people are
+drawn as that has.  Of a smaller one, with a share f of its people, all are looked at, and its rate
+is multiplied by main / thinned: thinned is the rate that the original would have of people who are
+drawn of it with probability f, k f (1 - f)^(k - 1) for a predicate that k people fit.  Where the
+file gives no more away of its own people, that is the rate of a control as large as the original.
 
 Cost: p predicates times the people, and times the published rows, a column.
 """
@@ -31,6 +36,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.outcome import Estimate
 from voile.audit.beside import Beside, Column
 from voile.audit.registry import Setting
 from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
@@ -82,12 +88,12 @@ class _Tried:
     """What became of p predicates."""
 
     of: str
-    success: tuple[Floats, ...]
-    """For each group of people, shape (p,): 1 where exactly one person fits."""
-    guessed: Floats
+    persons: tuple[Indices, ...]
+    """For each group of people, shape (p,): how many fit."""
+    guessed: Indices
     """Shape (p,): the same for the original, of blind predicates."""
-    drawn: int | None
-    """How many people were looked at on each side; None: all."""
+    sizes: tuple[int, ...]
+    """How many people there are in each group."""
     notes: tuple[str, ...] = ()
 
     @property
@@ -95,11 +101,31 @@ class _Tried:
         """How many predicates there are."""
         return len(self.guessed)
 
-    def and_also(self, success: Sequence[Floats], guessed: Floats) -> _Tried:
+    def and_also(self, persons: Sequence[Indices], guessed: Indices) -> _Tried:
         """These and more predicates of the same kind."""
-        both = zip(self.success, success, strict=True)
+        both = zip(self.persons, persons, strict=True)
         joined = tuple(np.concatenate(pair) for pair in both)
-        return replace(self, success=joined, guessed=np.concatenate((self.guessed, guessed)))
+        return replace(self, persons=joined, guessed=np.concatenate((self.guessed, guessed)))
+
+    @property
+    def success(self) -> list[Floats]:
+        """For each group of people, shape (p,): 1 where exactly one person fits."""
+        return [(persons == 1).astype(np.float64) for persons in self.persons]
+
+    @property
+    def control(self) -> Estimate | None:
+        """The rate of a control that is as large as the original; None without any."""
+        if len(self.sizes) == 1:
+            return None
+        found, share = share_of(self.success[CONTROL]), self.sizes[CONTROL] / self.sizes[ORIGINAL]
+        if share >= 1:
+            return found
+        persons = self.persons[ORIGINAL]
+        thinned = float((persons * share * (1 - share) ** np.maximum(persons - 1, 0)).sum())
+        alone = int((persons == 1).sum())
+        times = alone / thinned if alone else 1 / share
+        ends = (min(1.0, times * end) for end in (found.value, found.low, found.high))
+        return Estimate(*ends)
 
     @property
     def too_few(self) -> str:
@@ -117,17 +143,17 @@ class _Tried:
         """The rates."""
         own = self.success[ORIGINAL]
         notes = [f"{int(own.sum()):,} of {self.count:,} predicates fit exactly one person"]
-        if self.drawn is not None:
-            people = f"{self.drawn:,} people were drawn on each side"
-            notes.append(f"{people}, as many as the control has")
+        if len(self.sizes) > 1 and self.sizes[CONTROL] < self.sizes[ORIGINAL]:
+            people = f"the control has {self.sizes[CONTROL]:,} people"
+            notes.append(f"{people}: its rate is that expected of {self.sizes[ORIGINAL]:,}")
         return Risk(
             "singling out",
             self.of,
             "exactly one person fits the predicate",
             self.count,
             share_of(own),
-            share_of(self.success[CONTROL]) if len(self.success) > 1 else None,
-            share_of(self.guessed),
+            self.control,
+            share_of((self.guessed == 1).astype(np.float64)),
             (*notes, *self.notes),
         )
 
@@ -149,18 +175,16 @@ def _tried(beside: Beside, randomness: Randomness, *, several: bool) -> _Tried:
     columns = beside.columns
     draws = randomness.key("predicates").generator()
     predicates = (_of_rows if several else _of_cells)(columns, beside.rows, draws)
-    sizes = [beside.people(group) for group in range(len(beside.units))]
-    size = min(sizes)
+    sizes = tuple(beside.people(group) for group in range(len(beside.units)))
     blind = replace(predicates, cell=_blind(columns, predicates, draws))
     found = []
     for group in range(len(sizes)):
-        chosen = np.sort(draws.permutation(sizes[group])[:size])
-        found.append(_isolating(beside, predicates, group, chosen))
+        chosen = np.sort(draws.permutation(sizes[group])[: sizes[ORIGINAL]])
+        found.append(_fitting(beside, predicates, group, chosen))
         if group == ORIGINAL:
-            guessed = _isolating(beside, blind, group, chosen)
+            guessed = _fitting(beside, blind, group, chosen)
     kind = "several columns" if several else "one column"
-    drawn = size if size < sizes[ORIGINAL] else None
-    tried = _Tried(f"predicates of {kind}", tuple(found), guessed, drawn)
+    tried = _Tried(f"predicates of {kind}", tuple(found), guessed, sizes)
     return tried if several else _with_numbers(tried, beside, randomness.within("numbers"))
 
 
@@ -172,7 +196,7 @@ def _with_numbers(tried: _Tried, beside: Beside, randomness: Randomness) -> _Tri
     """
     draws = randomness.key("predicates").generator()
     sizes = [beside.people(group) for group in range(len(beside.units))]
-    people = [draws.permutation(size)[: min(sizes)] for size in sizes]
+    people = [draws.permutation(size)[: sizes[ORIGINAL]] for size in sizes]
     for column in beside.columns:
         if column.whole is None:
             continue
@@ -184,21 +208,20 @@ def _with_numbers(tried: _Tried, beside: Beside, randomness: Randomness) -> _Tri
         if (values == np.round(values)).all():
             blind = np.round(blind)
         found = [
-            _alone(own[group], beside.units[group], people[group], asked)
+            _having(own[group], beside.units[group], people[group], asked)
             for group in range(len(sizes))
         ]
-        guessed = _alone(own[ORIGINAL], beside.units[ORIGINAL], people[ORIGINAL], blind)
+        guessed = _having(own[ORIGINAL], beside.units[ORIGINAL], people[ORIGINAL], blind)
         tried = tried.and_also(found, guessed)
     return tried
 
 
-def _alone(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> Floats:
-    """Whether exactly one of some persons has each number, in any row; shape (p,)."""
+def _having(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> Indices:
+    """How many of some persons have each number, in any row; shape (p,)."""
     rows = np.isin(units, people) & np.isfinite(numbers)
     pairs = np.unique(np.stack((numbers[rows], units[rows]), axis=1), axis=0)[:, 0]
     first, behind = (np.searchsorted(pairs, asked, side) for side in ("left", "right"))
-    alone: Floats = np.equal(behind - first, 1).astype(np.float64)
-    return alone
+    return np.asarray(behind - first)
 
 
 def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
@@ -278,17 +301,16 @@ def _fits(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
     return np.asarray(values >= shown[cell] if side > 0 else values <= shown[cell])
 
 
-def _isolating(
-    beside: Beside, predicates: _Predicates, group: int, people: Indices
-) -> NDArray[np.float64]:
-    """Whether exactly one of some persons fulfils each predicate, by any of his rows."""
+def _fitting(beside: Beside, predicates: _Predicates, group: int, people: Indices) -> Indices:
+    """How many of some persons fulfil each predicate, by any of their rows; shape (p,)."""
     rows = np.flatnonzero(np.isin(beside.units[group], people))
     unit = beside.units[group][rows]
     seen = [column.value[group][rows] for column in beside.columns]
-    found = np.zeros(len(predicates.cell))
+    alone = len(rows) == len(people)  # each person has one row
+    found = np.zeros(len(predicates.cell), dtype=np.int64)
     for place, left in enumerate(_fulfilling(beside.columns, predicates, seen, of_cells=False)):
         whose = unit if left is None else unit[left]
-        found[place] = len(whose) > 0 and whose.min() == whose.max()
+        found[place] = len(whose) if alone else len(np.unique(whose))
     return found
 
 

@@ -1,9 +1,9 @@
 r"""How released files write intervals, sets and suppressed values: cells read for what they cover.
 
 ARX writes ``[20, 30[``, sdcMicro ``[20,30)`` or ``(20,30]``, offices ``20-29``, ``90+``, ``>= 90``,
-``under 5``; many write ``*`` for anything, and ``021**`` for a prefix.  A half-open end is moved
-to the next whole number where the column holds whole numbers, and to the next number in double
-precision elsewhere.
+``under 5``; many write ``*`` for anything, R writes ``NA``, and ``021**`` is a prefix.  A half-open
+end is moved to the next whole number where the column holds whole numbers, and to the next number
+in double precision elsewhere.  Dates become years, months, decades, or two of these.
 
 Cost: one look-up a distinct cell.
 """
@@ -11,16 +11,21 @@ Cost: one look-up a distinct cell.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 __all__ = ["ANYTHING", "Ends", "SetReader", "ends_of"]
 
-ANYTHING = frozenset({"*", "**", "***", "any", "all", "suppressed", "{*}"})
-"""Cells, in lower case, that stand for any value."""
+ANYTHING = frozenset(
+    {"*", "**", "***", "any", "all", "suppressed", "{*}", "withheld", "redacted"}
+    | {"na", "n/a", "<na>", "nan", "null", "none", "?", "-", ".", "missing", "unknown", ""}
+)
+"""Cells, in lower case, that stand for any value, unless the original has them as values."""
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BRACKETS = re.compile(
@@ -30,16 +35,21 @@ _SPELLINGS = tuple(
     (re.compile(pattern, re.IGNORECASE), low, high)
     for pattern, low, high in (
         (rf"({_NUMBER})", "from", "to"),
-        (rf"({_NUMBER})\s*(?:-|–|—|to|\.\.\.?|:)\s*({_NUMBER})", "from", "to"),  # noqa: RUF001
-        (rf"(?:>=|≥|from|at least)\s*({_NUMBER})", "from", "open"),
+        (rf"({_NUMBER})\s*(?:-|–|—|to|bis|\.\.\.?|:)\s*({_NUMBER})", "from", "to"),  # noqa: RUF001
+        (rf"(?:>=|≥|from|at least|ab|mindestens)\s*({_NUMBER})", "from", "open"),
         (rf"({_NUMBER})\s*(?:\+|and (?:over|more|above)|or more)", "from", "open"),
-        (rf"(?:<=|≤|up to|at most)\s*({_NUMBER})", "open", "to"),
+        (rf"(?:<=|≤|up to|at most|bis|höchstens)\s*({_NUMBER})", "open", "to"),
         (rf"({_NUMBER})\s*(?:and (?:under|less|below)|or less)", "open", "to"),
-        (rf"(?:>|over|above|more than)\s*({_NUMBER})", "after", "open"),
-        (rf"(?:<|under|below|less than)\s*({_NUMBER})", "open", "before"),
+        (rf"(?:>|over|above|more than|über)\s*({_NUMBER})", "after", "open"),
+        (rf"(?:<|under|below|less than|unter)\s*({_NUMBER})", "open", "before"),
     )
 )
 """Patterns, and what their first and last number says of the two ends."""
+_DAY = r"\d{4}(?:-\d{2}(?:-\d{2})?)?|\d{3}0s|(?:\d{2}\.)?\d{2}\.\d{4}|\d{2}/\d{4}"
+_PERIOD = re.compile(
+    rf"([\[\]\(]?)\s*({_DAY})(?:\s*(?:-|–|—|to|bis|\.\.\.?|/|,|;)\s*({_DAY})\s*([\[\]\)]?))?"  # noqa: RUF001
+)
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:[T ].*)?")
 _MASKED = re.compile(r"(?P<prefix>[^*]+)(?P<mask>\*+)")
 
 
@@ -80,6 +90,17 @@ def _closed(low: float, high: float, *, outside: tuple[bool, bool], whole: bool)
     return Ends(float(low), float(high)) if low <= high else None
 
 
+_END = "\U0010ffff"
+"""Behind all that begins alike."""
+
+
+def _iso(date: str) -> str:
+    """How all dates within a year, a month, a day or a decade begin."""
+    if date.endswith("0s"):
+        return date[:3]
+    return "-".join(reversed(re.split(r"[./]", date)))
+
+
 @dataclass(frozen=True)
 class SetReader:
     """Reads cells as sets of the values that a column may have."""
@@ -93,7 +114,8 @@ class SetReader:
         """The values that a cell names; all for one that stands for any, None for an unknown one.
 
         A cell that is a value names it; otherwise a label of the hierarchy names what lies below,
-        ``021**`` what begins so, and ``{a, b}``, ``a|b``, ``a, b`` or ``a;b`` what they list.
+        ``021**`` what begins so, a year or two of them the dates within, and ``{a, b}``, ``a|b``,
+        ``a, b`` or ``a;b`` what they list.
         """
         if text in self.values:
             return (text,)
@@ -101,9 +123,25 @@ class SetReader:
             return self.nodes[text]
         if text.strip().lower() in ANYTHING:
             return self.values
+        if self._dates and (period := _PERIOD.fullmatch(text.strip())):
+            return self._within(*period.groups()) or None
         if masked := _MASKED.fullmatch(text.strip()):
             return self._masked(masked["prefix"], len(masked["mask"])) or None
         return self._listed(text.strip())
+
+    @cached_property
+    def _dates(self) -> Sequence[str]:
+        """All values in their order, where all are dates; else nothing."""
+        return sorted(self.values) if all(map(_DATE.fullmatch, self.values)) else ()
+
+    def _within(self, left: str, first: str, last: str | None, right: str | None) -> Sequence[str]:
+        """The dates from one year, month or day to another, or within one."""
+        low, high = _iso(first), _iso(last or first)
+        after = last is not None and left in {"]", "("}
+        before = last is not None and right in {"[", ")"}
+        start = bisect_right(self._dates, low + _END) if after else bisect_left(self._dates, low)
+        end = bisect_left(self._dates, high) if before else bisect_right(self._dates, high + _END)
+        return self._dates[start:end]
 
     def _masked(self, prefix: str, mask: int) -> Sequence[str]:
         begin = [value for value in self.values if value.startswith(prefix)]
