@@ -171,3 +171,18 @@ def test_without_a_learner_the_nearest_rows_infer(
     record = read_audit(files / "out" / "audit.json")
     assert any("scikit-learn is not installed" in notice for notice in record.notices)
     assert any(risk["risk"] == "inference" and risk["found"] for risk in record.risks)
+
+
+def test_an_attack_that_there_is_not_is_refused_before_anything_is_read(files: Path) -> None:
+    """A slip of the pen does not cost the time of an audit."""
+    found = _audit(files, "not-there.csv", "--attacks", "prosecutr")
+    assert isinstance(found.exception, VoileError)
+    assert "there is no attack 'prosecutr'" in str(found.exception)
+    assert not (files / "out").exists()
+
+
+def test_an_audit_tells_that_rows_stand_in_the_order_of_the_original(files: Path) -> None:
+    """A notice of the record names the columns that tell it."""
+    assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
+    notices = read_audit(files / "out" / "audit.json").notices
+    assert any("rows stand in the order of the original" in one for one in notices)

@@ -25,6 +25,7 @@ from voile.attack.protocol import Attack, Knowledge
 from voile.audit.beside import Beside
 from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, as_release
+from voile.audit.positions import order_notices
 from voile.audit.recognition import recognise
 from voile.audit.record import AuditRecord, ColumnDocument
 from voile.audit.repetition import repetition
@@ -83,6 +84,7 @@ def audit(
     """
     inquiry = inquiry or Inquiry()
     randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    instruments = Instruments.standard(inquiry.attacks)
     clock = _Clock()
     progress("reading")
     sides = read_sides(
@@ -101,11 +103,11 @@ def audit(
     }
     foreign = as_release(sides.released, recognised, roles)
     twice = repetition(foreign, sides.original)
+    in_order = order_notices(recognised, sides.original)
     clock.lap("recognising")
     court = _Court(sides, foreign, inquiry, randomness, progress)
     risks = [*court.risks()]
     clock.lap("risks")
-    instruments = Instruments.standard(inquiry.attacks)
     attacks = [court.attack(attack) for attack in instruments.attacks]
     clock.lap("attacks")
     measured = [court.measure(measure) for measure in instruments.measures]
@@ -129,7 +131,7 @@ def audit(
         attacks_skipped=tuple(one for one in attacks if isinstance(one, Skipped)),
         utility=tuple(one for each in measured if not isinstance(each, Skipped) for one in each),
         utility_skipped=tuple(one for one in measured if isinstance(one, Skipped)),
-        notices=(*sides.notices, *twice.notices, *court.notices),
+        notices=(*sides.notices, *twice.notices, *in_order, *court.notices),
         versions=versions(),
         seconds=clock.seconds,
         protected=sides.original.protected,
