@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 
 import pytest
@@ -31,6 +32,7 @@ from voile.sharing.protocol import (
     Submission,
     TrackingKeys,
     Waybill,
+    group,
 )
 from voile.sharing.protocol.signing import verifying_key
 
@@ -71,6 +73,36 @@ def test_keys_that_differ_are_rejected(suite):
         changed = submission(role, suite, other)
         assert rejected(half.receive, changed, DAY) == Reason.DISAGREEMENT
     assert half.agreed(DAY) == {}
+
+
+def test_a_box_of_submissions_is_read_as_one_after_the_other():
+    """Those that are rejected are left out, and all others taken, whatever stands between them."""
+    other = submission(Role.RECEIVER, secret=secret_of(VOILE, 1))
+    box = [submission(Role.SENDER), other, signed(b"e" * 32), submission(Role.RECEIVER)]
+    one_by_one = tracking_keys()
+    for message in box:
+        with contextlib.suppress(RejectedError):
+            one_by_one = one_by_one.receive(message, DAY)
+    together = tracking_keys().receive_all(map(Submission.read, box), DAY)
+    assert together == one_by_one
+    assert together.agreed(DAY) == {PARCEL: VOILE.tracking_public(secret_of(VOILE))}
+
+
+def test_points_of_a_pair_are_looked_at_once_and_hostile_ones_never_taken(monkeypatch):
+    """Both parties submit the same points; those of small order are rejected from either."""
+    looked = []
+    real = group.check_point
+    monkeypatch.setattr(group, "check_point", lambda point: looked.append(point) or real(point))
+    whole = tracking_keys().receive_all(map(Submission.read, map(submission, Role)), DAY)
+    assert looked.count(whole.agreed(DAY)[PARCEL].address) == 1
+    for seed, role in ((SENDER_SEED, Role.SENDER), (RECEIVER_SEED, Role.RECEIVER)):
+        good = Submission.read(submission(role))
+        for points in ({"tracking": bytes(32)}, {"address": bytes(32)}):
+            keys = dataclasses.replace(good.keys, **points)
+            hostile = dataclasses.replace(good, keys=keys).signed(seed)
+            assert rejected(tracking_keys().receive, hostile.encode(), DAY) == Reason.POINT
+            assert rejected(whole.receive, hostile.encode(), DAY) == Reason.POINT
+            assert tracking_keys().receive_all([hostile], DAY) == tracking_keys()
 
 
 def test_every_flipped_bit_is_rejected():

@@ -8,7 +8,7 @@ makes reports; others ask what is here and change it, so each truck has a lock, 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from concurrent.futures import Future
 from contextlib import suppress
 from threading import Lock
@@ -140,7 +140,7 @@ class UnderWay:
         self._aboard: dict[int, list[Aboard]] = {}
         self._destinations: dict[bytes, tuple[float, float] | None] = {}
         self._mail_read = 0
-        self._early: defaultdict[bytes, list[bytes]] = defaultdict(list)
+        self._early: defaultdict[bytes, list[Submission]] = defaultdict(list)
         """Submissions, opened, for parcels that the truck did not carry when they were read."""
         self._ended: set[bytes] = set()
         """Parcels that it carried."""
@@ -183,7 +183,8 @@ class UnderWay:
 
     def accept(self, message: bytes, now: float) -> None:
         """Take a submission and put it away.  Raises ``RejectedError``."""
-        keys = self._keys.receive(self._opened(message), today=day_of(int(now)))
+        opened = self._opened(SealedSubmission.decode(message))
+        keys = self._keys.receive(opened, today=day_of(int(now)))
         if keys == self._keys:
             return  # or one party could fill the box with what is known
         self._core.directory.add_mail(Mail(self._truck, message, now))
@@ -203,8 +204,8 @@ class UnderWay:
             self._destinations.pop(parcel, None)
             self._ended.add(parcel)
         added = [one for name, one in parcels.items() if name not in keys.waybills]
+        keys = keys.carrying(*map(_waybill, added))
         for one in added:
-            keys = keys.carrying(_waybill(one))
             self._destinations[one.parcel] = unsealed_destination(self._core, one)
         names = {one.parcel for one in added}
         if names & self._ended:
@@ -217,30 +218,31 @@ class UnderWay:
     def _with_early(self, keys: TrackingKeys, parcels: Set[bytes], today: int) -> TrackingKeys:
         """With what was submitted before its parcel was read here."""
         for parcel in parcels & self._early.keys():
-            for submission in self._early.pop(parcel):
-                with suppress(RejectedError):
-                    keys = keys.receive(submission, today=today)
+            keys = keys.receive_all(self._early.pop(parcel), today)
         return keys
 
     def _with_new_mail(self, keys: TrackingKeys, today: int) -> TrackingKeys:
         while True:
             some = self._core.directory.mail(self._truck, self._mail_read, _MAIL_AT_ONCE)
-            for mail in some:
-                # What is rejected is of a day that is over, or says what is known otherwise.
-                with suppress(RejectedError):
-                    submission = self._opened(mail.message)
-                    parcel = Submission.decode(submission).parcel
-                    if parcel in keys.waybills:
-                        keys = keys.receive(submission, today=today)
-                    else:
-                        self._early[parcel].append(submission)
+            # What is rejected is of a day that is over, or says what is known otherwise.
+            keys = keys.receive_all(self._carried(some, keys), today)
             if some:
                 self._mail_read = some[-1].number
             if len(some) < _MAIL_AT_ONCE:
                 return keys
 
-    def _opened(self, message: bytes) -> bytes:
-        return SealedSubmission.decode(message).open(self._publisher.secrets)
+    def _carried(self, mails: Sequence[Mail], keys: TrackingKeys) -> Iterator[Submission]:
+        """What was submitted for parcels that the truck carries; the rest is put by."""
+        for mail in mails:
+            with suppress(RejectedError):
+                submission = Submission.read(self._opened(SealedSubmission.stored(mail.message)))
+                if submission.parcel in keys.waybills:
+                    yield submission
+                else:
+                    self._early[submission.parcel].append(submission)
+
+    def _opened(self, sealed: SealedSubmission) -> bytes:
+        return sealed.open(self._publisher.secrets)
 
 
 def _waybill(parcel: Parcel) -> Waybill:

@@ -104,6 +104,10 @@ class Levels:
 
     def fields(self) -> tuple[GaussianField, ...]:
         """Noise that stays: what is added to the true position, to the near, to the middle one."""
+        return self._fields
+
+    @cached_property
+    def _fields(self) -> tuple[GaussianField, ...]:
         return tuple(
             GaussianField(zones, self.stays, length, self.period_days, self.tau)
             for zones, length in zip(self._added(), self.lengths, strict=True)

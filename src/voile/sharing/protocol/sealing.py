@@ -82,12 +82,21 @@ class SealedSubmission:
     @classmethod
     def decode(cls, message: bytes) -> Self:
         """Raises ``RejectedError``."""
+        sealed = cls.stored(message)
+        group.check_coordinate(sealed.ephemeral)
+        return sealed
+
+    @classmethod
+    def stored(cls, message: bytes) -> Self:
+        """What was decoded before it was put away: its R is looked at by ``open`` alone.
+
+        Raises ``RejectedError``.
+        """
         code, fields = opened(message, Kind.SEALED)
         size = Submission.size(suite_of_code(code)) + TAG_BYTES
         truck, ephemeral = fields.take(TRUCK_BYTES), fields.take(group.POINT_BYTES)
         box = fields.take(size)
         fields.finish()
-        group.check_coordinate(ephemeral)
         return cls(code, truck, ephemeral, box)
 
 

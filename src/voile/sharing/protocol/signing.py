@@ -42,10 +42,16 @@ def check_verifying_key(name: str, key: bytes) -> None:
     """
     checked_bytes(name, key, group.POINT_BYTES)
     try:
-        group.check_point(key)
+        _check_point(key)
     except RejectedError:
         msg = f"{name} is none: not canonical, of small order, or not in the group of prime order"
         raise InputError(msg) from None
+
+
+@lru_cache(4096)
+def _check_point(key: bytes) -> None:
+    """Once for a key: a shop signs for many parcels, and what raises is not remembered."""
+    group.check_point(key)
 
 
 def check_signature(key: bytes, label: str, message: bytes, signature: bytes, what: str) -> None:

@@ -21,7 +21,8 @@ address the parcel and not recognise it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from types import MappingProxyType
@@ -75,6 +76,11 @@ class Readers(IntEnum):
     BOTH = 0
     SENDER = 1
     RECEIVER = 2
+
+
+_Which = tuple[bytes, int, Readers, Role]
+"""Of which parcel and day, for whom, and from whom."""
+_Submitted = dict[_Which, TrackingPublic]
 
 
 @dataclass(frozen=True)
@@ -141,6 +147,13 @@ class Submission:
     @classmethod
     def decode(cls, message: bytes) -> Self:
         """Raises ``RejectedError``, for hostile points, too."""
+        submission = cls.read(message)
+        submission.suite.check_public(submission.keys)
+        return submission
+
+    @classmethod
+    def read(cls, message: bytes) -> Self:
+        """``decode`` for ``TrackingKeys``, which looks at the points by itself, once."""
         code, fields = opened(message, Kind.SUBMISSION)
         suite = suite_of_code(code)
         truck, both, day = fields.take(TRUCK_BYTES), fields.number(1), fields.number(4)
@@ -154,7 +167,6 @@ class Submission:
         if readers not in tuple(Readers):
             fields.reject(Reason.FIELD, f"names readers {readers}, which are nobody")
         keys = TrackingPublic(*points)
-        suite.check_public(keys)
         return cls(suite, truck, Role(role), parcel, day, keys, signature, Readers(readers))
 
     def check_signature(self, key: bytes) -> None:
@@ -198,29 +210,42 @@ class TrackingKeys:
     truck: bytes
     suite: Suite = field(default_factory=suite_named)
     waybills: Mapping[bytes, Waybill] = field(default_factory=lambda: MappingProxyType({}))
-    submitted: Mapping[tuple[bytes, int, Readers, Role], TrackingPublic] = field(
-        default_factory=lambda: MappingProxyType({})
-    )
+    submitted: Mapping[_Which, TrackingPublic] = field(default_factory=lambda: MappingProxyType({}))
 
-    def carrying(self, waybill: Waybill) -> Self:
-        """With one parcel more; raises ``InputError`` if it is carried for other parties."""
-        if self.waybills.get(waybill.parcel, waybill) != waybill:
-            msg = "the truck carries this parcel for other parties: deliver it first"
-            raise InputError(msg)
-        return replace(self, waybills={**self.waybills, waybill.parcel: waybill})
+    def carrying(self, *waybills: Waybill) -> Self:
+        """With some parcels more; raises ``InputError`` if one is carried for other parties."""
+        carried = dict(self.waybills)
+        for waybill in waybills:
+            if carried.setdefault(waybill.parcel, waybill) != waybill:
+                msg = "the truck carries this parcel for other parties: deliver it first"
+                raise InputError(msg)
+        return replace(self, waybills=carried)
 
     def receive(self, message: bytes, today: int) -> Self:
         """With one submission more; the same again changes nothing; raises ``RejectedError``."""
-        submission = Submission.decode(message)
-        self._check(submission, today)
+        submitted = dict(self.submitted)
+        self._add(Submission.read(message), today, submitted)
+        return replace(self, submitted=submitted)
+
+    def receive_all(self, submissions: Iterable[Submission], today: int) -> Self:
+        """With each of those that ``Submission.read`` gave and that is not rejected, in turn."""
+        submitted = dict(self.submitted)
+        for submission in submissions:
+            with suppress(RejectedError):
+                self._add(submission, today, submitted)
+        return replace(self, submitted=submitted)
+
+    def _add(self, submission: Submission, today: int, submitted: _Submitted) -> None:
+        """Add one to what was submitted; raises ``RejectedError``."""
         which = submission.parcel, submission.day, submission.readers
-        for held in Role:
-            if self.submitted.get((*which, held), submission.keys) != submission.keys:
-                msg = "sender and receiver submit different keys, or one of them has changed them"
-                raise RejectedError(Reason.DISAGREEMENT, msg)
-        return replace(
-            self, submitted={**self.submitted, (*which, submission.role): submission.keys}
-        )
+        held = [submitted[*which, role] for role in Role if (*which, role) in submitted]
+        if submission.keys not in held:  # else they were looked at when the first of them came
+            submission.suite.check_public(submission.keys)
+        self._check(submission, today)
+        if any(keys != submission.keys for keys in held):
+            msg = "sender and receiver submit different keys, or one of them has changed them"
+            raise RejectedError(Reason.DISAGREEMENT, msg)
+        submitted[*which, submission.role] = submission.keys
 
     def _check(self, submission: Submission, today: int) -> None:
         if submission.suite.code != self.suite.code:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Self
 
 from voile.randomness import Randomness
@@ -67,4 +68,8 @@ class TruckSecrets:
 
     def card(self) -> TruckCard:
         """The public half."""
+        return self._card
+
+    @cached_property
+    def _card(self) -> TruckCard:
         return TruckCard(self.truck, verifying_key(self.signing), group.x25519_public(self.sealing))

@@ -60,8 +60,7 @@ def number(value: int, size: int) -> bytes:
 
 def framed(*parts: bytes) -> bytes:
     """Parts with their lengths before them: two different sequences never read the same."""
-    lengths = [len(part).to_bytes(4, "big") for part in parts]
-    return b"".join([piece for pair in zip(lengths, parts, strict=True) for piece in pair])
+    return b"".join([piece for part in parts for piece in (len(part).to_bytes(4, "big"), part)])
 
 
 def opened(message: bytes, kind: Kind) -> tuple[int, Fields]:
