@@ -70,7 +70,7 @@ def test_no_serious_barrier_no_other_origin_and_no_sideways_scrolling(
                 wide = user.page.evaluate("document.documentElement.scrollWidth")
                 assert wide <= width, f"{path} at {width}"
                 if (folder := os.environ.get("VOILE_PICTURES")) and not bypass:
-                    name = f"{path.partition('/')[0]}-{scheme}-{width}.png"
+                    name = f"{path.replace('/', '-')[:9]}-{scheme}-{width}.png"
                     user.page.screenshot(path=f"{folder}/{name}", full_page=True)
                 if bypass:
                     user.page.evaluate(script.read_text(encoding="utf-8"))
