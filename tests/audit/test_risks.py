@@ -277,3 +277,19 @@ def test_numbers_and_texts_of_thousands_of_which_nothing_is_left() -> None:
     paid = beside.columns[0]
     hidden = paid.cell[0]
     assert paid.covers[:, hidden].all()
+
+
+def test_who_names_anything_is_not_right() -> None:
+    """Suppressed cells are no answer: neither by guessing, nor by an adversary."""
+    gone = pl.int_range(pl.len()) % 5 == 0
+    released = ORIGINAL.with_columns(
+        education=pl.when(gone).then(pl.lit("*")).otherwise(pl.col("education"))
+    )
+    risk = inference(_beside(released, ORIGINAL), "education", 400, Randomness.seeded(1))
+    usual = ORIGINAL["education"].value_counts()["count"].max() / ORIGINAL.height
+    assert risk.guess.high < usual + 0.15
+    assert risk.found
+    nothing = ORIGINAL.with_columns(education=pl.lit("*"))
+    risk = inference(_beside(nothing, ORIGINAL), "education", 400, Randomness.seeded(1))
+    assert risk.main.value == pytest.approx(1 / 4)
+    assert not risk.found

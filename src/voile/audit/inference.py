@@ -88,21 +88,26 @@ def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness)
         }
         if learnt is not None:
             guesses["a forest that learnt from the rows"] = learnt[group]
-        won.append({by: right[truth, guess].astype(np.float64) for by, guess in guesses.items()})
+        won.append({by: right[truth, guess] for by, guess in guesses.items()})
     best = _best_constant(column, right)
-    guessed = right[column.value[ORIGINAL][drawn[ORIGINAL]], best].astype(np.float64)
+    guessed = right[column.value[ORIGINAL][drawn[ORIGINAL]], best]
     goal = f"{wanted!r} is told from all other columns{_within(column)}"
     return Question("inference", wanted, goal).answered(won, guessed)
 
 
-def _right(column: Column) -> NDArray[np.bool_]:
-    """Whether naming a cell is right about a value, shape (v, g)."""
+def _right(column: Column) -> Floats:
+    """The chance that naming a cell is right about a value, shape (v, g).
+
+    A text that stands for several values names each of them as often: one that stands for anything
+    tells nothing.
+    """
     if column.numbers is None:
-        return column.covers
+        return np.asarray(column.covers / np.maximum(column.covers.sum(axis=0), 1))
     values, shown = column.numbers
     reach = _tolerance(column)
     near = np.abs(values[:, np.newaxis] - shown) <= reach
-    return np.asarray(near | (np.isnan(values)[:, np.newaxis] & np.isnan(shown)))
+    both_missing = np.isnan(values)[:, np.newaxis] & np.isnan(shown)
+    return np.asarray(near | both_missing, dtype=np.float64)
 
 
 def _tolerance(column: Column) -> float:
@@ -202,7 +207,7 @@ def _ordered(columns: Sequence[Column], cells: Indices) -> Floats:
     )
 
 
-def _best_constant(column: Column, right: NDArray[np.bool_]) -> int:
+def _best_constant(column: Column, right: Floats) -> int:
     """The cell whose naming would be right for most published rows."""
     count = np.bincount(column.cell, minlength=column.covers.shape[1])
     weight = column.covers @ count / np.maximum(column.covers.sum(axis=0), 1).max()
