@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.policy.cases import policy, studied, tick_all, voile
+from tests.policy.cases import audited, policy, studied, tick_all, voile
 from voile.errors import InputError, RefusedError
 from voile.study.record import PRIVATE
 
@@ -43,6 +43,17 @@ def test_both_parts_are_drawn_into_files_of_their_own(folder: Path, tmp_path: Pa
     assert "something is here already" in str(found.exception)
     found = voile("dossier", folder, "--out", tmp_path / "p.html", "--public")
     assert "something is here already" in str(found.exception)
+
+
+def test_what_an_audit_noticed_is_told_to_those_who_decide(tmp_path: Path) -> None:
+    """In the private part, for it was computed with the original."""
+    judged = audited(tmp_path)
+    stated = policy(tmp_path, 'kind = "group-size"\nleast = 1')
+    assert voile("check", judged, "--policy", stated).exit_code == 0
+    assert voile("dossier", judged, "--out", tmp_path / "d.html").exit_code == 0
+    assert "Rows stand in the order of the original" in (tmp_path / "d.html").read_text()
+    assert voile("dossier", judged, "--out", tmp_path / "p.html", "--public").exit_code == 0
+    assert "the order of the original" not in (tmp_path / "p.html").read_text()
 
 
 def test_a_verdict_of_something_else_is_not_drawn(folder: Path, tmp_path: Path) -> None:

@@ -131,6 +131,10 @@ def _private(dossier: Dossier) -> Mapping[str, Any]:
         "risks_rehearsed": isinstance(record, StudyRecord),
         "no_control": any(one.control is None for one in gauges),
         "void": isinstance(record, AuditRecord) and record.control_void,
+        "notices": tuple(
+            f"{one[:1].upper()}{one[1:]}."
+            for one in (record.notices if isinstance(record, AuditRecord) else ())
+        ),
         "attack_chart": attack_chart(attacks),
         "worst": _worst_off(attacks, dossier),
         "loss_chart": loss_chart(chosen),
