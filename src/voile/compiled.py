@@ -89,8 +89,12 @@ def of_the_command_line() -> None:
 
 @contextlib.contextmanager
 def _without_linear_algebra() -> Iterator[None]:
-    """SciPy's is absent meanwhile, where it is ours to say and not there already."""
-    if not _ours or _LINEAR_ALGEBRA in sys.modules or "numba.np.arraymath" in sys.modules:
+    """SciPy's is absent meanwhile, where it is ours to say and not there already.
+
+    Another thread might want it meanwhile, so that there must be none.
+    """
+    there = {_LINEAR_ALGEBRA, "numba.np.arraymath"} & sys.modules.keys()
+    if not _ours or there or threading.active_count() > 1:
         yield
         return
     modules: dict[str, Any] = sys.modules
