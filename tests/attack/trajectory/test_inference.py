@@ -12,6 +12,7 @@ import pytest
 import shapely
 from scipy import stats
 
+import voile.attack.trajectory.driven
 import voile.attack.trajectory.reach
 from tests.roads.grids import network_of, random_network, split
 from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
@@ -23,6 +24,7 @@ from voile.attack.trajectory.distributions import (
     Staying,
     Turning,
 )
+from voile.attack.trajectory.driven import Driven
 from voile.attack.trajectory.factors import most_of_pairs, pair_factor, pair_of
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, infer
@@ -120,6 +122,22 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert reach.searched == 1
     for again, before in zip(reach.reached(3), first, strict=True):
         assert (again == before).all()
+
+
+def test_what_is_driven_is_summed_once_for_all_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Near, far, near again, and after memory ran short: each the sum over all that is reached."""
+    states = small_states()
+    rng = np.random.default_rng(5)
+    driven, pieces = Driven(rng.uniform(0.2, 3, len(states))), np.arange(0, len(states), 2)
+    for limit, kept in ((200.0, 1 << 20), (750.0, 0), (300.0, 1 << 20)):
+        monkeypatch.setattr(voile.attack.trajectory.driven, "KEPT", kept)
+        reach, weights = states.reach(limit), np.zeros((80, 3))
+        weights[: int(limit / 10)] = rng.uniform(size=(int(limit / 10), 3))
+        expected = []
+        for i in pieces:
+            to, metres = reach.reached(int(i))
+            expected.append(driven.traffic[to] @ weights[(metres / 10).astype(int)])
+        assert driven.sums(pieces, reach, weights) == pytest.approx(np.array(expected), rel=1e-9)
 
 
 def shown_near(states: RoadStates) -> np.ndarray:
@@ -236,7 +254,7 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     movement = Movement()
     reach = states.reach(750.0)
     traffic = np.random.default_rng(3).uniform(0.2, 3, len(states))
-    found = infer(np.arange(REPORTS) * GAP, law, lambda _: reach, movement, traffic)
+    found = infer(np.arange(REPORTS) * GAP, law, lambda _: reach, movement, Driven(traffic))
     start, moves = movement.first(), movement.moves(GAP, reach)
     # step[v, i, j, w]: from piece i in band v to piece j in band w.
     step = np.zeros((len(start), len(states), len(states), len(start)))

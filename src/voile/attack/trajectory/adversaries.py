@@ -33,6 +33,7 @@ from voile.attack.trajectory.distributions import (
     Staying,
     Turning,
 )
+from voile.attack.trajectory.driven import Driven
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, Posterior, infer
 from voile.attack.trajectory.reach import Reach
@@ -175,12 +176,13 @@ class RoadAdversary:
 
     def _suppose(self, movement: Movement) -> None:
         self.movement = movement
-        self._traffic = self.states.length * movement.traffic_of(self._roads)[self.states.edge]
+        traffic = movement.traffic_of(self._roads)[self.states.edge]
+        self._driven = Driven(self.states.length * traffic)
 
     def more_on(self, times: Floats) -> RoadAdversary:
         """The same who supposes so many times the traffic on each piece, shape (s,)."""
         other = copy.copy(self)
-        other._traffic = self._traffic * times
+        other._driven = Driven(self._driven.traffic * times)
         return other
 
     @property
@@ -247,7 +249,7 @@ class RoadAdversary:
                 distribution, {report: self._near(*place) for report, place in known.items()}
             )
         started, looked = clock.process_time(), self.looking
-        posterior = infer(time, distribution, self.reach, self.movement, self._traffic)
+        posterior = infer(time, distribution, self.reach, self.movement, self._driven)
         position = self._positions(posterior)
         road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
         seconds = clock.process_time() - started - (self.looking - looked)

@@ -21,9 +21,9 @@ A tenth of it may lie on pieces that are never tried, because a bound says that 
 more (``_Steps.forward``): that moved 13 trips by 0.1 m, 4.8 m at most, and no road changed.
 Where no piece explains a report the inference begins anew there, and says so.
 
-Cost: for a active pieces in each of n reports and b pieces in reach of each before the next one,
-O(n a b) twice (``loops``), of pairs that the next report leaves likely; on the way back, that all
-reports leave possible.
+Cost: a pass over all that each new piece reaches (``driven``); for a active pieces in each of n
+reports and b pieces in reach of each before the next one, O(n a b) twice (``loops``), of pairs that
+the next report leaves likely; on the way back, that all reports leave possible.
 Bands of speeds cost little: a distance belongs to one.
 """
 
@@ -31,17 +31,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from voile.attack.trajectory.distributions import NoiseDistribution
-from voile.attack.trajectory.factors import Factors, most_of_pairs, pair_of
-from voile.attack.trajectory.loops import BIN, carry_backward, carry_forward, sum_weights
-from voile.attack.trajectory.reach import Reach, only
+from voile.attack.trajectory.driven import Driven
+from voile.attack.trajectory.factors import ALONE, Factors, most_of_pairs, pair_of
+from voile.attack.trajectory.loops import BIN, Near, carry_backward, carry_forward
+from voile.attack.trajectory.reach import Reach
 from voile.geodesy import Floats
 from voile.roads.network import Indices, RoadNetwork
 
@@ -176,19 +176,17 @@ def infer(
     distribution: NoiseDistribution,
     reach: Callable[[float], Reach],
     movement: Movement,
-    traffic: Floats | None = None,
+    driven: Driven | None = None,
 ) -> Posterior:
     """The posterior at each of n reports.
 
     ``time`` (n,) in seconds; ``reach`` tells which pieces count for a step of so many seconds, the
     same ``Reach`` for the same seconds, so that one long gap does not make all steps slow;
-    ``traffic`` (s,) is how much is driven on each piece, in any unit, the same on all if it is not
-    given.
+    ``driven`` tells how much is driven on each piece, the same on all if it is not given.
     """
     factors = [distribution.factors(i) for i in range(len(time))]
-    if traffic is None:
-        traffic = np.ones(len(reach(0.0)))
-    steps = _Steps(reach, movement, traffic)
+    driven = driven or Driven(np.ones(len(reach(0.0))))
+    traffic, steps = driven.traffic, _Steps(reach, movement, driven)
     first = movement.first()
     filtered = [_anew(factors[0], traffic, first)]
     lost = 0
@@ -233,10 +231,12 @@ def _believed(piece: Indices, chance: Floats) -> _Belief:
 
 def _mattering(each: Floats, ignored: float) -> Indices:
     """Places of the likeliest pieces, ascending: all but what is ignored of the probability."""
-    order = np.argsort(each)
-    gone = np.searchsorted(np.cumsum(each[order]), ignored * each.sum(), side="right")
-    kept = np.sort(order[gone:])
-    return kept[each[kept] > 0]
+    # What is so faint that all of it may go is not sorted.
+    total = each.sum()
+    clear = np.flatnonzero(each > ignored * total / len(each))
+    order = clear[np.argsort(each[clear])]
+    gone = max(0.0, total - each[clear].sum()) + np.cumsum(each[order])
+    return np.sort(order[np.searchsorted(gone, ignored * total, side="right") :])
 
 
 def _anew(factors: Factors, traffic: Floats, first: Floats) -> _Belief:
@@ -251,8 +251,8 @@ class _Steps:
 
     reach: Callable[[float], Reach]
     movement: Movement
-    traffic: Floats
-    _distributions: dict[float, tuple[Moves, Floats]] = field(default_factory=dict)
+    driven: Driven
+    _distributions: dict[float, Moves] = field(default_factory=dict)
 
     def forward(self, belief: _Belief, elapsed: float, factors: Sequence[Factors]) -> _Belief:
         """The belief after a report.
@@ -263,16 +263,18 @@ class _Steps:
         """
         before, now = factors
         former = np.searchsorted(before.piece, belief.piece)
-        known = self._known(elapsed, belief.piece)
+        rows, moves = self._known(elapsed, belief.piece)
         carried = np.zeros((len(now.piece), belief.chance.shape[1]))
         most = most_of_pairs(before, now, former)
         believed = belief.piece, former, belief.chance
         least, tried = _FIRST_TRY * most.max(), most > np.inf
         while True:
-            some = (most >= least) & ~tried
-            rows, near = self._near(known, belief.piece, now, some)
-            carry_forward(believed, rows, known[1], near, pair_of(before, now), carried)
-            tried |= some
+            some = np.flatnonzero((most >= least) & ~tried)
+            near, arrays, pair = self._near(rows, before, now, some)
+            come = np.zeros((carried.shape[1], len(near)))
+            carry_forward(believed, rows, moves, arrays, pair, come)
+            carried[some] = come.T[near.place]
+            tried[some] = True
             found = carried.sum() * _UNTRIED * IGNORED
             if not (most[~tried] > found).any():
                 return _believed(now.piece, carried)
@@ -284,34 +286,24 @@ class _Steps:
         """How likely later reports are from each piece that is believed in, up to a factor."""
         before, now = factors
         former = np.searchsorted(before.piece, belief.piece)
-        known = self._known(elapsed, belief.piece)
+        rows, moves = self._known(elapsed, belief.piece)
         carried = np.zeros(belief.chance.shape)
-        at = np.searchsorted(now.piece, later.piece)
-        after = np.zeros((len(now.piece), later.chance.shape[1]))
-        after[at] = later.chance
-        some = np.zeros(len(now.piece), dtype=np.bool_)
-        some[at] = True
-        believed = belief.piece, former, after
-        rows, near = self._near(known, belief.piece, now, some)
-        carry_backward(believed, rows, known[1], near, pair_of(before, now), carried)
+        some = np.searchsorted(now.piece, later.piece)
+        near, arrays, pair = self._near(rows, before, now, some)
+        after = np.ascontiguousarray(near.spread(later.chance).T)
+        carry_backward((belief.piece, former, after), rows, moves, arrays, pair, carried)
         largest = carried.max()
         return np.asarray(carried / largest if largest > 0 else carried)
 
     def _near(
-        self, known: tuple[Any, ...], piece: Indices, now: Factors, some: NDArray[np.bool_]
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """What pieces reach of some that a report may be from, and these for compiled loops.
-
-        Their places, and how likely pieces are to arrive at and to stay on.
-        """
-        rows, (most, *_) = known
-        run, first = rows[0], rows[1]
-        slot = np.full(len(run), -1, dtype=np.int32)
-        slot[now.piece[some]] = np.flatnonzero(some)
-        wanted = np.zeros(len(first) - 1, dtype=np.bool_)
-        wanted[run[now.piece[some]]] = True
-        near = slot, now.density * self.traffic[now.piece], now.density
-        return only(rows, np.unique(run[piece]), most, wanted), near
+        self, rows: tuple[Any, ...], before: Factors, now: Factors, some: Indices
+    ) -> tuple[Near, tuple[Any, ...], tuple[Any, ...]]:
+        """Pieces of a report at some places, with what compiled loops need of them and of pairs."""
+        pieces, density = now.piece[some], now.density[some]
+        near = Near.of(pieces, rows)
+        noise = near.spread(now.noise[some]) if now.kind != ALONE else now.noise
+        arrays = near.arrays(density * self.driven.traffic[pieces], density)
+        return near, arrays, pair_of(before, replace(now, noise=noise))
 
     def _known(self, elapsed: float, piece: Indices) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """What some pieces reach; moves, and for each piece the sum of weights over that."""
@@ -321,12 +313,9 @@ class _Steps:
                 len(self._distributions) == _DISTRIBUTIONS
             ):  # times may be irregular, and each takes memory
                 del self._distributions[next(iter(self._distributions))]
-            moves = self.movement.moves(elapsed, reach)
-            self._distributions[elapsed] = moves, np.zeros((len(self.traffic), len(moves.standing)))
-        moves, totals = self._distributions[elapsed]
+            self._distributions[elapsed] = self.movement.moves(elapsed, reach)
+        moves = self._distributions[elapsed]
         ways = np.ascontiguousarray(moves.weights.T)
         rows, most = reach.rows(piece), min(moves.most, reach.limit)
-        new = piece[totals[piece, 0] == 0]
-        if len(new):
-            sum_weights(new, rows, most, ways, self.traffic, totals)
-        return rows, (most, ways, moves.standing, moves.band, totals[piece])
+        totals = self.driven.sums(piece, reach, ways)
+        return rows, (most, ways, moves.standing, moves.band, totals)

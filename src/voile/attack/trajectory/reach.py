@@ -23,7 +23,16 @@ from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.roads.network import Indices
 
-__all__ = ["Graph", "Layout", "Reach", "Searches", "only", "room_for_spans", "spans_of"]
+__all__ = [
+    "Graph",
+    "Layout",
+    "Reach",
+    "Searches",
+    "among",
+    "room_for_spans",
+    "spans_of",
+    "with_room",
+]
 
 Graph = tuple[Indices, Indices, Floats]
 """A sparse matrix: where what follows each run begins, what follows, and metres to it."""
@@ -118,7 +127,7 @@ class Reach:
         return int((self._searches.limit >= self.limit).sum())
 
     def rows(self, pieces: Indices) -> tuple[Any, ...]:
-        """What some pieces reach, for ``spans_of`` and ``only``; true until the next call."""
+        """What some pieces reach, for ``spans_of`` and ``among``; true until the next call."""
         searches, before = self._searches, self._searches.seconds
         rows = searches.rows(np.unique(self._layout.run[pieces]), self.limit)
         self.seconds += searches.seconds - before
@@ -175,24 +184,21 @@ def spans_of(piece, most, rows, spans):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def only(rows, origins, most, wanted):  # type: ignore[no-untyped-def]
-    """Of what some runs, ascending, reach within some metres: those that are wanted, shape (c,)."""
-    run, first, step, begin, end, reached, distance = rows
-    begins, ends = np.zeros_like(begin), np.zeros_like(end)
-    some, metres = np.empty(1 << 16, dtype=np.int32), np.empty(1 << 16, dtype=np.float32)
-    used = 0
-    for own in origins:
-        while used + end[own] - begin[own] > len(some):
-            some, metres = _with_room(some, len(some)), _with_room(metres, len(metres))
-        begins[own] = used
-        for k in range(begin[own], end[own]):
-            if distance[k] > most:
-                break
-            # Written in any case, and kept where it is wanted: there is nothing to foresee.
-            some[used], metres[used] = reached[k], distance[k]
-            used += wanted[reached[k]]
-        ends[own] = used
-    return run, first, step, begins, ends, some, metres
+def among(own, rows, most, index, some, metres):  # type: ignore[no-untyped-def]
+    """Of what a run reaches within some metres, what is wanted, and metres to it; how many.
+
+    ``index`` (c,) has a number for each run that is wanted, and -1 for all others.
+    """
+    begin, end, reached, distance = rows[3], rows[4], rows[5], rows[6]
+    count = 0
+    for k in range(begin[own], end[own]):
+        if distance[k] > most:
+            break
+        # Written in any case, and kept where it is wanted: there is nothing to foresee.
+        number = index[reached[k]]
+        some[count], metres[count] = number, distance[k]
+        count += number >= 0
+    return count
 
 
 @njit(cache=True, nogil=True)
@@ -207,10 +213,13 @@ def _search(layout, limit, origins, kept):  # type: ignore[no-untyped-def]
     rows, found, used, reached, distance = kept
     size = len(start) - 1
     best = np.full(size, np.inf)
-    heap = np.empty(1 << 16, dtype=np.int64)
+    # A run enters it at most once from each other, and once more from the origin.
+    heap = np.empty(len(next_) + size, dtype=np.int64)
     touched = np.empty(size, dtype=np.int64)
     done = np.zeros(size, dtype=np.bool_)
     for origin in origins:
+        # Here and not further in: that an array takes another's place costs as much as a step.
+        reached, distance = with_room(reached, used + size), with_room(distance, used + size)
         waiting, seen, pieces = 0, 0, 0
         found[origin] = limit
         rows[0, origin] = used
@@ -223,7 +232,6 @@ def _search(layout, limit, origins, kept):  # type: ignore[no-untyped-def]
                         touched[seen] = there
                         seen += 1
                     best[there] = further
-                    heap = _with_room(heap, waiting)
                     _sift_up(heap, waiting, (np.int64(further * _TICKS) << 32) | there)
                     waiting += 1
             while waiting and done[heap[0] & _RUN]:
@@ -239,7 +247,6 @@ def _search(layout, limit, origins, kept):  # type: ignore[no-untyped-def]
             waiting -= 1
             _sift_down(heap, waiting, heap[waiting])
             done[here] = True
-            reached, distance = _with_room(reached, used), _with_room(distance, used)
             reached[used], distance[used] = here, far
             used += 1
             pieces += first[here + 1] - first[here]
@@ -252,9 +259,11 @@ def _search(layout, limit, origins, kept):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _with_room(array, used):  # type: ignore[no-untyped-def]
-    """The array, or one of twice its size where all of it is used."""
-    return array if used < len(array) else np.concatenate((array, np.empty_like(array)))
+def with_room(array, needed):  # type: ignore[no-untyped-def]
+    """An array that begins with this one, and has room for so many numbers."""
+    while len(array) < needed:
+        array = np.concatenate((array, np.empty_like(array)))
+    return array
 
 
 @njit(cache=True, nogil=True)
