@@ -19,6 +19,7 @@ Secrets never show in ``repr``, in messages or in logs.  Cost: about 1 ns a bloc
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Iterator
 from hashlib import blake2b
 from typing import Self
@@ -177,13 +178,23 @@ class Key:
         # not a mode that hides anything.
         encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305
         # One small buffer for the cipher's output: fresh memory would cost ten times the cipher.
-        buffer = bytearray(16 * min(len(blocks), _CHUNK) + 15)
+        buffer = _outputs.buffer
         for start in range(0, len(blocks), _CHUNK):
             chunk = blocks[start : start + _CHUNK]
             plain = np.ascontiguousarray(chunk, dtype="<u8").data.cast("B")
             encryptor.update_into(plain, buffer)
             drawn = np.frombuffer(buffer, dtype="<u8", count=chunk.size)
             chunk[:] = drawn.reshape(-1, 2)
+
+
+class _Outputs(threading.local):
+    """Where a thread's ciphers write; its length is a chunk's and what a cipher asks beyond."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(16 * _CHUNK + 15)
+
+
+_outputs = _Outputs()
 
 
 def parts(rows: int) -> Iterator[slice]:

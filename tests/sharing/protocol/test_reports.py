@@ -164,7 +164,7 @@ def test_a_truck_that_names_a_level_that_is_not_there_is_rejected():
     """What a truck writes into an item is checked like everything else."""
     place, secret, r = TruckSlot(TRUCK, NOON), secret_of(VOILE), b"r" * 32
     bad = SimpleNamespace(keys=VOILE.tracking_public(secret), level=3, remaining=None)
-    item = VOILE._item(bad, r, VOILE.ephemeral(r), place, bytes(16))
+    (item,) = VOILE._items([bad], r, VOILE.ephemeral(r), place, [bytes(16)] * 4)
     body = VOILE.ephemeral(r) + bytes(96) + (1).to_bytes(2, "big") + item
     assert VOILE.recognise(secret, place, body) == 0
     with pytest.raises(RejectedError) as error:

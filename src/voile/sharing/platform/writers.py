@@ -21,6 +21,7 @@ from contextlib import suppress
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 
+from voile.sharing.platform.collecting import collect_seldom
 from voile.sharing.platform.writing import Draft, Writer, Written
 
 __all__ = ["Writers"]
@@ -185,6 +186,7 @@ class _WorkerProcess:
 def _write(writer: Writer, pipe: Connection) -> None:
     """Until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    collect_seldom()
     with suppress(EOFError, OSError):
         pipe.send(None)
         while True:

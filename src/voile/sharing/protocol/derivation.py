@@ -7,6 +7,7 @@ a nonce of their own from the same derivation.
 from __future__ import annotations
 
 from hashlib import shake_256
+from typing import Self
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -21,11 +22,12 @@ __all__ = ["TAG_BYTES", "SingleUse", "drawn", "hkdf", "tampered"]
 
 TAG_BYTES = 16
 _KEY_BYTES, _NONCE_BYTES = 32, 12
+_SHA256 = SHA256()
 
 
 def hkdf(secret: bytes, size: int, label: str, *context: bytes, salt: bytes = b"") -> bytes:
     """HKDF-SHA256 (RFC 5869) with the label and the context, each with its length, as info."""
-    return HKDF(SHA256(), size, salt, framed(label.encode(), *context)).derive(secret)
+    return HKDF(_SHA256, size, salt, framed(label.encode(), *context)).derive(secret)
 
 
 def drawn(randomness: Randomness, size: int, *purpose: str) -> bytes:
@@ -43,7 +45,17 @@ class SingleUse:
     """AES-256-GCM under a key and a nonce derived for one message."""
 
     def __init__(self, secret: bytes, label: str, *context: bytes, salt: bytes = b"") -> None:
-        derived = hkdf(secret, _KEY_BYTES + _NONCE_BYTES, label, *context, salt=salt)
+        self._derive(secret, framed(label.encode(), *context), salt)
+
+    @classmethod
+    def of(cls, secret: bytes, said: bytes, salt: bytes) -> Self:
+        """The same, of a label and a context that are ``framed``."""
+        made = cls.__new__(cls)
+        made._derive(secret, said, salt)
+        return made
+
+    def _derive(self, secret: bytes, said: bytes, salt: bytes) -> None:
+        derived = HKDF(_SHA256, _KEY_BYTES + _NONCE_BYTES, salt, said).derive(secret)
         self._cipher, self._nonce = AESGCM(derived[:_KEY_BYTES]), derived[_KEY_BYTES:]
 
     def seal(self, plaintext: bytes, authenticated: bytes) -> bytes:

@@ -28,12 +28,14 @@ __all__ = [
     "multiple",
     "multiple_of_base",
     "reduced",
+    "signature",
     "x25519",
     "x25519_public",
 ]
 
 POINT_BYTES = 32
 _PRIME = 2**255 - 19
+_SIGNATURE_BYTES = 64
 # Any scalar shows whether a point is of small order: X25519 makes it a multiple of the cofactor.
 _PROBE = sha512(b"voile probe for small order").digest()[:32]
 
@@ -86,6 +88,11 @@ def x25519(scalar: bytes, coordinate: bytes) -> bytes:
 def x25519_public(scalar: bytes) -> bytes:
     """The public coordinate of a secret scalar."""
     return bytes(_sodium().crypto_scalarmult_base(scalar))
+
+
+def signature(pair: bytes, message: bytes) -> bytes:
+    """That of Ed25519 by a seed with its public key after it: in less time than by OpenSSL."""
+    return bytes(_sodium().crypto_sign(message, pair)[:_SIGNATURE_BYTES])
 
 
 def canonical_coordinate(coordinate: bytes) -> bool:

@@ -19,18 +19,18 @@ SIGNATURE_BYTES = 64
 
 def verifying_key(seed: bytes) -> bytes:
     """The public key of a signer's 32 secret bytes."""
-    return _signer(seed).public_key().public_bytes_raw()
+    return Ed25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
 
 
 def sign(seed: bytes, label: str, message: bytes) -> bytes:
     """The signature of a message that is meant as ``label`` says."""
-    return _signer(seed).sign(framed(label.encode(), message))
+    return group.signature(_pair(seed), framed(label.encode(), message))
 
 
 @lru_cache(4096)
-def _signer(seed: bytes) -> Ed25519PrivateKey:
-    """Making one takes as long as signing; a platform signs for the same trucks all day."""
-    return Ed25519PrivateKey.from_private_bytes(seed)
+def _pair(seed: bytes) -> bytes:
+    """Making it takes as long as signing; a platform signs for the same trucks all day."""
+    return seed + verifying_key(seed)
 
 
 def check_verifying_key(name: str, key: bytes) -> None:

@@ -43,9 +43,10 @@ and a second exchange for each item, and draws its own randomness.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b, sha256, sha512
+from operator import lt
 from typing import Self
 
 from cryptography.exceptions import InvalidTag
@@ -96,15 +97,8 @@ class _Body:
 
     @classmethod
     def of(cls, body: bytes) -> Self:
+        _count(body)
         start = _HEAD_BYTES + _COUNT_BYTES
-        count = int.from_bytes(body[_HEAD_BYTES:start], "big")
-        surplus = len(body) - start - count * ITEM_BYTES
-        if surplus < 0:
-            msg = "the report ends before its last item"
-            raise RejectedError(Reason.TRUNCATED, msg)
-        if surplus:
-            msg = "the report goes on after its last item"
-            raise RejectedError(Reason.TRAILING, msg)
         return cls(
             body[: group.POINT_BYTES],
             tuple(_pieces(body[group.POINT_BYTES : _HEAD_BYTES], _POSITION_BOX_BYTES)),
@@ -201,7 +195,7 @@ class VoileSuite:
     def _item_box(
         self, shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot
     ) -> SingleUse:
-        return SingleUse(shared, "voile 1 item", at.encode(), address, salt=ephemeral)
+        return SingleUse.of(shared, framed(b"voile 1 item", at.encode(), address), ephemeral)
 
     # Reports
 
@@ -223,21 +217,31 @@ class VoileSuite:
             )
             for level, (seed, position) in enumerate(zip(seeds, content.positions, strict=True))
         ]
-        items = [
-            self._item(one, secret, ephemeral, at, seeds[one.level]) for one in content.parcels
-        ]
+        items = self._items(content.parcels, secret, ephemeral, at, seeds)
         # Items for nobody: uniform bytes, as a tag and a box are to all others.
         items += _pieces(rest[LEVELS * _SEED_BYTES :], ITEM_BYTES)
         return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
 
-    def _item(
-        self, one: Carried, secret: bytes, ephemeral: bytes, at: TruckSlot, seed: bytes
-    ) -> bytes:
-        shared = group.x25519(secret, one.keys.tracking)
-        address = _tag(shared, one.keys.address, ephemeral, at)
-        plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seed
-        box = self._item_box(shared, one.keys.address, ephemeral, at)
-        return address + box.seal(plaintext, self._bound(at, ephemeral, address))
+    def _items(
+        self,
+        parcels: Sequence[Carried],
+        secret: bytes,
+        ephemeral: bytes,
+        at: TruckSlot,
+        seeds: Sequence[bytes],
+    ) -> list[bytes]:
+        """An item for each; what their derivations have in common is framed once."""
+        said = ephemeral + at.encode()
+        label = framed(b"voile 1 item", at.encode()) + number(group.POINT_BYTES, 4)
+        bound = self._bound(at, ephemeral, b"")[:-4] + number(group.POINT_BYTES, 4)
+        items = []
+        for one in parcels:
+            shared, key = group.x25519(secret, one.keys.tracking), one.keys.address
+            address = _pseudorandom(shared, said + key)
+            plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seeds[one.level]
+            box = SingleUse.of(shared, label + key, ephemeral)
+            items.append(address + box.seal(plaintext, bound + address))
+        return items
 
     def _level_box(self, seed: bytes, at: TruckSlot, level: int, ephemeral: bytes) -> SingleUse:
         context = (at.encode(), number(level, 1))
@@ -252,17 +256,16 @@ class VoileSuite:
 
         P is not looked at: it is compared and never computed with.
         """
-        parts = _Body.of(body)
-        if len(parts.items) not in BUCKETS:
-            msg = f"a report has {len(parts.items)} items, which is none of the buckets"
+        count = _count(body)
+        if count not in BUCKETS:
+            msg = f"a report has {count} items, which is none of the buckets"
             raise RejectedError(Reason.FIELD, msg)
-        if any(
-            first[: group.POINT_BYTES] >= second[: group.POINT_BYTES]
-            for first, second in zip(parts.items, parts.items[1:], strict=False)
-        ):
+        places = range(_HEAD_BYTES + _COUNT_BYTES, len(body), ITEM_BYTES)
+        tags = [body[at : at + group.POINT_BYTES] for at in places]
+        if not all(map(lt, tags, tags[1:])):
             msg = "the items of a report do not ascend"
             raise RejectedError(Reason.FIELD, msg)
-        if not group.canonical_coordinate(parts.ephemeral):
+        if not group.canonical_coordinate(body[: group.POINT_BYTES]):
             msg = "the R of a report is not canonical"
             raise RejectedError(Reason.POINT, msg)
 
@@ -297,6 +300,20 @@ class VoileSuite:
         return Sighting(at, level, Position.decode(position), decoded_remaining(remaining))
 
 
+def _count(body: bytes) -> int:
+    """How many items a body has; raises ``RejectedError`` where it has not the size of them."""
+    start = _HEAD_BYTES + _COUNT_BYTES
+    count = int.from_bytes(body[_HEAD_BYTES:start], "big")
+    surplus = len(body) - start - count * ITEM_BYTES
+    if surplus < 0:
+        msg = "the report ends before its last item"
+        raise RejectedError(Reason.TRUNCATED, msg)
+    if surplus:
+        msg = "the report goes on after its last item"
+        raise RejectedError(Reason.TRAILING, msg)
+    return count
+
+
 def _bucket(parcels: int) -> int:
     fitting = [bucket for bucket in BUCKETS if bucket >= parcels]
     if not fitting:
@@ -307,7 +324,10 @@ def _bucket(parcels: int) -> int:
 
 def _tag(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> bytes:
     """P: a pseudorandom function under S.  All parts have one size each."""
-    said = ephemeral + at.encode() + address
+    return _pseudorandom(shared, ephemeral + at.encode() + address)
+
+
+def _pseudorandom(shared: bytes, said: bytes) -> bytes:
     return blake2b(said, key=shared, digest_size=group.POINT_BYTES, person=b"voile 1 tag").digest()
 
 

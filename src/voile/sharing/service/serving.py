@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import multiprocessing
 import os
 import signal
@@ -29,6 +28,7 @@ from fastapi import FastAPI
 from prometheus_client import multiprocess
 
 from voile.errors import InputError, VoileError
+from voile.sharing.platform.collecting import collect_seldom
 from voile.sharing.service.app import application
 from voile.sharing.service.connection import bounded_protocol
 from voile.sharing.service.connections import within_files
@@ -44,8 +44,6 @@ __all__ = ["listening_socket", "serve", "server_of"]
 _BACKLOG = 2_048
 _KEEP_ALIVE = 30
 _STEADY_SECONDS = 5.0
-_COLLECT = (50_000, 20, 100)
-"""New objects until the young are looked at; such looks until the middle-aged are, and the old."""
 _POLL_SECONDS = 3.0
 """Heartbeat of feeds where another process may have taken a report."""
 
@@ -131,20 +129,10 @@ def _serve_one(
             hooks=configuration.hooks,
             tell=tell,
         )
-        _collect_seldom()
+        collect_seldom()
         server_of(app, options, listener, ready).run([listener])
     finally:
         platform.close()
-
-
-def _collect_seldom() -> None:
-    """Let the collector of cycles look at what is new, and seldom at everything.
-
-    With a thousand trucks in memory to look at everything stops all threads for a tenth of a
-    second, and finds next to nothing: what a request leaves is freed without it.
-    """
-    gc.freeze()
-    gc.set_threshold(*_COLLECT)
 
 
 @contextmanager
