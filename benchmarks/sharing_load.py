@@ -26,6 +26,8 @@ class Load:
     """Seconds."""
     rounds: int
     connections: int
+    drives: bool = False
+    """Whether each truck is 22 m further north each second; else it stands."""
 
 
 @dataclass(frozen=True)
@@ -77,15 +79,16 @@ async def _connection(
             due = begin + turn * load.period + (place + number * load.connections) * gap
             if (wait := due - time.time()) > 0:
                 await asyncio.sleep(wait)
-            writer.write(_request(token, int(due), number))
+            writer.write(_request(token, int(due), number, drives=load.drives))
             status = await _status(reader)
             latencies.append(time.time() - due)
             refused.append(status != 200)
     writer.close()
 
 
-def _request(token: str, now: int, number: int) -> bytes:
-    query = f"id=truck&lat=52.{10_000 + number % 80_000}&lon=4.36&timestamp={now}"
+def _request(token: str, now: int, number: int, *, drives: bool) -> bytes:
+    north = number % 60_000 + (now % 1_000 * 20 if drives else 0)
+    query = f"id=truck&lat=52.{10_000 + north}&lon=4.36&timestamp={now}"
     return f"GET /ingest/{token}?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
 
 
