@@ -23,19 +23,19 @@ ROWS = int(os.environ.get("VOILE_BENCHMARK_ROWS", "5_000"))
 TRIALS = int(os.environ.get("VOILE_BENCHMARK_TRIALS", "20"))
 WANTED = tuple(os.environ.get("VOILE_BENCHMARK_METHODS", ",".join(METHODS)).split(","))
 MINUTES = float(os.environ.get("VOILE_BENCHMARK_MINUTES", "inf"))
-"""After so many no further trial is begun."""
+"""So long after the undisturbed releases no further trial is begun."""
 _MOST_SECONDS = 600
 
 
 def run() -> Measurement:
     """Generate tables in a temporary folder, and publish them again and again."""
     require_spark()
-    until = time.monotonic() + MINUTES * 60
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_tables(folder, ROWS)
         with cluster(folder) as made:
             tried = [_Tried(folder, made, method) for method in WANTED]
+            until = time.monotonic() + MINUTES * 60
             for number in range(TRIALS):  # all methods in turn, should time end
                 for each in tried:
                     if time.monotonic() < until:
