@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from nacl import bindings
 
 from tests.sharing.protocol.scenes import PARCEL, RECEIVER_SEED
 from voile.errors import InputError
 from voile.sharing.protocol import RejectedError, TruckCard, Waybill
-from voile.sharing.protocol.signing import check_signature, check_verifying_key, verifying_key
+from voile.sharing.protocol.signing import check_signature, check_verifying_key, sign, verifying_key
+from voile.sharing.protocol.wire import framed
 
 PRIME = 2**255 - 19
 EIGHT = ("26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",)
@@ -61,3 +63,15 @@ def test_keys_of_seeds_are_taken():
     """Whatever the seed, its key is in the group."""
     for number in range(50):
         check_verifying_key("the key", verifying_key(bytes([number]) * 32))
+
+
+@pytest.mark.parametrize("size", [0, 1, 155, 5_000])
+def test_signatures_are_those_of_another_library(size):
+    """Ed25519 draws nothing: OpenSSL makes the same 64 bytes, and checks take them."""
+    message = bytes(range(256)) * 20
+    made = sign(RECEIVER_SEED, "label", message[:size])
+    theirs = Ed25519PrivateKey.from_private_bytes(RECEIVER_SEED)
+    assert made == theirs.sign(framed(b"label", message[:size]))
+    check_signature(HONEST, "label", message[:size], made, "it")
+    with pytest.raises(RejectedError):
+        check_signature(HONEST, "another label", message[:size], made, "it")
