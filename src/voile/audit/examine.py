@@ -23,6 +23,7 @@ import polars as pl
 
 from voile.attack.protocol import Attack, Knowledge
 from voile.audit.beside import Beside
+from voile.audit.copies import copy_notices
 from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.positions import order_notices
@@ -104,6 +105,7 @@ def audit(
     foreign = as_release(sides.released, recognised, roles)
     twice = repetition(foreign, sides.original)
     in_order = order_notices(recognised, sides.original)
+    copied = copy_notices(foreign, sides.original, sides.control)
     clock.lap("recognising")
     court = _Court(sides, foreign, inquiry, randomness, progress)
     risks = [*court.risks()]
@@ -131,7 +133,7 @@ def audit(
         attacks_skipped=tuple(one for one in attacks if isinstance(one, Skipped)),
         utility=tuple(one for each in measured if not isinstance(each, Skipped) for one in each),
         utility_skipped=tuple(one for one in measured if isinstance(one, Skipped)),
-        notices=(*sides.notices, *twice.notices, *in_order, *court.notices),
+        notices=(*sides.notices, *twice.notices, *in_order, *copied, *court.notices),
         versions=versions(),
         seconds=clock.seconds,
         protected=sides.original.protected,
