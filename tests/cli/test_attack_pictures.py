@@ -74,6 +74,16 @@ def test_each_trip_has_a_map_and_the_worst_comes_first(desk, folder):
     assert any("true stops (1)" in (folder / "maps" / name).read_text() for name in made[1:])
 
 
+def test_one_trip_is_one_map(desk, folder):
+    """In words, too; the page has the share of all reports, and the mean of trips of the table."""
+    attack = ["attack", "out", "--against", "fleet.csv", "--roads", "town.csv", "--targets", "1"]
+    done = desk.run(*attack, "--pictures", "maps", "--json")
+    assert done.status == 0, done.stderr
+    assert "1 map (private): maps/fleet.html" in done.stderr
+    page = (folder / "maps" / "fleet.html").read_text()
+    assert "of 20 reports of 1 trip on the right road; the mean of the shares" in page
+
+
 def test_pictures_need_a_map_and_a_new_folder(desk, folder):
     """Nothing is overwritten, and nothing is left behind by a call that is refused."""
     attack = ["attack", "out", "--against", "fleet.csv", "--pictures", "maps"]

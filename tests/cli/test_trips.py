@@ -236,7 +236,7 @@ def test_what_is_out_of_the_ordinary(desk):
     table = desk.file(lines, "trips.csv")
     folder, done = desk.publish(table, plan=plan(desk), out="all")
     assert len(rows_of(folder)) == 6
-    assert "times run backwards 1 times, in 1 trips" in done.stderr
+    assert "times run backwards once, in 1 trip;" in done.stderr
     assert "already: 1; each has noise of its own" in done.stderr
     folder, done = desk.publish(table, plan=plan(desk, "correlated-gaussian"), out="one")
     assert len(rows_of(folder)) == 5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -50,3 +51,22 @@ def test_too_few_or_too_many_paths_are_refused(tmp_path: Path, count: int) -> No
     """Nothing to draw, or too much to be told apart."""
     with pytest.raises(ValueError, match="1 to 6 paths"):
         draw_paths(tmp_path / "map.svg", random_network(5, size=8), paths(count))
+
+
+@pytest.mark.parametrize("end", [(30.0, 9_000.0), (9_000.0, 30.0), (4_000.0, 5_000.0)])
+def test_a_map_fits_on_a_screen_whichever_way_a_path_goes(
+    tmp_path: Path, end: tuple[float, float]
+) -> None:
+    """Never much higher than wide, as wide as the page, and without a gap above the legend."""
+    file = tmp_path / "map.svg"
+    draw_paths(file, random_network(5, size=8), [DrawnPath("way", np.array([(0.0, 0.0), end]))])
+    text = file.read_text(encoding="utf-8")
+    size = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', text)
+    frame = re.search(r'id="patch_2">\s*<path d="M ([\d.]+) ([\d.]+) \nL ([\d.]+) [\d.]+', text)
+    assert size is not None
+    assert frame is not None
+    width, height = map(float, size.groups())
+    assert 0.4 < height / width < 1.5
+    left, bottom, right = map(float, frame.groups())
+    assert right - left > 0.9 * width
+    assert height - bottom < 100

@@ -214,7 +214,7 @@ class RelocationContract(Engine):
         rows = [("a", 3, 40.0, 2.0), ("b", 1, 40.0, 2.0), ("a", 1, 40.0, 2.0), ("b", 2, 40.0, 2.0)]
         shown, made = self.moved(reports_of(rows))
         assert shown["time"].to_list() == [1, 3, 1, 2]
-        assert any("run backwards 1 times, in 1 trips" in notice for notice in made.notices)
+        assert any("run backwards once, in 1 trip;" in notice for notice in made.notices)
 
     @pytest.mark.parametrize(
         "times",

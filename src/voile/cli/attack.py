@@ -407,6 +407,7 @@ def _drawn(
     followed: Callable[[Watch], tuple[TripsOutcome, ...]],
 ) -> tuple[TripsOutcome, ...]:
     """Follow trips with a picture of each, in a new folder that appears whole."""
+    from voile.attack.trajectory.selection import counted  # noqa: PLC0415
     from voile.cli.attack_pictures import Gallery  # noqa: PLC0415 - matplotlib is an extra
     from voile.report.html import require_report  # noqa: PLC0415
 
@@ -416,7 +417,8 @@ def _drawn(
         gallery = Gallery(folder, roads)
         outcomes = followed(gallery)
         page = gallery.finish(call.release.resolve().name, outcomes[0].notes)
-    click.echo(f"{len(gallery.trips):,} maps (private): {call.pictures / page}", err=True)
+    maps = counted(len(gallery.trips), "map")
+    click.echo(f"{maps} (private): {call.pictures / page}", err=True)
     return outcomes
 
 

@@ -58,7 +58,8 @@ class FleetTrip:
             )
         else:
             named = "there is no stop to find"
-        again = f", and lost the truck {self.lost} times" if self.lost else ""
+        often = "once" if self.lost == 1 else f"{self.lost} times"
+        again = f", and lost the truck {often}" if self.lost else ""
         return (
             f"Of {self.reports} reports he puts {self.right:.0%} on the right road, is "
             f"{self.error:,.0f} m off where what is published is {self.shown:,.0f} m off, and "
@@ -91,7 +92,8 @@ def fleet_page(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) -> M
     stops, named = (sum(getattr(it, field) for it in trips) for field in ("stops", "stops_found"))
     summary = [
         f"An adversary who knows the map and the mechanism puts {right:.0%} of {total:,} reports "
-        f"of {len(trips):,} trips on the right road.",
+        f"of {len(trips):,} {'trip' if len(trips) == 1 else 'trips'} on the right road; the mean "
+        f"of the shares of trips is {sum(trip.right for trip in trips) / len(trips):.1%}.",
         f"Told when trucks stand, he puts {named:,} of {stops:,} stops of five minutes or more to "
         "within 100 m."
         if stops

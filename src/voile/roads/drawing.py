@@ -35,6 +35,8 @@ _ROAD, _TEXT = "#c4c8ce", "#333333"
 _WIDTHS = {"motorway": 1.8, "trunk": 1.8, "primary": 1.3, "secondary": 1.1, "tertiary": 0.8}
 _NARROW, _WIDTH_UNKNOWN = 0.4, 0.7
 _LEAST_VIEW = 500.0
+_FLATTEST, _STEEPEST = 0.4, 1.2
+"""How high a map is for its width: a path that is longer in one way shows more on both sides."""
 ATTRIBUTION = "\N{COPYRIGHT SIGN} OpenStreetMap contributors"
 """What must be said of maps whose roads are OpenStreetMap's."""
 
@@ -81,7 +83,7 @@ def draw_paths(
     }
     with rc_context(style):
         across, along = view[1] - view[0]
-        height = 0.9 + 7.0 * min(max(along / across, 0.4), 1.6)
+        height = 0.9 + 7.0 * along / across
         figure = Figure(figsize=(7.4, height + 0.5), layout="constrained")
         axis = figure.subplots()
         _draw_roads(axis, roads, view)
@@ -117,9 +119,10 @@ def draw_paths(
 def _view(points: Floats) -> Floats:
     """South-western and north-eastern corner of what is shown, with a margin."""
     low, high = points.min(axis=0), points.max(axis=0)
-    margin = 0.06 * float((high - low).max())
-    lacking = np.maximum(_LEAST_VIEW - (high - low), 0) / 2
-    return np.stack((low - margin - lacking, high + margin + lacking))
+    across, along = np.maximum(high - low, _LEAST_VIEW) + 0.12 * float((high - low).max())
+    across, along = max(across, along / _STEEPEST), max(along, across * _FLATTEST)
+    middle, half = (low + high) / 2, np.array([across, along]) / 2
+    return np.stack((middle - half, middle + half))
 
 
 def _draw_roads(axis: Any, roads: RoadNetwork, view: Floats) -> None:

@@ -80,7 +80,8 @@ def told_of_order(moved: Rows, named: TrajectoryColumns) -> Iterator[str]:
     if back:
         trips = moved.select([named.trip, BACK]).filter(Column(BACK)).distinct([named.trip], COUNT)
         yield (
-            f"times run backwards {back:,} times, in {trips.height:,} trips; the reports of each "
+            f"times run backwards {'once' if back == 1 else f'{back:,} times'}, in "
+            f"{trips.height:,} {'trip' if trips.height == 1 else 'trips'}; the reports of each "
             "trip were sorted by time"
         )
 

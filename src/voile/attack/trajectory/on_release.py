@@ -286,7 +286,8 @@ def _unsure(reports: int) -> Iterator[str]:
     if reports:
         yield (
             f"no way led on at {counted(reports, 'report')} of the exact tracks themselves: the "
-            "true roads before and after are less sure than elsewhere"
+            "true roads before and after are less sure than elsewhere. A tunnel or a ferry that "
+            "the map lacks does that, a clock that was set, and vehicles that share ids of trips"
         )
 
 

@@ -99,8 +99,8 @@ def _unmatched(release: Release, pairs: pl.DataFrame) -> tuple[str, ...]:
     notes = _left_out(strange, "of the release that the original does not hold")
     if missing:
         notes += (
-            f"{counted(missing, 'report')} of other trips {_were(missing)} left out: the original "
-            "has no report of the trip at that time, or the release has several",
+            f"{counted(missing, 'report')} {_were(missing)} left out: the original has the trip "
+            "and no report of it at that time, or the release has several",
         )
     return notes
 
