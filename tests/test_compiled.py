@@ -48,25 +48,6 @@ def test_declaring_loops_does_not_load_numba():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("ours", [True, False])
-def test_the_command_line_loads_no_linear_algebra(ours):
-    """No loop of Voile multiplies matrices; in a process of others SciPy's is there as ever."""
-    said = "of_the_command_line()" if ours else "pass"
-    code = (
-        "import sys, numpy as np\n"
-        "from voile.compiled import of_the_command_line\n"
-        "from voile.table.shuffling import permute_within_runs\n"
-        "from voile.randomness import Randomness\n"
-        f"{said}\n"
-        "values, key = np.arange(20_000), Randomness.seeded(1).key('x')\n"
-        "permute_within_runs(values, np.array([20_000]), key)\n"
-        "assert sorted(values) == list(range(20_000)) != list(values)\n"
-        f"assert ('scipy.linalg' in sys.modules) is {not ours}\n"
-        "import scipy.linalg.cython_blas"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
 @pytest.mark.parametrize("step", ["save", "load"])
 def test_a_disk_that_takes_nothing_is_no_obstacle(monkeypatch, step):
     """What cannot be kept or read is compiled anew in each process."""

@@ -11,22 +11,17 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-__all__ = ["njit", "of_the_command_line", "register_jitable", "uncompiled"]
+__all__ = ["njit", "register_jitable", "uncompiled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _loading = threading.RLock()
 _awaiting: list[Callable[..., Any]] = []
 """Functions that Numba is to know of when it is loaded."""
-_ours: list[bool] = []
-"""Whether this process runs nothing but Voile."""
-_LINEAR_ALGEBRA = "scipy.linalg.cython_blas"
-"""What Numba loads of SciPy, a twelfth of a small release, for loops that multiply matrices."""
 
 
 class _Compiled:
@@ -79,36 +74,8 @@ else:
     njit, register_jitable = _njit, _register_jitable
 
 
-def of_the_command_line() -> None:
-    """Say that this process runs no loops but those of Voile, none of which multiplies matrices.
-
-    Numba then loads without linear algebra, which loops of others may want faster.
-    """
-    _ours[:] = [True]
-
-
-@contextlib.contextmanager
-def _without_linear_algebra() -> Iterator[None]:
-    """SciPy's is absent meanwhile, where it is ours to say and not there already.
-
-    Another thread might want it meanwhile, so that there must be none.
-    """
-    there = {_LINEAR_ALGEBRA, "numba.np.arraymath"} & sys.modules.keys()
-    if not _ours or there or threading.active_count() > 1:
-        yield
-        return
-    modules: dict[str, Any] = sys.modules
-    modules[_LINEAR_ALGEBRA] = None  # which is how absence is said
-    try:
-        yield
-    finally:
-        del modules[_LINEAR_ALGEBRA]
-
-
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
-    with _without_linear_algebra():
-        import numba  # noqa: PLC0415 - loaded on demand, which is the point
-        import numba.np.arraymath  # noqa: PLC0415 - else with the first loop
+    import numba  # noqa: PLC0415 - loaded on demand, which is the point
     from numba.core.caching import FunctionCache  # noqa: PLC0415
     from numba.extending import register_jitable as register  # noqa: PLC0415
 

@@ -22,7 +22,6 @@ from typing import NoReturn
 
 import click
 
-from voile.compiled import of_the_command_line
 from voile.errors import OutOfMemoryError, VoileError, place_of_fault, says_out_of_memory
 from voile.version import VERSION
 
@@ -89,7 +88,6 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with its exit status."""
-    of_the_command_line()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave nothing half-made
     try:
