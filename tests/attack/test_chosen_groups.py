@@ -156,7 +156,7 @@ def test_enumeration_equals_publishing_every_table(algorithm, asked, sex, age, i
         assert found.success.value == pytest.approx(exposed / len(illness))
 
 
-@pytest.mark.parametrize("algorithm", ["flash", "mondrian"])
+@pytest.mark.parametrize("algorithm", ["flash", pytest.param("mondrian", marks=pytest.mark.slow)])
 def test_a_walk_comes_by_what_is_possible_and_by_nothing_else(algorithm):
     """And in the long run as often as there are ways to it."""
     sex, age, illness = "mmfffmff", [21, 22, 31, 32, 33, 34, 23, 24], "aabbabba"

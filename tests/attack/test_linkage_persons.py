@@ -119,7 +119,9 @@ TABLES = st.lists(
 ).filter(lambda rows: len({row[0] for row in rows}) > 1)
 
 
-@pytest.mark.parametrize("algorithm", ["auto", "mondrian", "flash"])
+@pytest.mark.parametrize(
+    "algorithm", ["mondrian", "flash", pytest.param("auto", marks=pytest.mark.slow)]
+)
 @settings(max_examples=examples(15))
 @given(rows=TABLES)
 def test_generalized_persons_are_recounted(algorithm: str, rows: list) -> None:
@@ -255,7 +257,7 @@ def recount_among(shown: list[dict], table: list[dict], population: list[dict]) 
     return float(sum(right) / len(right))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2))])
 def test_shuffled_persons_are_recounted(seed: int) -> None:
     """M-Shuffle: a best guess is one among the persons whose rows weigh most.
 

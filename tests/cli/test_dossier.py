@@ -29,6 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return plan
 
 
+@pytest.mark.slow
 def test_both_parts_are_drawn_into_files_of_their_own(folder: Path, tmp_path: Path) -> None:
     """The private one for its owner alone, the public one without what is private."""
     found = voile("dossier", folder, "--out", tmp_path / "d.html")

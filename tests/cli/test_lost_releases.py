@@ -144,6 +144,7 @@ def test_what_cannot_be_settled_is_told(pay, monkeypatch):
     assert pay.publish(CORRECTED, "one") == 1
 
 
+@pytest.mark.slow
 def test_a_limit_on_the_size_of_files(desk, plan_text):
     """``ulimit -f``: the rows do not fit, and no ledger learns of them; the next table goes on."""
     pay = Pay(

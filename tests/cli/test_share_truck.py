@@ -122,7 +122,9 @@ def test_positions_of_a_receiver_are_published(folder, platform):
         assert (truck.sent, truck.waiting) == (entry.slot, 0)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
+)
 def test_a_run_is_stopped_in_order(folder, platform, how):
     """A signal while it waits for input ends it as it ends a service, with a true sentence."""
     service, token = platform

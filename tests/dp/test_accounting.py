@@ -135,6 +135,7 @@ def test_a_budget_that_is_none_is_refused(epsilon: str, delta: str) -> None:
         Budget(Decimal(epsilon), Decimal(delta))
 
 
+@pytest.mark.slow
 def test_the_accounting_library_leaves_standard_error_alone() -> None:
     """Configuring logging after a cost was computed does not close a redirected standard error."""
     script = """

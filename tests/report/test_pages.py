@@ -279,6 +279,7 @@ def test_settings_of_the_user_neither_change_nor_are_changed():
         assert dict(mpl.rcParams) == held
 
 
+@pytest.mark.slow
 def test_no_display_is_asked_for():
     """Charts are drawn without matplotlib's state machine, which would look for a screen."""
     code = (

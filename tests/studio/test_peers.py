@@ -76,6 +76,7 @@ def test_who_cannot_be_known_is_no_stranger(client: object, server: object):
     assert not stranger(client, server)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @linux
 @pytest.mark.skipif(os.geteuid() != 0, reason="only the superuser can call as another user")
 def test_another_user_is_refused_even_with_the_address(tmp_path: Path):

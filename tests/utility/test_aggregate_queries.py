@@ -184,6 +184,7 @@ def test_small_truths_are_bounded_from_below():
     assert bounded.value < 1
 
 
+@pytest.mark.slow
 def test_errors_grow_with_groups(shared_data):
     """Adult, mean of 3 samples of 1,500 rows: k = 2, 25, 300."""
     small, middle, large = over_samples(shared_data, lambda c: both(c)[0].value, (2, 25, 300))

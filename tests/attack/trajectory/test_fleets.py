@@ -84,6 +84,7 @@ def test_who_has_seen_a_vehicle_at_known_places_takes_the_noise_off_elsewhere() 
     assert learned.mean() < 0.5 * alone.mean()
 
 
+@pytest.mark.slow
 def test_a_truck_that_stands_for_long_is_followed_no_worse() -> None:
     """An hour's stop on the way changes nothing of what is found before, there and after it.
 

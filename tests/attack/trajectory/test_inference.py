@@ -124,6 +124,7 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
         assert (again == before).all()
 
 
+@pytest.mark.slow
 def test_what_is_driven_is_summed_once_for_all_times(monkeypatch: pytest.MonkeyPatch) -> None:
     """Near, far, near again, and after memory ran short: each the sum over all that is reached."""
     states = small_states()

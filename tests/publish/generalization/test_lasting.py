@@ -94,7 +94,7 @@ class Months:
         return found
 
 
-@pytest.mark.parametrize("least", [None, 2])
+@pytest.mark.parametrize("least", [None, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_set_that_all_releases_single_out_falls_short(tmp_path: Path, least: int | None) -> None:
     """Whoever follows every row by a serial number still finds k rows of a history, l values."""
     asked = {} if least is None else {"l": least}

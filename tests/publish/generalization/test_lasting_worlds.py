@@ -102,6 +102,7 @@ def check(series: int, seed: int, people: int, releases: int) -> None:
     assert aside > 0
 
 
+@pytest.mark.slow
 def test_nobody_is_narrowed_by_all_tables_that_explain_the_releases() -> None:
     """Somebody who knows all but the illnesses, and the algorithm, leaves everybody l of them."""
     check(2, seed=3, people=5, releases=2)

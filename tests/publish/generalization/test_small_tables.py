@@ -257,6 +257,7 @@ def assert_decided(
     return count
 
 
+@pytest.mark.slow
 def test_a_table_of_each_kind_is_looked_at() -> None:
     """As many tables as there are multisets of rows up to names, by counting those names fix."""
     assert len(all_tables(7)) == sum(up_to_names(rows) for rows in range(1, 8))

@@ -69,6 +69,7 @@ def roots(stage: Stage) -> list[bytes]:
     return [one.root for one in stage.contract.roots(first, newest, company)]
 
 
+@pytest.mark.slow
 def test_a_batch_costs_one_transaction_and_proves_each_report(registered, tmp_path) -> None:
     """Five trucks' reports are under one root, each by a proof of its own, and under no other's."""
     entries = [chain(name, 1)[0] for name in NAMES]

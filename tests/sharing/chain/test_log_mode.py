@@ -12,6 +12,7 @@ from voile.sharing.chain import EmbeddedChain
 from voile.sharing.store import ReportLog
 
 
+@pytest.mark.slow
 class TestLogMode(ReportLogContract):
     forgets = False
     examples = 2

@@ -74,10 +74,10 @@ def test_every_message_that_is_asked_for_is_there_and_every_one_is_used() -> Non
     ("locale", "seen", "when"),
     [
         ("de-DE", "Zuletzt gesehen", "Zwischen"),
-        ("fr-CA", "Dernière position", "Entre"),
-        ("es-MX", "Última posición", "Entre las"),
+        pytest.param("fr-CA", "Dernière position", "Entre", marks=pytest.mark.slow),
+        pytest.param("es-MX", "Última posición", "Entre las", marks=pytest.mark.slow),
         ("zh-CN", "最近位置", "之间"),
-        ("nl-NL", "Last seen", "Between"),
+        pytest.param("nl-NL", "Last seen", "Between", marks=pytest.mark.slow),
     ],
 )
 def test_the_page_speaks_the_viewers_language(

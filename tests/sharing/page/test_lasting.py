@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import time
 
+import pytest
+
 from tests.sharing.page.conftest import Viewer
 from tests.sharing.page.delivery import ROADS, SLOT, Delivery
 from tests.sharing.page.stub import Stub
@@ -45,6 +47,7 @@ def test_a_clock_that_is_wrong_is_told(viewer: Viewer, stub: Stub, delivery: Del
     viewer.says("notice-text", "It is 15 minutes ahead of that of the service")
 
 
+@pytest.mark.slow
 def test_the_page_reconnects_after_the_service_restarts(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
@@ -68,6 +71,7 @@ def test_the_page_reconnects_after_the_service_restarts(
     viewer.says("words", "Since")  # both that were missed were read: the one before is known
 
 
+@pytest.mark.slow
 def test_coming_online_is_not_waited_for(viewer: Viewer, stub: Stub, delivery: Delivery) -> None:
     """After many failures the next attempt is far off; the event ``online`` brings it forward."""
     viewer.page.clock.install()
@@ -107,6 +111,7 @@ def test_the_page_opens_offline_after_the_first_time(
     keeper.says("connection", "Connected")
 
 
+@pytest.mark.slow
 def test_a_new_version_of_the_page_replaces_the_old_one(
     keeper: Viewer, stub: Stub, delivery: Delivery
 ) -> None:

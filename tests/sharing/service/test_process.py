@@ -85,6 +85,7 @@ def test_what_was_acknowledged_survives_a_kill_under_load(tmp_path):
         check_kept(store, trucks, taken + load.taken)
 
 
+@pytest.mark.slow
 def test_neither_positions_nor_tokens_are_written_anywhere(tmp_path):
     """What was sent is neither in what the service writes nor in its files."""
     token = set_up(tmp_path / "s", SECOND)

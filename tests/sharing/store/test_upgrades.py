@@ -23,6 +23,7 @@ def upgraded(*arguments: object) -> dict[str, object]:
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_statement_of_an_upgrade_loses_nothing(tmp_path):
     """From each earlier format; the next opening goes on, also between two steps."""
     outcome = upgraded(tmp_path)

@@ -28,8 +28,8 @@ __all__ = ["Writers"]
 
 _ITEMS_FOR_A_PROCESS = 20_000
 """A line that has addressed so many reports and parcels in ``_WINDOW_SECONDS`` gets a process: that
-many take some tenth of a core.  To begin one takes a second of a core, and 150 MiB of memory, and
-what goes to it and comes back a tenth of a millisecond a report."""
+many take a tenth of a core where most are parcels, and nearly half of one where most are reports.
+What goes to a process and comes back takes a tenth of a millisecond a report."""
 _WINDOW_SECONDS = 10.0
 _END_SECONDS = 5.0
 
