@@ -99,7 +99,7 @@ def carry_forward(believed, rows, distribution, near, pair, carried):  # type: i
             stays += belief[a, v] * standing[v]
             moves[v] = belief[a, v] * (1 - standing[v]) / totals[a, v]
         at = _place(i, rows[0][i], near)
-        if at >= 0:
+        if at >= 0 and staying[at] > 0:  # others have no factor
             carried[0, at] += stays * staying[at] * pair_factor(pair, former, at)
         chance = weights @ moves
         if rows[0][i] != run:
@@ -138,7 +138,7 @@ def carry_backward(believed, rows, distribution, near, pair, carried):  # type: 
                     factor *= pair_factor(pair, former, j)
                 later[b] += factor
         at, stays = _place(i, run, near), 0.0
-        if at >= 0:
+        if at >= 0 and staying[at] > 0:
             stays = staying[at] * pair_factor(pair, former, at) * after[0, at]
         moved = later @ weights
         for v in range(len(standing)):
