@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from voile.errors import TableError
 from voile.roads.geojson import GEOJSON, geojson_points
-from voile.roads.reading import OSM, library
+from voile.roads.reading import OSM, osm_objects
 
 __all__ = ["NamedPlace", "read_places"]
 
@@ -52,21 +51,11 @@ def read_places(path: str | Path) -> list[NamedPlace]:
     name = place.name.lower()
     found: Iterator[NamedPlace | None] = iter(())
     if name.endswith(OSM):
-        found = _osm_places(place)
+        nodes = osm_objects(place, "place", ways=False)
+        found = (_place(dict(node.tags), node.lat, node.lon) for node in nodes)
     elif name.endswith(GEOJSON):
         found = (_place(tags, *at) for at, tags in geojson_points(place))
     return [one for one in found if one is not None]
-
-
-def _osm_places(path: Path) -> Iterator[NamedPlace | None]:
-    osmium = library("osmium")
-    try:
-        nodes = osmium.FileProcessor(str(path), osmium.osm.NODE)
-        for node in nodes.with_filter(osmium.filter.KeyFilter("place")):
-            yield _place(dict(node.tags), node.lat, node.lon)
-    except RuntimeError:  # what osmium raises for files that are damaged
-        msg = f"{path}: this is not an OpenStreetMap file, or it is damaged"
-        raise TableError(msg) from None
 
 
 def _place(tags: Mapping[str, str], latitude: float, longitude: float) -> NamedPlace | None:

@@ -31,7 +31,7 @@ from voile.roads.network import RoadNetwork
 from voile.table.arrays import Frame
 from voile.table.reading import read_frame
 
-__all__ = ["OSM", "library", "read_roads"]
+__all__ = ["OSM", "osm_objects", "read_roads"]
 
 OSM = (".osm", ".osm.gz", ".osm.bz2", ".osm.pbf")
 """How the names of OpenStreetMap's files end."""
@@ -72,7 +72,7 @@ def read_roads(path: str | Path, nodes: str | Path | None = None) -> RoadNetwork
     return builder.build(str(place))
 
 
-def library(name: str) -> Any:
+def _library(name: str) -> Any:
     """A library of the extra; raises ``InputError`` where it is absent."""
     try:
         return import_module(name)
@@ -81,28 +81,39 @@ def library(name: str) -> Any:
         raise InputError(msg) from None
 
 
-def _osm_chains(path: Path) -> Iterator[Chain]:
-    osmium = library("osmium")
-    objects = osmium.osm.NODE | osmium.osm.WAY
+def osm_objects(path: Path, key: str, *, ways: bool) -> Iterator[Any]:
+    """What of an OpenStreetMap file has a key: nodes, and ways where these are asked for.
+
+    Nodes of ways have positions then.  An object is good until the next one is asked for.  Raises
+    ``TableError`` for a file that is none.
+    """
+    osmium = _library("osmium")
     try:
-        ways = osmium.FileProcessor(str(path), objects).with_locations()
-        for way in ways.with_filter(osmium.filter.KeyFilter("highway")):
-            tags = dict(way.tags) if way.is_way() else {}
-            if is_drivable(tags):
-                # Extracts cut ways at their border: nodes beyond it have no position.
-                known = [node for node in way.nodes if node.location.valid()]
-                yield Chain(
-                    tuple(node.ref for node in known),
-                    tuple(node.lat for node in known),
-                    tuple(node.lon for node in known),
-                    _ways(tags),
-                    tags["highway"],
-                    tags.get("maxspeed"),
-                    tags.get("name") or tags.get("ref"),
-                )
+        objects = osmium.FileProcessor(
+            str(path), osmium.osm.NODE | osmium.osm.WAY if ways else osmium.osm.NODE
+        )
+        located = objects.with_locations() if ways else objects
+        yield from located.with_filter(osmium.filter.KeyFilter(key))
     except RuntimeError:  # what osmium raises for files that are damaged
         msg = f"{path}: this is not an OpenStreetMap file, or it is damaged"
         raise TableError(msg) from None
+
+
+def _osm_chains(path: Path) -> Iterator[Chain]:
+    for way in osm_objects(path, "highway", ways=True):
+        tags = dict(way.tags) if way.is_way() else {}
+        if is_drivable(tags):
+            # Extracts cut ways at their border: nodes beyond it have no position.
+            known = [node for node in way.nodes if node.location.valid()]
+            yield Chain(
+                tuple(node.ref for node in known),
+                tuple(node.lat for node in known),
+                tuple(node.lon for node in known),
+                _ways(tags),
+                tags["highway"],
+                tags.get("maxspeed"),
+                tags.get("name") or tags.get("ref"),
+            )
 
 
 def _ways(tags: Mapping[str, str]) -> Ways:
@@ -112,7 +123,7 @@ def _ways(tags: Mapping[str, str]) -> Ways:
 
 
 def _graphml_chains(path: Path) -> Iterator[Chain]:
-    networkx = library("networkx")
+    networkx = _library("networkx")
     try:
         graph = networkx.read_graphml(path, force_multigraph=True)
         at = {name: (float(node["y"]), float(node["x"])) for name, node in graph.nodes(data=True)}
