@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,101 +13,21 @@ from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.outcome import AttackOutcome
 from voile.attack.registry import ATTACKS, attack_named, attack_names
 from voile.attack.verification import verify
+from voile.cli.attack_call import Call
 from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
 from voile.cli.attack_shown import (
     PRIVATE,
     show_exposure,
-    show_followed,
     show_outcome,
     show_side_by_side,
 )
 from voile.cli.several import TakesSeveral
-from voile.cli.show import as_json, engine_option, print_json, progress
+from voile.cli.show import as_json, engine_option, nodes_option, print_json, progress
 from voile.cli.tables import TABLE
-from voile.durable import new_private_folder
 from voile.errors import InputError
-from voile.publish.registry import read_plan
-from voile.randomness import Randomness
 from voile.release.release import Release
-from voile.release.stored import read_release
-from voile.schema.plan import Plan
-from voile.table.opening import rows_in_memory
-from voile.table.places import Place
-
-if TYPE_CHECKING:
-    from voile.attack.trajectory.on_release import TripsOutcome, Watch
-    from voile.roads.network import RoadNetwork
 
 __all__ = ["attack"]
-
-
-@dataclass(frozen=True)
-class _Call:
-    """What was asked for; an option that was not given is None, empty or False."""
-
-    release: Path
-    previous: tuple[Path, ...]
-    against: Place | None
-    plan: Path | None
-    seed: int | None
-    attack: tuple[str, ...]
-    roads: Path | None
-    nodes: Path | None
-    fastest: float | None
-    movement: Path | None
-    vehicle: str | None
-    knows: tuple[str, ...]
-    places: Path | None
-    pictures: Path | None
-    engine: str
-    as_json: bool
-    said: Mapping[str, Any]
-    """The options that tell adversaries what they know."""
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> _Call:
-        """A call with the values of all options."""
-        own = {field.name for field in fields(cls)} - {"said"}
-        said = {name: value for name, value in options.items() if name not in own}
-        return cls(**{name: options[name] for name in own}, said=said)
-
-    def read(self, release: Path) -> Release:
-        """A release, in the engine that was asked for."""
-        return read_release(release, engine=self.engine)
-
-    def people(self, path: Place, plan: Plan | None) -> Any:
-        """The rows of a private table, read by the engine that was asked for."""
-        missing, texts = (plan.missing, plan.texts) if plan else ((), ())
-        frame, _ = rows_in_memory(path, missing=missing, texts=texts, engine=self.engine)
-        return frame
-
-    @cached_property
-    def told(self) -> Plan | None:
-        """The plan of the original; None where none was named."""
-        return read_plan(self.plan) if self.plan else None
-
-    @cached_property
-    def original(self) -> Any:
-        """The rows of the private original, read once."""
-        assert self.against is not None
-        return self.people(self.against, self.told)
-
-    @cached_property
-    def earlier(self) -> list[Release]:
-        """The earlier releases, read once."""
-        return [self.read(folder) for folder in self.previous]
-
-    def refuse(self, *options: str, reason: str) -> None:
-        """Raise ``InputError`` where one of these options was given."""
-        for option in options:
-            value = self.said[option] if option in self.said else getattr(self, option)
-            if value is not None and value != () and value is not False:
-                msg = f"--{option.replace('_', '-')} is of no use here: {reason}"
-                raise InputError(msg)
-
-    def refuse_all_said(self, *, but: Collection[str] = (), reason: str) -> None:
-        """Raise ``InputError`` where adversaries were told anything but these."""
-        self.refuse(*(option for option in self.said if option not in but), reason=reason)
 
 
 @click.command(
@@ -149,12 +68,7 @@ class _Call:
     help="A road map, on which adversaries follow the trips of NEW: OpenStreetMap, GraphML, or a "
     "table of edges.",
 )
-@click.option(
-    "--nodes",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The table of nodes that a table of edges refers to.",
-)
+@nodes_option
 @click.option(
     "--fastest",
     metavar="SPEED",
@@ -214,12 +128,14 @@ def attack(**options: Any) -> None:
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
     NEW.
     """
-    call = _Call.of(options)
+    call = Call.of(options)
     with progress() as stage:
         stage("reading")
         new = call.read(call.release)
         if call.roads:
-            _follow(call, new, stage)()
+            from voile.cli.attack_trips import follow  # noqa: PLC0415 - loads maps and inference
+
+            follow(call, new, stage)()
             return
         of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places", "pictures")
         call.refuse(*of_maps, reason="it is about a map; give that too, with --roads")
@@ -270,7 +186,7 @@ class _Report:
             show_side_by_side(self.outcomes, self.skipped)
 
 
-def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
+def _difference(call: Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Compare releases."""
     if not call.against:
         reason = "it is about people in the private original; give that too, with --against"
@@ -294,7 +210,7 @@ def _difference(call: _Call, new: Release, stage: Callable[[str], None]) -> _Rep
     )
 
 
-def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> _Report:
+def _identify(call: Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Look for people's rows."""
     call.refuse(
         *_OF_RELEASES,
@@ -306,23 +222,23 @@ def _identify(call: _Call, new: Release, stage: Callable[[str], None]) -> _Repor
             "private original, with --against"
         )
         raise InputError(msg)
-    people = _People.of(call)
+    original = call.original
     stage("looking for people")
-    adversary = attack_named(_FIRST, **_knowledge(call, _FIRST, people))
-    if reason := adversary.refusal(new, people.plan):
+    adversary = attack_named(_FIRST, **_knowledge(call, _FIRST))
+    if reason := adversary.refusal(new, call.told):
         return _Report(skipped=((_FIRST, reason),))
-    outcome = adversary.run(new, people.original, people.plan, people.draws)
+    outcome = adversary.run(new, original, call.told, call.draws())
     return _Report(document=outcome.document(), tell=lambda: show_outcome(outcome))
 
 
 def _with_others(
-    report: _Report, call: _Call, new: Release, stage: Callable[[str], None]
+    report: _Report, call: Call, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """The report with the attacks that were asked for, or with all that it does not have yet."""
     if call.against is None:
         msg = "attacks are judged by the private original; give it, with --against"
         raise InputError(msg)
-    people = _People.of(call)
+    original, draws = call.original, call.draws()
     told = "differencing" if permutes_sensitive(new) else _FIRST
     names = call.attack or tuple(name for name in attack_names() if name != told)
     if call.attack:
@@ -331,11 +247,11 @@ def _with_others(
     outcomes, skipped = list(report.outcomes), list(report.skipped)
     for name in dict.fromkeys(names):
         stage(name)
-        adversary = attack_named(name, **_knowledge(call, name, people))
-        reason = adversary.refusal(new, people.plan)
+        adversary = attack_named(name, **_knowledge(call, name))
+        reason = adversary.refusal(new, call.told)
         try:
             if reason is None:
-                outcomes.append(adversary.run(new, people.original, people.plan, people.draws))
+                outcomes.append(adversary.run(new, original, call.told, draws))
         except InputError as error:
             if call.attack:
                 raise
@@ -348,113 +264,21 @@ def _with_others(
     return replace(report, outcomes=tuple(outcomes), skipped=tuple(skipped))
 
 
-def _follow(call: _Call, new: Release, stage: Callable[[str], None]) -> Callable[[], None]:
-    """Follow the trips of a release on a map; how to show what came of it."""
-    # Maps and inference load what no other attack needs.
-    from voile.attack.trajectory.knowing import TripKnowledge, read_places  # noqa: PLC0415
-    from voile.attack.trajectory.movements import read_movement  # noqa: PLC0415
-    from voile.attack.trajectory.on_release import Limits, follow_trips  # noqa: PLC0415
-    from voile.roads.reading import read_roads  # noqa: PLC0415
-
-    reason = "with --roads, trips are followed on a map"
-    call.refuse("previous", "attack", reason=reason)
-    call.refuse_all_said(but=("targets",), reason=reason)
-    if call.against is None or call.roads is None:
-        msg = "trips are judged by the true ones; give the private original, with --against"
-        raise InputError(msg)
-    limits = Limits(
-        trips=100 if (trips := call.said["targets"]) is None else trips,
-        fastest=None if call.fastest is None else call.fastest / 3.6,
-        movement=None if call.movement is None else read_movement(call.movement),
-    )
-    knowledge = TripKnowledge(
-        ends=call.knows,
-        places=None if call.places is None else read_places(call.places),
-        vehicle=call.vehicle,
-    )
-    people = _People.of(call)
-    stage("reading the map")
-    roads = read_roads(call.roads, call.nodes)
-    stage("following")
-
-    def followed(watch: Watch | None) -> tuple[TripsOutcome, ...]:
-        return follow_trips(
-            new,
-            people.original,
-            roads,
-            people.plan.trajectory if people.plan else None,
-            limits=limits,
-            knowledge=knowledge,
-            randomness=people.draws,
-            watch=watch,
-        )
-
-    outcomes = followed(None) if call.pictures is None else _drawn(call, roads, followed)
-    if call.as_json:
-        return lambda: print_json(
-            {
-                "private": PRIVATE,
-                "adversaries": [outcome.document() for outcome in outcomes],
-                "notes": list(outcomes[0].notes),
-            }
-        )
-    return lambda: show_followed(outcomes)
-
-
-def _drawn(
-    call: _Call,
-    roads: RoadNetwork,
-    followed: Callable[[Watch], tuple[TripsOutcome, ...]],
-) -> tuple[TripsOutcome, ...]:
-    """Follow trips with a picture of each, in a new folder that appears whole."""
-    from voile.attack.trajectory.selection import counted  # noqa: PLC0415
-    from voile.cli.attack_pictures import Gallery  # noqa: PLC0415 - matplotlib is an extra
-    from voile.report.html import require_report  # noqa: PLC0415
-
-    assert call.pictures is not None, "pictures were asked for"
-    require_report()
-    with new_private_folder(call.pictures) as folder:
-        gallery = Gallery(folder, roads)
-        outcomes = followed(gallery)
-        page = gallery.finish(call.release.resolve().name, outcomes[0].notes)
-    maps = counted(len(gallery.trips), "map")
-    click.echo(f"{maps} (private): {call.pictures / page}", err=True)
-    return outcomes
-
-
 _FIRST = "identification"
 _OF_RELEASES = ("k", "e", "most")
 """What is said of comparing releases, which needs no private file."""
 
 
-@dataclass(frozen=True, eq=False)
-class _People:
-    """What the private files say of people."""
-
-    original: Any
-    plan: Plan | None
-    draws: Randomness | None
-
-    @classmethod
-    def of(cls, call: _Call) -> _People:
-        """Read the files that were named."""
-        return cls(
-            original=call.original,
-            plan=call.told,
-            draws=None if call.seed is None else Randomness.seeded(call.seed),
-        )
-
-
-def _knowledge(call: _Call, name: str, people: _People) -> dict[str, Any]:
+def _knowledge(call: Call, name: str) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
-    said = knowledge_said(name, call.said, lambda path: call.people(path, people.plan))
+    said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
     if call.previous and "earlier" in ATTACKS.fields_of(name):
         said["earlier"] = call.earlier
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
-    if people.plan and people.plan.method and "choice_of" in ATTACKS.fields_of(name):
+    if call.told and call.told.method and "choice_of" in ATTACKS.fields_of(name):
         from voile.study.choosing import chooser  # noqa: PLC0415 - publishers load more
 
-        said["choice_of"] = chooser(people.plan, call.engine)
+        said["choice_of"] = chooser(call.told, call.engine)
     return said
 
 

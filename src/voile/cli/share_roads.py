@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, progress, say, telling_what_is_done
+from voile.cli.show import nodes_option, print_json, progress, say, telling_what_is_done
 from voile.errors import InputError, nearest
 from voile.table.new_files import appearing, check_new_file
 
@@ -32,12 +32,7 @@ _LARGE = 1_500_000
     type=click.Path(path_type=Path),
     help="The map to be written: a file that does not exist yet, such as roads.json.",
 )
-@click.option(
-    "--nodes",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The table of nodes that a table of edges refers to.",
-)
+@nodes_option
 @click.option(
     "--tolerance",
     metavar="METRES",

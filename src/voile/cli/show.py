@@ -22,6 +22,7 @@ __all__ = [
     "engine_option",
     "known_option",
     "ledger_option",
+    "nodes_option",
     "print_json",
     "print_table",
     "progress",
@@ -54,6 +55,17 @@ known_option = click.option(
 )
 
 _MASTER = "voile.master"
+
+
+def nodes_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option ``--nodes``, which completes ``--roads``; one parameter, ``nodes``."""
+    nodes = click.option(
+        "--nodes",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="The table of nodes that a table of edges refers to.",
+    )
+    return nodes(command)
 
 
 def engine_option(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -25,6 +25,7 @@ from voile.cli.show import (
     engine_option,
     known_option,
     ledger_option,
+    nodes_option,
     print_json,
     print_table,
     progress,
@@ -74,12 +75,7 @@ __all__ = ["study_command"]
     help="Follow trips on this map, as `voile attack --roads` does, and show maps of the worst in "
     "the report.",
 )
-@click.option(
-    "--nodes",
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="The table of nodes that a table of edges refers to.",
-)
+@nodes_option
 @click.option(
     "--trips",
     type=click.IntRange(min=1),
