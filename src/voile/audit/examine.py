@@ -11,13 +11,13 @@ at random, and said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -27,7 +27,7 @@ from voile.audit.copies import copy_notices
 from voile.audit.counting import ROWS, Asked, counted, some_people, unit_of
 from voile.audit.foreign import Foreign, as_release
 from voile.audit.positions import order_notices
-from voile.audit.recognition import recognise
+from voile.audit.recognition import Recognised, recognise
 from voile.audit.record import AuditRecord, ColumnDocument
 from voile.audit.repetition import repetition
 from voile.audit.risk import Risk
@@ -45,6 +45,7 @@ from voile.utility.protocol import Comparison
 __all__ = ["Inquiry", "audit"]
 
 Progress = Callable[[str], None]
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -98,21 +99,21 @@ def audit(
     progress("recognising columns")
     said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
     recognised = recognise(sides.released, sides.original, said)
-    roles = {
-        role: tuple(n for n in names if any(one.name == n and one.columns for one in recognised))
-        for role, names in sides.roles.items()
-    }
-    foreign = as_release(sides.released, recognised, roles)
+    foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = repetition(foreign, sides.original)
-    in_order = order_notices(recognised, sides.original)
-    copied = copy_notices(foreign, sides.original, sides.control)
+    notices = (
+        *sides.notices,
+        *twice.notices,
+        *order_notices(recognised, sides.original),
+        *copy_notices(foreign, sides.original, sides.control),
+    )
     clock.lap("recognising")
     court = _Court(sides, foreign, inquiry, randomness, progress)
-    risks = [*court.risks()]
+    risks, risks_skipped = _apart(court.risks())
     clock.lap("risks")
-    attacks = [court.attack(attack) for attack in instruments.attacks]
+    attacks, attacks_skipped = _apart(court.attack(attack) for attack in instruments.attacks)
     clock.lap("attacks")
-    measured = [court.measure(measure) for measure in instruments.measures]
+    measured, utility_skipped = _apart(court.measure(measure) for measure in instruments.measures)
     clock.lap("utility")
     return AuditRecord(
         released=Path(released).name,
@@ -120,20 +121,15 @@ def audit(
         rows=_rows(sides),
         roles={**sides.roles, "identifiers": sides.identifiers},
         roles_of=sides.roles_of,
-        columns=tuple(
-            ColumnDocument(
-                name=one.name, shown=one.how, why=one.why, of=[*one.of], unread=[*one.unread]
-            )
-            for one in recognised
-        ),
+        columns=tuple(map(_column, recognised)),
         unused=foreign.unused,
-        risks=tuple(one.document() for one in risks if isinstance(one, Risk)),
-        risks_skipped=tuple(one for one in risks if isinstance(one, Skipped)),
-        attacks=tuple(one for one in attacks if not isinstance(one, Skipped)),
-        attacks_skipped=tuple(one for one in attacks if isinstance(one, Skipped)),
-        utility=tuple(one for each in measured if not isinstance(each, Skipped) for one in each),
-        utility_skipped=tuple(one for one in measured if isinstance(one, Skipped)),
-        notices=(*sides.notices, *twice.notices, *in_order, *copied, *court.notices),
+        risks=tuple(one.document() for one in risks),
+        risks_skipped=risks_skipped,
+        attacks=attacks,
+        attacks_skipped=attacks_skipped,
+        utility=tuple(one for each in measured for one in each),
+        utility_skipped=utility_skipped,
+        notices=(*notices, *court.notices),
         versions=versions(),
         seconds=clock.seconds,
         protected=sides.original.protected,
@@ -141,6 +137,25 @@ def audit(
         fewest=twice.fewest,
         control_void=sides.void,
     )
+
+
+def _roles(sides: Sides, recognised: Sequence[Recognised]) -> dict[str, tuple[str, ...]]:
+    """The columns of each role, of those that the released file has."""
+    shown = {one.name for one in recognised if one.columns}
+    return {role: tuple(n for n in names if n in shown) for role, names in sides.roles.items()}
+
+
+def _column(one: Recognised) -> ColumnDocument:
+    return ColumnDocument(
+        name=one.name, shown=one.how, why=one.why, of=[*one.of], unread=[*one.unread]
+    )
+
+
+def _apart(found: Iterable[_Found | Skipped]) -> tuple[tuple[_Found, ...], tuple[Skipped, ...]]:
+    """What was found, and what made no sense."""
+    every = tuple(found)
+    made = tuple(one for one in every if not isinstance(one, Skipped))
+    return made, tuple(one for one in every if isinstance(one, Skipped))
 
 
 class _Clock:
