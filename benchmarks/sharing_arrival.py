@@ -19,7 +19,7 @@ from voile.sharing.platform import Settings
 from voile.sharing.platform.arrivals import shown_at
 from voile.sharing.positions import PositionStream
 
-__all__ = ["run"]
+__all__ = ["FOLDS", "NOON", "Drive", "run", "share_held", "ways"]
 
 SEED = 2023
 NOISES = 3
@@ -30,7 +30,8 @@ GAP = 600.0
 SHORTEST = 300.0
 NEARBY = 2_000.0
 FOLDS = 10
-_NOON = 20_000 * 86_400 + 43_200
+NOON = 20_000 * 86_400 + 43_200
+"""When drives begin."""
 
 
 @dataclass(frozen=True)
@@ -157,9 +158,9 @@ def _told(settings: Settings, drives: Sequence[Drive], seed: int) -> list[Told]:
         reports = []
         for one in at:
             time = float(drive.time[one])
-            slot = _NOON + settings.slot(time)
-            shown = stream.report(drive.latitude[one], drive.longitude[one], _NOON + time, slot)
-            reports.append((_NOON + time, [(each.latitude, each.longitude) for each in shown]))
+            slot = NOON + settings.slot(time)
+            shown = stream.report(drive.latitude[one], drive.longitude[one], NOON + time, slot)
+            reports.append((NOON + time, [(each.latitude, each.longitude) for each in shown]))
         end = float(drive.latitude[-1]), float(drive.longitude[-1])
         places = zip(drive.latitude[at], drive.longitude[at], strict=True)
         true = np.array([metres_between(*place, *end) for place in places])
@@ -181,7 +182,7 @@ def _judged(name: str, drives: Sequence[Drive], noises: int) -> Iterator[list[st
         if not len(told):
             yield [name, where, f"{len(some):,}", "0 %", *["none"] * 5]
             continue
-        share, low, high = _share(told[:, [0, 1, 2]])
+        share, low, high = share_held(told[:, [0, 1, 2]])
         width, regression = np.median(told[:, 3]), np.median(told[:, 4])
         yield [
             name,
@@ -241,7 +242,7 @@ def _feature(metres: Floats) -> Floats:
     return np.log(np.maximum(metres, 100.0))[:, None]
 
 
-def _share(found: Floats) -> tuple[float, float, float]:
+def share_held(found: Floats) -> tuple[float, float, float]:
     """The share that held, and the ends of its interval by whole clusters."""
     clusters, at = np.unique(found[:, 0], return_inverse=True)
     held, count = np.bincount(at, found[:, 2]), np.bincount(at)
