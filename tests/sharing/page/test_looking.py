@@ -185,9 +185,13 @@ def test_the_map_is_moved_by_keys_buttons_wheel_and_fingers(
     assert parcel.get_attribute("aria-pressed") == "true"
 
 
+DRAWN = """() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(
+    () => drawn(document.getElementById('canvas').toDataURL()))))"""
+
+
 def picture(viewer: Viewer) -> str:
-    """The canvas as it is."""
-    return str(viewer.page.evaluate("() => document.getElementById('canvas').toDataURL()"))
+    """The canvas with all that was asked to be drawn: the page draws in its next frame."""
+    return str(viewer.page.evaluate(DRAWN))
 
 
 def drag(viewer: Viewer, start: tuple[float, float]) -> None:
