@@ -21,7 +21,15 @@ from voile.table.spark_columns import SparkColumn
 from voile.table.spark_functions import AskedOfRows
 from voile.table.spark_session import Frame, Kept, Session
 
-__all__ = ["Relation", "Size", "alike", "ascending", "asked_of_columns", "table_of"]
+__all__ = [
+    "Relation",
+    "Size",
+    "alike",
+    "ascending",
+    "asked_of_columns",
+    "table_of",
+    "unbroadcast",
+]
 
 functions: Any = on_demand("pyspark.sql.functions")
 
@@ -92,6 +100,11 @@ def alike(keys: Mapping[str, str]) -> Any:
     """Whether columns are equal, missing values too."""
     column = functions.col
     return reduce(and_, (column(one).eqNullSafe(column(two)) for one, two in keys.items()))
+
+
+def unbroadcast(frame: Any) -> Any:
+    """Rows that are joined where they are: Spark would collect up to some MiB in its driver."""
+    return frame.hint("merge")
 
 
 def asked_of_columns(asked: AskedOfRows, read: Sequence[Any]) -> Any:

@@ -48,7 +48,15 @@ from voile.table.spark_dialect import SPARK
 from voile.table.spark_functions import AskedOfRows
 from voile.table.spark_grouping import mapped_by_groups
 from voile.table.spark_permuting import drawn_values, starts_of_groups
-from voile.table.spark_relation import Relation, Size, alike, ascending, asked_of_columns, table_of
+from voile.table.spark_relation import (
+    Relation,
+    Size,
+    alike,
+    ascending,
+    asked_of_columns,
+    table_of,
+    unbroadcast,
+)
 from voile.table.spark_session import Frame, Session, told
 from voile.table.spark_writing import write_rows
 from voile.table.sql_expressions import condition
@@ -262,7 +270,7 @@ class SparkRows:
         keys = {self._columns[name].ident: renamed[name].ident for name in on}
         verb = {"left": "left", "inner": "inner", "anti": "left_anti"}[how]
         relation = self._relation
-        joined = relation.frame.join(frame, alike(keys), verb)
+        joined = relation.frame.join(unbroadcast(frame), alike(keys), verb)
         if how != "anti":
             joined = joined.drop(*keys.values())
         rest = {name: column for name, column in renamed.items() if name not in on}
@@ -337,7 +345,7 @@ class SparkRows:
         for name, key in keys.items():
             drawn, alike_in = drawn_values(relation, starts, self._columns[name].ident, key)
             keyed = {group: alike_in.group, rank: alike_in.place}
-            frame = frame.join(drawn, alike(keyed), "inner").drop(*keyed.values())
+            frame = frame.join(unbroadcast(drawn), alike(keyed), "inner").drop(*keyed.values())
         made = replace(relation, frame=frame, places=(group, rank), number=None).keeping()
         return SparkRows(made, self._columns, fault=self._fault)
 
