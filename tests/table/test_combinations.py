@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from voile import randomness
 from voile.randomness import Randomness
 from voile.table import combinations
 from voile.table.combinations import combine
@@ -83,3 +84,31 @@ def test_the_words_of_a_row_count_how_often_it_stood_before(rows: list[tuple[int
     words = unique_words(frame.get_columns(), key)
     assert np.array_equal(words, expected)
     assert len(set(words.tolist())) == len(rows)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 40)), min_size=1),
+    st.booleans(),
+)
+def test_runs_are_combined_like_rows(runs: list[tuple[int, int, int]], in_parts: bool) -> None:
+    """Rows in runs, which may come again, are counted as if each were counted alone."""
+    rows = np.array([(one, other) for one, other, length in runs for _ in range(length)])
+    with pytest.MonkeyPatch.context() as patch:
+        if in_parts:
+            patch.setattr(randomness, "_PART", 7)
+        patch.setattr(combinations, "_RUN", 2)
+        found = combine([(rows[:, 0].astype(np.uint8), 3), (rows[:, 1].astype(np.uint8), 2)])
+    expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    assert np.array_equal(np.column_stack(found.codes), expected)
+    assert np.array_equal(found.index, place.ravel())
+    assert np.array_equal(found.rows, counts)
+
+
+def test_a_table_by_groups_is_counted_by_its_runs() -> None:
+    """Of a million rows in a thousand runs only the beginnings of runs are sorted or looked up."""
+    group = np.repeat(np.arange(1000, dtype=np.uint16), 1000)
+    starts = combinations._runs([group, (group % 7).astype(np.uint8)])
+    assert starts is not None
+    assert starts.tolist() == list(range(0, 1_000_000, 1000))
+    mixed = np.random.default_rng(1).permutation(group)
+    assert combinations._runs([mixed]) is None
