@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+import tempfile
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,12 +20,14 @@ from voile.schema.plan import Plan
 from voile.table.dictionary import encode, sort_rows
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame
+from voile.table.polars_rows import PolarsRows
 from voile.table.polars_writing import write_batches
 from voile.table.private import PrivateTable
 from voile.table.protocol import Format
 from voile.table.published import PublishedTable
 from voile.table.shuffling import permute_within_runs
 from voile.table.sorting import sort_word_rows, sort_words
+from voile.values.expressions import Call, Column, Literal
 
 
 class TestPolarsTable(EngineContract):
@@ -164,3 +169,40 @@ def test_a_full_disk_is_said_to_be_full(tmp_path: Path, ending: Format) -> None:
     with pytest.raises(OSError, match="No space left") as caught:
         write_batches(iter([frame]), frame.schema, tmp_path, ending)
     assert caught.value.errno == errno.ENOSPC
+
+
+TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
+
+
+@given(st.lists(TEXTS, min_size=1, max_size=30))
+def test_a_file_has_the_texts_of_its_rows_and_no_others(values: list[str | None]) -> None:
+    """A Parquet file reads as plain texts, and none of a row that was left out stands in it."""
+    out, count = "left out", len(values)
+    rows = PolarsRows.of_frame(pl.DataFrame({"text": [*values, out], "row": range(count + 1)}))
+    rows.count(["text"])  # from here on it has a dictionary of all texts
+    kept = rows.filter(Call("<", (Column("row"), Literal(count))))
+    shown = kept.map(lambda batch: [batch[0]], ["text"], pa.schema([("again", pa.large_string())]))
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / shown.write(Path(name), "parquet")[0]
+        read = pl.read_parquet(path)
+        dictionaries = [
+            set(chunk.dictionary.to_pylist())
+            for column in ("text", "again")
+            for chunk in pq.read_table(path, read_dictionary=["text", "again"])[column].chunks
+        ]
+    texts = pl.Series(values, dtype=pl.String)
+    assert read.equals(pl.DataFrame({"text": texts, "row": range(count), "again": texts}))
+    assert read.schema["text"] == read.schema["again"] == pl.String
+    assert all(found <= set(values) for found in dictionaries)
+
+
+def test_texts_that_no_row_has_are_not_written(tmp_path: Path) -> None:
+    """What a function names beside the texts that it gives reaches no file."""
+    texts = pa.DictionaryArray.from_arrays([0, 2, 0, 2], ["one", "left out", "two"])
+    gives = pa.schema([("text", pa.large_string())])
+    rows = PolarsRows.of_frame(pl.DataFrame({"number": [1, 2, 3, 4]}))
+    rows.count(["number"])  # from here on a function is asked once for each value
+    (written,) = rows.map(lambda batch: [texts], ["number"], gives).write(tmp_path, "parquet")
+    (chunk,) = pq.read_table(tmp_path / written, read_dictionary=["text"])["text"].chunks
+    assert chunk.to_pylist() == ["one", "two", "one", "two"]
+    assert set(chunk.dictionary.to_pylist()) == {"one", "two"}

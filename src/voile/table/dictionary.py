@@ -233,8 +233,21 @@ def _of_arrow(encoded: Any, name: str) -> tuple[pl.Series, Codes]:
 
 
 def _encode_dense(column: pl.Series, low: int, high: int) -> DictionaryColumn:
-    """Encode integers that lie close together: a look-up by value in place of a hash."""
-    present = np.zeros(high - low + 1, dtype=bool)
+    """Encode integers that lie close together: a look-up by value in place of a hash.
+
+    Where they span little, their differences from the least are codes already.
+    """
+    span = high - low + 1
+    if span <= _DICTIONARY_LIMIT:
+        codes = np.empty(len(column), dtype=code_type(span))
+        for part, numbers in _pieces(column):
+            np.subtract(numbers, low, out=codes[part], casting="unsafe")
+        there = count_codes(codes, span) > 0
+        listed = pl.Series(column.name, np.flatnonzero(there) + low, dtype=column.dtype)
+        if not there.all():
+            codes = look_up((np.cumsum(there) - 1).astype(code_type(len(listed))), codes)
+        return DictionaryColumn(listed, codes)
+    present = np.zeros(span, dtype=bool)
     for _, numbers in _pieces(column):
         present[numbers - low] = True
     rank = (np.cumsum(present) - 1).astype(code_type(int(present.sum())))
@@ -252,7 +265,7 @@ def _pieces(column: pl.Series) -> Iterator[tuple[slice, NDArray[np.int64]]]:
         numbers = chunk.to_numpy()
         for part in parts(len(numbers)):
             stop = start + len(numbers[part])
-            yield slice(start, stop), numbers[part].astype(np.int64)
+            yield slice(start, stop), numbers[part].astype(np.int64, copy=False)
             start = stop
 
 

@@ -19,7 +19,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.table.arrays import array_of
-from voile.table.dictionary import Codes, DictionaryColumn, encode, gathered, look_up
+from voile.table.dictionary import (
+    Codes,
+    DictionaryColumn,
+    count_codes,
+    encode,
+    gathered,
+    look_up,
+)
 from voile.table.protocol import Counted
 
 __all__ = ["Column"]
@@ -28,6 +35,8 @@ _WIDEST = 1 << 62
 """Range of integers up to which their differences from the least cannot overflow."""
 _LISTED = 1 << 20
 """Range of integers up to which they become a dictionary when they are ordered."""
+_CATEGORIES = 1 << 12
+"""Texts up to which a file is given them as categories; each of its parts then names all."""
 
 
 class Column:
@@ -178,6 +187,23 @@ class Column:
         if column is None:
             column = DictionaryColumn(self.values, self.codes)
         return column.decode(column.codes).alias(name)
+
+    def with_categories(self) -> Column:
+        """The column with few distinct texts as categories, none of which no row has, in order.
+
+        Such a column can be written as it stands, without a look-up of each text.  Others are as
+        they were.
+        """
+        few = self.codes is not None and len(self.values) <= min(_CATEGORIES, len(self.codes))
+        if self.dtype != pl.String or not few:
+            return self
+        column = self.dictionary
+        if not count_codes(column.codes, len(column.values)).all():
+            column = column.only(np.ones(len(column.codes), dtype=np.bool_))
+        made = Column(column.values, column.codes)
+        made._values = column.values.cast(pl.Enum(column.values.drop_nulls()))
+        made.dtype = made._values.dtype
+        return made
 
     def part(self, name: str, rows: slice) -> pl.Series:
         """The value of each of some rows."""

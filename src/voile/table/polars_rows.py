@@ -331,8 +331,12 @@ class PolarsRows(EncodedRows):
 
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows to one file, durably."""
-        schema = pl.Schema({name: column.dtype for name, column in self._columns.items()})
-        batches = self._batches(list(self._columns))
+        rows = self
+        if file_format == "parquet" and self._scan is None:
+            columns = {name: column.with_categories() for name, column in self._columns.items()}
+            rows = self._like(columns)
+        schema = pl.Schema({name: column.dtype for name, column in rows._columns.items()})
+        batches = rows._batches(list(rows._columns))
         return (write_batches(batches, schema, folder, file_format).name,)
 
     def to_native(self) -> pl.DataFrame:

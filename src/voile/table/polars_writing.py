@@ -1,8 +1,14 @@
-"""Rows of Polars as files, durably and a batch at a time: they never stand in memory decoded."""
+"""Rows of Polars as files, durably and a batch at a time: they never stand in memory decoded.
+
+Few texts go to Parquet as categories: Polars writes the dictionary that they stand in, where of
+plain texts it would make one, at twice the cost.  What the file says of its types is what it would
+say of plain texts, so that nobody reads categories.
+"""
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -19,6 +25,8 @@ from voile.table.formats.registry import Format, format_named
 
 __all__ = ["kept_faults", "write_arrow", "write_batches"]
 
+_TYPES = "ARROW:schema"
+"""Where a Parquet file says which types of Arrow its columns had."""
 _NUMBER = re.compile(r"\(os error (\d+)\)")
 """What Polars says of a fault of the system, beside other words."""
 
@@ -62,6 +70,7 @@ def write_batches(
 ) -> Path:
     """Write batches of rows, in their order, to ``data.csv``, ``data.parquet`` and so on.
 
+    Texts may come as categories, where the format is Parquet; all of these stand in the file.
     Raises ``OSError`` where the disk refuses.
     """
     path = folder / f"data.{file_format}"
@@ -73,12 +82,12 @@ def write_batches(
     def source(*_: Any) -> Iterator[pl.DataFrame]:
         return batches
 
-    rows = register_io_source(source, schema=schema)
+    rows, said = register_io_source(source, schema=schema), _said_of_texts(schema)
     try:
         if file_format == "csv":
             rows.sink_csv(path)
         else:
-            rows.sink_parquet(path)
+            rows.sink_parquet(path, metadata=said)
     except (pl.exceptions.PolarsError, OSError) as error:
         # A full disk is not always an OSError to Polars, and that then has no number.
         if getattr(error, "errno", None) is not None:
@@ -88,3 +97,14 @@ def write_batches(
         raise OSError(number, os.strerror(number)) from None
     sync(path)
     return path
+
+
+def _said_of_texts(schema: pl.Schema) -> dict[str, str] | None:
+    """What a Parquet file says of its types, so that categories are read again as plain texts."""
+    plain = {name: pl.String() if dtype == pl.Enum else dtype for name, dtype in schema.items()}
+    if plain == schema:
+        return None
+    empty = io.BytesIO()
+    pl.DataFrame(schema=plain).write_parquet(empty)
+    empty.seek(0)
+    return {_TYPES: pl.read_parquet_metadata(empty)[_TYPES]}
