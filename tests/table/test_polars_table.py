@@ -171,6 +171,19 @@ def test_a_full_disk_is_said_to_be_full(tmp_path: Path, ending: Format) -> None:
     assert caught.value.errno == errno.ENOSPC
 
 
+@given(st.permutations(["d", "b", "a", "c", "ä", "B"]), st.sampled_from([1, 3]))
+def test_a_file_does_not_tell_in_which_order_private_rows_stood(
+    texts: list[str], times: int
+) -> None:
+    """Texts that a Parquet file lists stand in the order of texts, not in that of private rows."""
+    rows = PolarsRows.of_frame(pl.DataFrame({"text": texts * times}))
+    rows.count(["text"])
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name) / rows.write(Path(name), "parquet")[0]
+        chunks = pq.read_table(path, read_dictionary=["text"])["text"].chunks
+    assert [chunk.dictionary.to_pylist() for chunk in chunks] == [sorted(texts)] * len(chunks)
+
+
 TEXTS = st.none() | st.text(st.characters(exclude_categories=["Cs"]), max_size=3)
 
 
