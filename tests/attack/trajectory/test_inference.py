@@ -302,6 +302,32 @@ def test_no_pair_of_pieces_is_likelier_than_the_bound_by_which_pieces_are_left_u
             assert (np.array(each) <= most[::5] * (1 + 1e-9)).all()
 
 
+def test_noise_that_stays_finds_a_truck_that_stood_where_the_next_report_cannot_be_from() -> None:
+    """On one road without crossings, whose middle piece alone cannot explain the second report.
+
+    Noise that stays is known exactly at that piece and unknown at the others: the posterior is all
+    of numbers, without that piece at the second report and with it at the first.
+    """
+    states = RoadStates.of(network_of([(48.0, 2.0), (48.0, 2.00669)], ways="forward"), 100.0)
+    assert len(states) == 5
+    assert len(np.unique(states.layout.run)) == 1
+    deviation = np.full(5, 300.0)
+    deviation[2] = 0.0
+    shown = states.middle[[2, 2]] + np.array([[0.0, 0.0], [0.0, 400.0]])
+    law = Staying(
+        states.middle, shown, np.zeros((5, 2)), deviation, np.full(2, 30.0**2), np.zeros(2), 800.0
+    )
+    reach = states.reach(200.0)
+    found = infer(np.array([0.0, 10.0]), law, lambda _: reach, Movement())
+    assert found.lost == 0
+    assert all(
+        np.isfinite(each).all() and each.sum() == pytest.approx(1) for each in found.probability
+    )
+    assert 2 in found.piece[0]
+    assert set(found.piece[1].tolist()) >= {1, 3}
+    assert 2 not in found.piece[1]
+
+
 def test_reports_that_no_path_explains_begin_anew() -> None:
     """A truck that jumps across the map is found again, and the jump is counted."""
     states = RoadStates.of(random_network(14, size=8), 150.0)
