@@ -418,6 +418,21 @@ def test_who_knows_that_directions_start_at_north_is_nearer_to_the_first_report(
     assert np.mean(errors["zero"]) < 0.75 * np.mean(errors["uniform"])
 
 
+def test_what_is_forgotten_meanwhile_changes_no_posterior(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where memory runs short between any two searches, all is found as where it never does."""
+    adversary, (track, *_) = tracks(1, 6)
+    law = LaplaceNoise(adversary.states.middle, track, np.full(6, 0.02))
+    found = []
+    for kept in (1 << 20, 0):
+        monkeypatch.setattr(voile.attack.trajectory.reach, "KEPT", kept)
+        reach = RoadStates.of(adversary.roads, 60.0).reach(750.0)
+        found.append(infer(np.arange(6) * GAP, law, lambda _, reach=reach: reach, Movement()))
+    one, other = found
+    for i in range(6):
+        assert one.piece[i].tolist() == other.piece[i].tolist()
+        assert one.probability[i] == pytest.approx(other.probability[i], rel=1e-9)
+
+
 @pytest.mark.parametrize("longest", [GAP, 170.0])
 def test_the_reach_of_each_step_finds_what_that_of_the_longest_gap_finds(longest: float) -> None:
     """Trips with and without a long gap: the same pieces with the same probabilities."""

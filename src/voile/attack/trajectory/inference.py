@@ -316,6 +316,6 @@ class _Steps:
             self._distributions[elapsed] = self.movement.moves(elapsed, reach)
         moves = self._distributions[elapsed]
         ways = np.ascontiguousarray(moves.weights.T)
-        rows, most = reach.rows(piece), min(moves.most, reach.limit)
-        totals = self.driven.sums(piece, reach, ways)
-        return rows, (most, ways, moves.standing, moves.band, totals)
+        totals, most = self.driven.sums(piece, reach, ways), min(moves.most, reach.limit)
+        # Last, for the sums ask for rows too, which may end what was true of former ones.
+        return reach.rows(piece), (most, ways, moves.standing, moves.band, totals)
