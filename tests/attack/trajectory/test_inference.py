@@ -25,7 +25,13 @@ from voile.attack.trajectory.distributions import (
     Turning,
 )
 from voile.attack.trajectory.driven import Driven
-from voile.attack.trajectory.factors import most_of_pairs, pair_factor, pair_of
+from voile.attack.trajectory.exponentials import exponentials
+from voile.attack.trajectory.factors import (
+    most_of_pairs,
+    pair_factor,
+    pair_of,
+    times_pair_factors,
+)
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, infer
 from voile.attack.trajectory.states import U_TURN, RoadStates
@@ -283,6 +289,32 @@ def test_the_posterior_is_that_of_all_paths(name: str) -> None:
     assert found.lost == 0
 
 
+@pytest.mark.parametrize("name", ["turning", "remembering", "staying"])
+def test_many_pairs_at_once_have_the_factors_of_each_by_itself(name: str) -> None:
+    """Products with the factors of all pieces at a report, from some pieces at the one before."""
+    states = small_states()
+    law = laws(states)[name][0]
+    before, now = law.factors(1), law.factors(2)
+    pair, count = pair_of(before, now), len(now.piece)
+    room, noise = (np.empty(count), np.empty(count, dtype=np.int64)), now.noise.T.copy()
+    for i in range(0, len(before.piece), 29):
+        product = np.linspace(0, 2, count)
+        times_pair_factors(pair, i, noise, room, count, product)
+        each = [pair_factor(pair, i, j) for j in range(count)]
+        assert product == pytest.approx(np.linspace(0, 2, count) * each, rel=1e-9, abs=1e-300)
+
+
+def test_powers_of_e_are_those_of_the_library() -> None:
+    """Within 1e-13 from -700 to 700, and 0 for what is less than can be written."""
+    powers = np.concatenate((np.linspace(-700, 700, 5_001), np.linspace(-1e-9, 1e-9, 11)))
+    found = powers.copy()
+    exponentials(found, np.empty(len(found), dtype=np.int64), len(found))
+    assert found == pytest.approx(np.exp(powers), rel=1e-13)
+    faint = np.array([-709.5, -1e9, -np.inf])
+    exponentials(faint, np.empty(3, dtype=np.int64), 3)
+    assert not faint.any()
+
+
 @pytest.mark.parametrize("name", LAWS)
 def test_no_pair_of_pieces_is_likelier_than_the_bound_by_which_pieces_are_left_untried(
     name: str,
@@ -300,6 +332,18 @@ def test_no_pair_of_pieces_is_likelier_than_the_bound_by_which_pieces_are_left_u
                 for j in range(0, len(now.piece), 5)
             ]
             assert (np.array(each) <= most[::5] * (1 + 1e-9)).all()
+
+
+def test_what_is_driven_near_by_is_no_more_than_a_beginning() -> None:
+    """Searched far, summed near, then far: each the sum over all that is reached."""
+    states = small_states()
+    driven, pieces = Driven(np.ones(len(states))), np.arange(0, len(states), 3)
+    states.reach(900.0).rows(pieces)
+    for limit in (150.0, 250.0, 900.0):
+        reach, weights = states.reach(limit), np.zeros((92, 1))
+        weights[: int(limit / 10)] = 1.0
+        expected = [(states.reach(limit).reached(int(i))[1] < limit).sum() for i in pieces]
+        assert driven.sums(pieces, reach, weights)[:, 0].tolist() == expected
 
 
 def test_noise_that_stays_finds_a_truck_that_stood_where_the_next_report_cannot_be_from() -> None:

@@ -10,8 +10,6 @@ Cost: a pass over what a piece reaches, once; then for each time a product of bi
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from voile.attack.trajectory.loops import BIN
@@ -23,6 +21,8 @@ from voile.roads.network import Indices
 __all__ = ["Driven"]
 
 KEPT = 1 << 23
+AHEAD = 2.0
+"""Times the distance that is asked for: what is known by then within so many metres is summed."""
 
 
 class Driven:
@@ -46,58 +46,87 @@ class Driven:
             self._limit[:], self._used = 0.0, 0
         new = pieces[self._limit[pieces] < reach.limit]
         if len(new):
-            kept = self._rows, self._used, self._driven
-            bins = math.ceil(reach.limit / BIN) + 1
-            rows = reach.rows(new)
-            self._driven, self._used = _drive(new, rows, reach.limit, bins, self.traffic, kept)
-            self._limit[new] = reach.limit
+            rows, known = reach.rows(new), reach.known(new)
+            kept = self._rows, self._limit, self._used, self._driven
+            # What was searched further is summed as far, so that it is not summed again.
+            farthest = AHEAD * reach.limit
+            self._driven, self._used = _drive(new, rows, (known, farthest), self.traffic, kept)
         return np.asarray(_sums(pieces, self._rows, self._driven, weights))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def _drive(new, rows, most, bins, traffic, kept):  # type: ignore[no-untyped-def]
-    """Write how much is driven in each bin of distance from new pieces behind what is kept."""
-    run = rows[0]
-    where, used, driven = kept
-    a = 0
-    while a < len(new):
-        size = 1
-        while a + size < len(new) and run[new[a + size]] == run[new[a]]:
-            size += 1
-        driven = with_room(driven, used + size * bins)
-        some = driven[used : used + size * bins].reshape(size, bins)
+def _drive(new, rows, within, traffic, kept):  # type: ignore[no-untyped-def]
+    """Write how much is driven in each bin of distance from new pieces behind what is kept.
+
+    ``within`` are metres within which it is known from each, infinite where that is all there is,
+    and metres beyond which nothing is written.
+    """
+    run, first, step = rows[:3]
+    where, limit, used, driven = kept
+    listed = np.empty(len(run)), np.empty(len(run))
+    own, ends = -1, (0, 0.0, 0.0)
+    for a, i in enumerate(new):
+        most = min(within[0][a], within[1])
+        if run[i] != own:
+            own = run[i]
+            ends = _list(own, rows, within[1], traffic, listed)
+        metres = max(ends[2], 0.0) + (first[own + 1] - 1 - first[own]) * step[own]
+        if within[0][a] == np.inf and metres <= most:
+            most, limit[i] = metres, np.inf
+        else:
+            limit[i] = most
+        bins = int(most / BIN) + 1
+        driven = with_room(driven, used + bins + 1)
+        some = driven[used : used + bins + 1]  # the last one for all beyond
         some[:] = 0.0
-        _drive_from(new[a : a + size], rows, most, traffic, some)
-        for g in range(size):
-            where[0, new[a + g]] = used + g * bins
-            where[1, new[a + g]] = used + (g + 1) * bins
-        used += size * bins
-        a += size
+        _drive_from(i, rows, most, traffic, ends, listed, some)
+        where[0, i], where[1, i] = used, used + bins
+        used += bins
     return driven, used
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _drive_from(pieces, rows, most, traffic, driven):  # type: ignore[no-untyped-def]
-    """Add how much is driven in each bin of distance from pieces of one run, to driven (n, bins).
+@njit(cache=True, nogil=True)
+def _list(own, rows, most, traffic, listed):  # type: ignore[no-untyped-def]
+    """List pieces of other runs that the end of a run reaches: metres, and how much is driven.
 
-    What is read of a run that is reached serves all of them.
+    How many; metres to its own first piece, infinite if it is not reached; metres to the farthest,
+    infinite if some are beyond ``most``.
     """
-    run, first, step, begin, end, reached, distance = rows
-    own = run[pieces[0]]
-    beyond = first[own + 1]
-    for g, i in enumerate(pieces):
-        for j in range(i, min(beyond, i + 1 + int(most / step[own]))):
-            driven[g, int((j - i) * step[own] / BIN)] += traffic[j]
+    first, step, begin, end, reached, distance = rows[1:]
+    far, much = listed
+    count, around, farthest = 0, np.inf, 0.0
     for k in range(begin[own], end[own]):
-        there, far = reached[k], distance[k]
-        if far > most:
+        there, onward = reached[k], np.float64(distance[k])
+        if onward > most:
+            farthest = np.inf  # farther than was looked
             break
+        farthest = max(farthest, onward + (first[there + 1] - 1 - first[there]) * step[there])
+        if there == own:
+            around = onward
+            continue
         for j in range(first[there], first[there + 1]):
-            onward, much = far + (j - first[there]) * step[there], traffic[j]
-            for g, i in enumerate(pieces):
-                metres = onward + (beyond - 1 - i) * step[own]
-                if metres <= most and (there != own or j < i):
-                    driven[g, int(metres / BIN)] += much
+            far[count], much[count] = onward + (j - first[there]) * step[there], traffic[j]
+            count += 1
+    return count, around, farthest
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _drive_from(piece, rows, most, traffic, ends, listed, driven):  # type: ignore[no-untyped-def]
+    """Add how much is driven in each bin of distance from a piece, the last bin for all beyond."""
+    run, first, step = rows[:3]
+    count, around, _ = ends
+    far, much = listed
+    own, beyond = run[piece], np.uint32(len(driven) - 1)
+    offset = (first[own + 1] - 1 - piece) * step[own]
+    for k in range(count):
+        metres = far[k] + offset
+        driven[np.uint32(metres / BIN) if metres <= most else beyond] += much[k]
+    for j in range(first[own], first[own + 1]):
+        metres = (j - piece) * step[own]
+        if j < piece:
+            metres = offset + around + (j - first[own]) * step[own]
+        if metres <= most:
+            driven[int(metres / BIN)] += traffic[j]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

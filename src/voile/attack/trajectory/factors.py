@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from voile.attack.trajectory.exponentials import exponentials
 from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.roads.network import Indices
@@ -26,6 +27,7 @@ __all__ = [
     "pair_factor",
     "pair_of",
     "square",
+    "times_pair_factors",
 ]
 
 ALONE, TURNING, REMEMBERING, STAYING = range(4)
@@ -90,6 +92,54 @@ def pair_factor(pair: Any, i: int, j: int) -> float:
         north = now[j, 1] - kept * before[i, 1]
         return float(math.exp(-0.5 * (east * east + north * north) / variance) / variance)
     return 1.0
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def times_pair_factors(pair, i, noise, room, count, product):  # type: ignore[no-untyped-def]
+    """Multiply the first ``count`` numbers of ``product`` (k,) by factors of going from piece i.
+
+    ``noise`` (c, k) is what pairs need of the pieces one goes to, and ``room`` are arrays (k,) to
+    work in.  What is 0 stays so, whatever the factor.
+    """
+    kind, memory, precision, turns, before, _ = pair
+    powers = room[0]
+    if kind == TURNING:
+        steps, parts = len(turns) - 1, turns.shape[1]
+        for k in range(count):
+            turn = noise[0, k] - before[i, 0]
+            place = int((turn - math.floor(turn)) * parts) % parts
+            own = 1 / (1 + before[i, 1] + noise[1, k])
+            product[k] *= turns[int(own * steps + 0.5), place]
+        return
+    if kind == REMEMBERING:
+        east, north = memory * before[i, 0], memory * before[i, 1]
+        for k in range(count):
+            x, y = noise[0, k] - east, noise[1, k] - north
+            powers[k] = -precision * (x * x + y * y)
+    else:
+        _staying(before[i], memory, precision, noise, room, count, product)
+    exponentials(powers, room[1], count)
+    for k in range(count):
+        product[k] *= powers[k]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _staying(before, memory, precision, noise, room, count, product):  # type: ignore[no-untyped-def]
+    """Divide by variances given the noise before, and leave in ``room`` what is to be a power."""
+    powers = room[0]
+    for k in range(count):
+        x, y = noise[4, k] - before[4], noise[5, k] - before[5]
+        powers[k] = -precision * math.sqrt(x * x + y * y)
+    exponentials(powers, room[1], count)
+    for k in range(count):
+        common = memory + before[3] * noise[3, k] * powers[k]
+        kept = common / before[2]
+        variance = noise[2, k] - common * kept
+        # Pieces that no report can be from have none.
+        inverse = 1 / variance if variance > 0 else 0.0
+        east, north = noise[0, k] - kept * before[0], noise[1, k] - kept * before[1]
+        powers[k] = -0.5 * (east * east + north * north) * inverse
+        product[k] *= inverse
 
 
 def most_of_pairs(before: Factors, now: Factors, former: Indices) -> Floats:

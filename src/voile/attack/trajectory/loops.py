@@ -8,7 +8,11 @@ are those of ``near``.  What is believed are pieces, their places among those of
 and a number for each piece and band.  What comes to or from pieces of ``near`` is held band by
 band, shape (v, m): reached in the order of distance, those of a band stand together.
 
-Cost: 3 to 6 ns a pair, more for noise that stays, and some 2 ns for each run of pieces that is
+Near pieces are listed once for each run that holds what is believed (``_list``), and then taken one
+after another in loops that hardly branch.  Runs have one or two pieces: to go through near runs
+from each piece anew takes longer than what is to be done there.
+
+Cost: some nanoseconds a pair, whatever the noise, and some 2 ns for each run of pieces that is
 reached, from each run that holds what is believed.
 """
 
@@ -20,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.attack.trajectory.factors import ALONE, pair_factor
-from voile.attack.trajectory.reach import among, room_for_spans
+from voile.attack.trajectory.factors import ALONE, pair_factor, times_pair_factors
+from voile.attack.trajectory.reach import among
 from voile.compiled import njit
 from voile.geodesy import Floats
 from voile.roads.network import Indices
@@ -88,11 +92,12 @@ def carry_forward(believed, rows, distribution, near, pair, carried):  # type: i
     """Add what comes to each piece and band, by a belief (a, v), to carried (v, m)."""
     most, weights, standing, band, totals = distribution
     arriving, staying, pairs = near[5], near[6], pair[0] != ALONE
-    found, spans = _room_for_found(rows), room_for_spans(rows)
-    starts, stops, fars, steps = spans
+    room = _room(rows, near, pair)
+    place, bins, factor = room[2], room[4], room[5]
+    flat, row = carried.reshape(-1), (band * carried.shape[1]).astype(np.uint32)
     moves = np.empty(len(standing))
     active, formers, belief = believed
-    run, count = -1, 0
+    run, listed = -1, 0
     for a, i in enumerate(active):
         former, stays = formers[a], 0.0
         for v in range(len(standing)):
@@ -104,14 +109,14 @@ def carry_forward(believed, rows, distribution, near, pair, carried):  # type: i
         chance = weights @ moves
         if rows[0][i] != run:
             run = rows[0][i]
-            count = among(run, rows, most, near[0], found[0], found[1])
-        for k in range(_spans_of(i, most, rows, near, found, count, spans)):
-            for j in range(starts[k], stops[k]):
-                b = int((fars[k] + (j - starts[k]) * steps[k]) / BIN)
-                factor = arriving[j] * chance[b]
-                if pairs and factor > 0:
-                    factor *= pair_factor(pair, former, j)
-                carried[band[b], j] += factor
+            listed, around = _list(run, rows, most, near, pair, room)
+        count = _bins(i, rows, (most, len(weights) - 1), near, pair, (listed, around), room)
+        for k in range(count):
+            factor[k] = arriving[place[k]] * chance[bins[k]]
+        if pairs:
+            times_pair_factors(pair, former, room[6], room[7:], count, factor)
+        for k in range(count):
+            flat[row[bins[k]] + place[k]] += factor[k]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -119,24 +124,25 @@ def carry_backward(believed, rows, distribution, near, pair, carried):  # type: 
     """Add what follows each belief, by what is after the report (v, m), to carried (a, v)."""
     most, weights, standing, band, totals = distribution
     arriving, staying, pairs = near[5], near[6], pair[0] != ALONE
-    found, spans = _room_for_found(rows), room_for_spans(rows)
-    starts, stops, fars, steps = spans
+    room = _room(rows, near, pair)
+    place, bins, factor = room[2], room[4], room[5]
     later = np.empty(len(weights))
     active, formers, after = believed
-    run, count = -1, 0
+    flat, row = after.reshape(-1), (band * after.shape[1]).astype(np.uint32)
+    run, listed = -1, 0
     for a, i in enumerate(active):
         former = formers[a]
         later[:] = 0.0
         if rows[0][i] != run:
             run = rows[0][i]
-            count = among(run, rows, most, near[0], found[0], found[1])
-        for k in range(_spans_of(i, most, rows, near, found, count, spans)):
-            for j in range(starts[k], stops[k]):
-                b = int((fars[k] + (j - starts[k]) * steps[k]) / BIN)
-                factor = arriving[j] * after[band[b], j]
-                if pairs and factor > 0:
-                    factor *= pair_factor(pair, former, j)
-                later[b] += factor
+            listed, around = _list(run, rows, most, near, pair, room)
+        count = _bins(i, rows, (most, len(weights) - 1), near, pair, (listed, around), room)
+        for k in range(count):
+            factor[k] = arriving[place[k]] * flat[row[bins[k]] + place[k]]
+        if pairs:
+            times_pair_factors(pair, former, room[6], room[7:], count, factor)
+        for k in range(count):
+            later[bins[k]] += factor[k]
         at, stays = _place(i, run, near), 0.0
         if at >= 0 and staying[at] > 0:
             stays = staying[at] * pair_factor(pair, former, at) * after[0, at]
@@ -147,10 +153,21 @@ def carry_backward(believed, rows, distribution, near, pair, carried):  # type: 
 
 
 @njit(cache=True, nogil=True)
-def _room_for_found(rows):  # type: ignore[no-untyped-def]
-    """Arrays that hold what ``among`` finds from any run."""
-    most = 1 + (rows[4] - rows[3]).max()
-    return np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float32)
+def _room(rows, near, pair):  # type: ignore[no-untyped-def]
+    """Arrays for what is found from one run, and from one piece.
+
+    Near runs and metres to each, from ``among``; near pieces by their places, metres to each, and
+    the bin of each distance; a factor for each, what pairs need of it, and room to work.
+    """
+    most, size = 1 + (rows[4] - rows[3]).max(), near[1][-1]
+    noise = np.empty((pair[5].shape[1], size if pair[0] != ALONE else 0))
+    return (
+        np.empty(most, dtype=np.int32), np.empty(most, dtype=np.float32),
+        # Unsigned, since each use of a number that may be negative asks whether it is.
+        np.empty(size, dtype=np.uint32), np.empty(size),
+        np.empty(size, dtype=np.uint32), np.empty(size),
+        noise, np.empty(size), np.empty(size, dtype=np.int64),
+    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)
@@ -163,32 +180,67 @@ def _place(piece, own, near):  # type: ignore[no-untyped-def]
     return at if start[run[own]] <= at < start[run[own] + 1] else -1
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def _spans_of(piece, most, rows, near, found, count, spans):  # type: ignore[no-untyped-def]
-    """Which near pieces one reaches within some metres, as ``reach.spans_of`` has them.
+@njit(cache=True, nogil=True)
+def _list(own, rows, most, near, pair, room):  # type: ignore[no-untyped-def]
+    """List the near pieces of other runs that the end of a run reaches; how many.
 
-    ``found`` are the runs that its own run reaches, and how many; places are those of ``near``.
+    And metres to the run's own first piece, on the way round: infinite if there is none.
     """
-    run, start, first, lead, step = near[:5]
-    some, metres = found
-    starts, stops, fars, steps = spans
-    own = rows[0][piece]
-    offset, own_near, used = (rows[1][own + 1] - 1 - piece) * rows[2][own], run[own], 0
-    if own_near >= 0:
-        at = start[own_near] + piece - first[own_near]
-        starts[0] = max(at, start[own_near])
-        stops[0] = min(start[own_near + 1], at + 1 + int(most / step[own_near]))
-        fars[0], steps[0] = (starts[0] - at) * step[own_near], step[own_near]
-        used += starts[0] < stops[0]
-    for k in range(count):
+    number, start, lead, step = near[0], near[1], near[3], near[4]
+    some, metres, place, far = room[:4]
+    listed, around = 0, np.inf
+    for k in range(among(own, rows, most, number, some, metres)):
         there = some[k]
-        far = offset + metres[k] + lead[there]
-        starts[used], fars[used], steps[used] = start[there], far, step[there]
-        stop = start[there + 1]
-        if far + (stop - start[there] - 1) * step[there] > most:
-            stop = min(stop, start[there] + 1 + int((most - far) / step[there]))
-        if there == own_near:
-            stop = min(stop, start[there] + max(0, piece - first[there]))
-        stops[used] = stop
-        used += far <= most and start[there] < stop
+        if there == number[own]:
+            around = metres[k]
+            continue
+        onward = metres[k] + lead[there]
+        for j in range(start[there], start[there + 1]):
+            place[listed], far[listed] = j, onward
+            onward += step[there]
+            listed += 1
+    if pair[0] != ALONE:
+        _read_noise(pair, place, 0, listed, room[6])
+    return listed, around
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _bins(piece, rows, last, near, pair, listed, room):  # type: ignore[no-untyped-def]
+    """The bin of the distance from a piece to each near one, those of its own run behind; how many.
+
+    ``last`` are the farthest metres that count, and the bin of all beyond, which is unlikely;
+    ``listed`` what ``_list`` tells.
+    """
+    run, first, step = rows[:3]
+    place, far, bins = room[2:5]
+    most, beyond = last
+    count, around = listed
+    own = run[piece]
+    offset = (first[own + 1] - 1 - piece) * step[own]
+    for k in range(count):
+        metres = far[k] + offset
+        bins[k] = np.uint32(metres / BIN if metres <= most else beyond)
+    here = near[0][own]
+    if here < 0:
+        return count
+    used, start = count, near[1][here]
+    for j in range(start, near[1][here + 1]):
+        ahead = near[2][here] + j - start - piece
+        metres = ahead * step[own]
+        if ahead < 0:
+            metres = offset + around + near[3][here] + (j - start) * step[own]
+        if metres <= most:
+            place[used], bins[used] = j, np.uint32(metres / BIN)
+            used += 1
+    if pair[0] != ALONE:
+        _read_noise(pair, place, count, used, room[6])
     return used
+
+
+@njit(cache=True, nogil=True)
+def _read_noise(pair, place, begin, end, noise):  # type: ignore[no-untyped-def]
+    """Put what pairs need of listed pieces into columns (c, k)."""
+    now = pair[5]
+    for k in range(begin, end):
+        for c in range(now.shape[1]):
+            noise[c, k] = now[place[k], c]

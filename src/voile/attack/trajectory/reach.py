@@ -133,6 +133,13 @@ class Reach:
         self.seconds += searches.seconds - before
         return rows
 
+    def known(self, pieces: Indices) -> Floats:
+        """Metres within which all that some pieces reach is known by now, shape (n,).
+
+        Infinite where a search has ended: then there is no more to know.
+        """
+        return self._searches.limit[self._layout.run[pieces]]
+
     def reached(self, piece: int) -> tuple[Indices, Floats]:
         """The pieces that one reaches, itself first, and metres along the roads to each."""
         rows = self.rows(np.array([piece]))
@@ -261,9 +268,11 @@ def _search(layout, limit, origins, kept):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def with_room(array, needed):  # type: ignore[no-untyped-def]
     """An array that begins with this one, and has room for so many numbers."""
-    while len(array) < needed:
-        array = np.concatenate((array, np.empty_like(array)))
-    return array
+    if len(array) >= needed:
+        return array
+    more = np.empty(max(needed, 2 * len(array)), dtype=array.dtype)
+    more[: len(array)] = array
+    return more
 
 
 @njit(cache=True, nogil=True)
