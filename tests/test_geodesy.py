@@ -6,7 +6,14 @@ import numpy as np
 import pyproj
 import pytest
 
-from voile.geodesy import displace, displaced, east_north, separation, sine_cosine
+from voile.geodesy import (
+    displace,
+    displaced,
+    east_north,
+    separation,
+    sine_cosine,
+    sines_cosines,
+)
 
 GEODESICS = pyproj.Geod(ellps="WGS84")
 SIZE = 20_000
@@ -75,3 +82,12 @@ def test_sine_and_cosine_keep_their_digits() -> None:
         sine, cosine = sine_cosine(turns)
         assert abs(sine - np.sin(2 * np.pi * turns)) < 1e-15
         assert abs(cosine - np.cos(2 * np.pi * turns)) < 1e-15
+
+
+def test_sines_and_cosines_of_many_angles_are_those_of_one() -> None:
+    """To the last bit, at both ends of the circle, on the table's directions and between them."""
+    drawn = np.random.default_rng(4).integers(0, 2**53, 2_000)
+    turns = np.concatenate((drawn, (0, 1, 2**43 - 1, 2**43, 2**53 - 1))).astype(np.uint64)
+    found, work = np.empty((2, len(turns))), np.empty((2, len(turns)))
+    sines_cosines(turns, work, *found)
+    assert found.T.tolist() == [list(sine_cosine(float(one) * 2.0**-53)) for one in turns]

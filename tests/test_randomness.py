@@ -27,6 +27,17 @@ def test_words_are_the_block_cipher_of_each_pair() -> None:
         assert int(key.words(first, second)[place]) == expected
 
 
+def test_pairs_that_stand_together_draw_what_blocks_draw() -> None:
+    """One or some thousands; what was asked stays as it was."""
+    key = Randomness.seeded(5).key("together")
+    for count in (1, 3_840):
+        asked = np.arange(2 * count, dtype=np.uint64).reshape(-1, 2) * np.uint64(2**57 + 3)
+        before = asked.copy()
+        drawn = key.drawn(asked)
+        assert np.array_equal(drawn, key.blocks(asked[:, 0], asked[:, 1]))
+        assert np.array_equal(asked, before)
+
+
 def test_blocks_are_the_block_cipher_of_word_and_counter() -> None:
     """Blocks hold the words that pairs of row and counter have, and a second word beside each."""
     key = Randomness.seeded(7).key("anything")

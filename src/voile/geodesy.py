@@ -29,6 +29,7 @@ __all__ = [
     "metres_between",
     "separation",
     "sine_cosine",
+    "sines_cosines",
 ]
 
 Floats = NDArray[np.float64]
@@ -49,6 +50,10 @@ _THIRD, _SIXTH = 1 / 3, 1 / 6
 _SINES, _COSINES = (
     function(2 * math.pi * np.arange(_DIRECTIONS) / _DIRECTIONS) for function in (np.sin, np.cos)
 )
+_TURNS_BITS = 53
+_BEYOND_BITS = np.uint64(_TURNS_BITS - 10)
+_BEYOND, _ONE_BEYOND = np.uint64((1 << (_TURNS_BITS - 10)) - 1), 2.0 ** (10 - _TURNS_BITS)
+"""Of an angle in 2^-53 full turns: how far it is beyond one of the directions of the table."""
 _SHORT, _FAR_FROM_POLES = 0.002, 0.3
 """Where three terms of a series do, to 1 cm: arcs below 12.7 km, cosines of the latitude."""
 
@@ -70,6 +75,46 @@ def sine_cosine(turns: float) -> tuple[float, float]:
         table_sine * cosine + table_cosine * sine,
         table_cosine * cosine - table_sine * sine,
     )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def sines_cosines(turns, work, sine, cosine):  # type: ignore[no-untyped-def]
+    """``sine_cosine`` of n angles of ``turns`` / 2^53 full turns, digit by digit, in half the time.
+
+    ``turns`` are unsigned, below 2^53; ``work``, of shape (2, n), is to work in.
+    """
+    _series(turns, sine, cosine)
+    _look_up(turns, work[0], work[1])
+    _turn(work[0], work[1], sine, cosine)
+
+
+# The processor does these loops for several angles at once, since each touches few arrays.
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _series(turns, sine, cosine):  # type: ignore[no-untyped-def]
+    for i in range(len(turns)):
+        sine[i] = float(np.int64(turns[i] & _BEYOND)) * _ONE_BEYOND * _DIRECTION
+    for i in range(len(turns)):
+        angle = sine[i]
+        square = angle * angle
+        sine[i] = angle * (1 + square * (_THIRD_TERM + square * _FIFTH_TERM))
+        cosine[i] = 1 - square * (0.5 + square * (_FOURTH_TERM + square * _SIXTH_TERM))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _look_up(turns, sine, cosine):  # type: ignore[no-untyped-def]
+    for i in range(len(turns)):
+        place = np.int64(turns[i] >> _BEYOND_BITS) & _MASK
+        sine[i], cosine[i] = _SINES[place], _COSINES[place]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _turn(table_sine, table_cosine, sine, cosine):  # type: ignore[no-untyped-def]
+    for i in range(len(sine)):
+        small_sine, small_cosine = sine[i], cosine[i]
+        sine[i] = table_sine[i] * small_cosine + table_cosine[i] * small_sine
+        cosine[i] = table_cosine[i] * small_cosine - table_sine[i] * small_sine
 
 
 @njit(cache=True, nogil=True, error_model="numpy")

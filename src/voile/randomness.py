@@ -137,6 +137,18 @@ class Key:
         self._encrypt_in_place(blocks)
         return blocks
 
+    def drawn(self, asked: Blocks128) -> Blocks128:
+        """What ``blocks`` draws for n pairs of words that stand in ``asked``, contiguous; (n, 2).
+
+        For one to some thousands at a time, since the memory is new.
+        """
+        encryptor = Cipher(algorithms.AES(self.secret[:16]), modes.ECB()).encryptor()  # noqa: S305 - see below
+        # A block more than is drawn, which is room that the cipher asks for.
+        found = np.empty((len(asked) + 1, 2), dtype="<u8")
+        plain = np.ascontiguousarray(asked, dtype="<u8").data.cast("B")
+        encryptor.update_into(plain, found.data.cast("B"))
+        return found[:-1].astype(np.uint64, copy=False)
+
     def block(self, first: int, second: int) -> tuple[int, int]:
         """128 pseudorandom bits for one pair of words: what ``blocks`` draws, for a live stream."""
         if self._single is None:

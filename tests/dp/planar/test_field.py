@@ -13,11 +13,11 @@ from tests.dp.statistics import FALSE_ALARM
 from voile.dp.planar import field
 from voile.dp.planar.noise import CorrelatedGaussian, GaussianField, Live, perturb
 from voile.dp.planar.staying import DAY, STILL, field_key
-from voile.dp.planar.steps import gaussian_scale
+from voile.dp.planar.steps import gaussian_scale, normal_pair
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
-from voile.geodesy import displace, east_north, separation
+from voile.geodesy import cartesian, displace, east_north, separation
 from voile.randomness import Key, Randomness
 
 LENGTH, HOME = 1_000.0, (39.9, 116.4)
@@ -73,6 +73,26 @@ def noise_of(noise: GaussianField, trips: Trips, purpose: str = "trips") -> np.n
     return np.stack(moved, axis=1).reshape(len(trips.start) - 1, -1, 2) / SCALE
 
 
+def asked_for(node: int) -> list[tuple[int, int]]:
+    """Level and node of what is drawn for a node of a line: both ends, then each middle."""
+    ends = [(0, node >> 13), (0, (node >> 13) + 1)]
+    return ends + [(level, 2 * (node >> (14 - level)) + 1) for level in range(1, 14)]
+
+
+def velocity(node: int, drawn: np.ndarray) -> float:
+    """That of a line at a node, by halving it by itself; normal pairs of shape (15, 2)."""
+    (x, u), (y, v) = drawn[:2]
+    for level, (a, b, c) in enumerate(zip(*field._bridges(), strict=True)):
+        p, q = drawn[level + 2]
+        place = a[0, 0] * x + a[0, 1] * u + b[0, 0] * y + b[0, 1] * v + c[0, 0] * p
+        speed = a[1, 0] * x + a[1, 1] * u + b[1, 0] * y + b[1, 1] * v + c[1, 0] * p + c[1, 1] * q
+        if node >> (12 - level) & 1:
+            x, u = place, speed
+        else:
+            y, v = place, speed
+    return float(u)
+
+
 @pytest.mark.parametrize("latitude", [0.0, 39.9, 60.0, 80.0])
 def test_the_kernel_is_exponential_but_for_the_error_that_is_stated(latitude: float) -> None:
     """Within .005 up to one length and .025 beyond, in 24 directions, on three meridians."""
@@ -92,12 +112,8 @@ def test_a_line_has_exactly_the_covariance_that_bands_need() -> None:
     nodes = base + np.array([0, 1, 7, 256, 300, 1_500, 4_096, 8_191, 8_192, 9_000])
     weights: list[dict[tuple[int, int, int], float]] = []
     for node in nodes:
-        asked = [(0, node >> 13), (0, (node >> 13) + 1)]
-        asked += [(level, 2 * (node >> (14 - level)) + 1) for level in range(1, 14)]
-        found = [
-            field._velocity(node, one, field._bridges()) for one in np.eye(30).reshape(30, 15, 2)
-        ]
-        names = [(*which, axis) for which in asked for axis in (0, 1)]
+        found = [velocity(node, one) for one in np.eye(30).reshape(30, 15, 2)]
+        names = [(*which, axis) for which in asked_for(node) for axis in (0, 1)]
         weights.append(dict(zip(names, found, strict=True)))
     for i, one in enumerate(weights):
         for j, other in enumerate(weights):
@@ -132,6 +148,35 @@ def test_a_place_has_one_value_in_any_order_and_in_any_table() -> None:
     one = field.field_at(latitude[70:71], longitude[70:71], LENGTH, key())
     assert np.array_equal(found[70:71], one)
     assert not np.isclose(found, field.field_at(latitude, longitude, LENGTH, key("other"))).any()
+
+
+def test_the_field_is_the_one_that_halving_each_line_by_itself_gives() -> None:
+    """To the last bit, at places all over the earth: what a key publishes does not change."""
+    latitude, longitude = np.array([39.9, -33.9, 89.9]), np.array([116.4, -179.99, 0.0])
+    found = field.field_at(latitude, longitude, 700.0, key())
+    along = cartesian(latitude, longitude) @ field.bands().T * (field.RESOLUTION / 700.0)
+    for place, nodes in enumerate(np.rint(along).astype(int).tolist()):
+        for axis in range(2):
+            total = 0.0
+            for band, node in enumerate(nodes):
+                tag = (axis << 16) + (band << 8)
+                words = [key().block(tag + level, at % 2**64) for level, at in asked_for(node)]
+                pairs = [normal_pair(*np.array(both, dtype=np.uint64)) for both in words]
+                total += velocity(node, np.array(pairs))
+            assert found[place, axis] == total / math.sqrt(field.BANDS)
+
+
+def test_a_key_has_the_field_that_it_had() -> None:
+    """Values that were computed when fields were first drawn by halving."""
+    latitude, longitude = np.array([39.9, 52.01, -33.9, 89.9]), np.array([116.4, 4.36, -179.99, 0])
+    formerly = [
+        (1.8672076304084322, -0.13687871980652905),
+        (-0.05840658220530555, -1.7174372115115744),
+        (0.3709743221159357, -0.24274470241500687),
+        (-1.5193453973721724, 1.4977477271160677),
+    ]
+    found = field.field_at(latitude, longitude, 700.0, key())
+    assert found == pytest.approx(np.array(formerly), abs=1e-9)
 
 
 def test_a_truck_that_stands_says_nothing_new() -> None:

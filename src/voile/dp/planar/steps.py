@@ -29,7 +29,7 @@ import numpy as np
 
 from voile.compiled import njit
 from voile.dp.planar.zones import ZoneArrays, zone_epsilon
-from voile.geodesy import Floats, displaced, sine_cosine
+from voile.geodesy import Floats, displaced, sine_cosine, sines_cosines
 from voile.randomness import Blocks128
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "gaussian_scale",
     "move_trips",
     "normal_pair",
+    "normal_pairs",
     "normal_quantile",
     "step",
 ]
@@ -243,6 +244,26 @@ def normal_pair(first: Any, second: Any) -> tuple[float, float]:
     length = math.sqrt(-2 * math.log((float(second >> np.uint64(11)) + 1) * _UNIT53))
     sine, cosine = sine_cosine(float(first >> np.uint64(11)) * _UNIT53)
     return length * sine, length * cosine
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def normal_pairs(words, turns, work, pairs):  # type: ignore[no-untyped-def]
+    """``normal_pair`` of n blocks, shape (n, 2), digit by digit, into ``pairs`` of shape (2, n).
+
+    ``turns``, n unsigned words, and ``work``, of shape (3, n), are to work in.
+    """
+    length, sine, cosine = work[2], pairs[0], pairs[1]
+    for i in range(len(words)):
+        turns[i] = words[i, 0] >> np.uint64(11)
+    sines_cosines(turns, work[:2], sine, cosine)
+    for i in range(len(words)):
+        length[i] = (float(np.int64(words[i, 1] >> np.uint64(11))) + 1) * _UNIT53
+    for i in range(len(words)):
+        length[i] = math.log(length[i])
+    for i in range(len(words)):
+        length[i] = math.sqrt(-2 * length[i])
+    for i in range(len(words)):
+        sine[i], cosine[i] = length[i] * sine[i], length[i] * cosine[i]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
