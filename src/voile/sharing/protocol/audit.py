@@ -15,6 +15,7 @@ record was received, the truck does not say: the slot is the truck's word.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Self
 
@@ -49,21 +50,22 @@ class Record:
     """Digest of the record before; ``GENESIS`` for the first."""
     signature: bytes = b""
 
+    @cached_property
     def _unsigned(self) -> bytes:
         head = header(Kind.RECORD, _SIGNING_SUITE) + self.at.encode()
         return head + number(self.sequence, 4) + self.body + self.previous
 
     def signed(self, secrets: TruckSecrets) -> Self:
         """The same, signed by the truck."""
-        return replace(self, signature=sign(secrets.signing, _LABEL, self._unsigned()))
+        return replace(self, signature=sign(secrets.signing, _LABEL, self._unsigned))
 
     def digest(self) -> bytes:
         """What the next record holds of this one."""
-        return sha256(framed(b"voile 1 link", self._unsigned())).digest()
+        return sha256(framed(b"voile 1 link", self._unsigned)).digest()
 
     def encode(self) -> bytes:
         """155 bytes."""
-        return self._unsigned() + self.signature
+        return self._unsigned + self.signature
 
     @classmethod
     def decode(cls, message: bytes) -> Self:
@@ -83,7 +85,7 @@ class Record:
             msg = "the record or report is of another truck"
             raise RejectedError(Reason.FOREIGN, msg)
         what = "the record or report"
-        check_signature(verifying, _LABEL, self._unsigned(), self.signature, what)
+        check_signature(verifying, _LABEL, self._unsigned, self.signature, what)
 
 
 @dataclass(frozen=True)

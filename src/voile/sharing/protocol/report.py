@@ -115,7 +115,9 @@ class Publisher:
         if not self.suite.signs:
             return replace(self, last=slot), Report(self.suite, at, body).encode()
         digest = digest_of_body(self.suite.code, body)
-        record = Record(at, self.sequence, digest, self.head).signed(self.secrets)
-        report = Report(self.suite, at, body, self.sequence, self.head, record.signature)
+        record = Record(at, self.sequence, digest, self.head)
+        signature = record.signed(self.secrets).signature
+        report = Report(self.suite, at, body, self.sequence, self.head, signature)
+        # The digest is that of the signed record: it holds no signature.
         after = replace(self, last=slot, sequence=self.sequence + 1, head=record.digest())
         return after, report.encode()

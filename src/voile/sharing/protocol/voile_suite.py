@@ -85,6 +85,7 @@ _POSITION_BOX_BYTES = POSITION_BYTES + TAG_BYTES
 _HEAD_BYTES = group.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
 _COUNT_BYTES = 2
 _NONCE_BYTES = 12
+_LEVEL_LABEL = "voile 1 position"
 
 
 @dataclass(frozen=True)
@@ -211,16 +212,23 @@ class VoileSuite:
         secret, rest = draws[:32], draws[32:]
         seeds = [*_pieces(rest[: LEVELS * _SEED_BYTES], _SEED_BYTES)]
         ephemeral = self.ephemeral(secret)
-        boxes = [
-            self._level_box(seed, at, level, ephemeral).seal(
-                position.encode(), self._bound(at, ephemeral, number(level, 1))
-            )
-            for level, (seed, position) in enumerate(zip(seeds, content.positions, strict=True))
-        ]
+        boxes = self._level_boxes(content, at, ephemeral, seeds)
         items = self._items(content.parcels, secret, ephemeral, at, seeds)
         # Items for nobody: uniform bytes, as a tag and a box are to all others.
         items += _pieces(rest[LEVELS * _SEED_BYTES :], ITEM_BYTES)
         return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
+
+    def _level_boxes(
+        self, content: Content, at: TruckSlot, ephemeral: bytes, seeds: Sequence[bytes]
+    ) -> list[bytes]:
+        """A box for each position; what their derivations have in common is framed once."""
+        label = framed(_LEVEL_LABEL.encode(), at.encode()) + number(1, 4)
+        bound = self._bound(at, ephemeral, b"")[:-4] + number(1, 4)
+        levels = [number(level, 1) for level in range(LEVELS)]
+        return [
+            SingleUse.of(seed, label + level, ephemeral).seal(position.encode(), bound + level)
+            for level, seed, position in zip(levels, seeds, content.positions, strict=True)
+        ]
 
     def _items(
         self,
@@ -245,7 +253,7 @@ class VoileSuite:
 
     def _level_box(self, seed: bytes, at: TruckSlot, level: int, ephemeral: bytes) -> SingleUse:
         context = (at.encode(), number(level, 1))
-        return SingleUse(seed, "voile 1 position", *context, salt=ephemeral)
+        return SingleUse(seed, _LEVEL_LABEL, *context, salt=ephemeral)
 
     def _bound(self, at: TruckSlot, ephemeral: bytes, last: bytes) -> bytes:
         """Associated data: suite, truck, slot, R, and the level or P."""
