@@ -28,8 +28,8 @@ from voile.sharing.service.serving import listening_socket, server_of
 
 __all__ = ["count", "serve_plain", "set_up_plain"]
 
-_GATHER_SECONDS = 0.04
-"""As long as Voile's two waits together."""
+_GATHER_SECONDS = 0.1
+"""As long as Voile's commits are apart."""
 _MOST_AT_ONCE = 400
 _Waiting = tuple[str, ingest.Fix, Future[None]]
 

@@ -137,7 +137,8 @@ class Platform(Operating, Administration, Linking, Learning, Publishing, _Readin
 
         ``registrar`` makes trucks known where the log is, if that must be; ``writing_lines`` are
         worker processes that write reports when there are many (``Writers``); by ``gather`` seconds
-        a position waits for others, since what is done together costs less.
+        a position waits for others, and by up to five times as long a report that was written,
+        since what is done together costs less.
         """
         core = PlatformCore(
             directory,

@@ -50,6 +50,8 @@ _MOST_AT_ONCE = 32
 _SLOTS_AT_ONCE = 10
 """Of one message, in one turn of its company."""
 _MOST_FILES = 200
+_COMMITS_APART = 5
+"""Times as long as a position waits for others before it is worked on."""
 _THERE = frozenset({Appended.NEW, Appended.KNOWN})
 
 
@@ -102,7 +104,7 @@ class Publishing(Submitting):
         self._reader = Reader(in_worker=writing_lines > 0)
         self._reception = Reception(core, self._admission, self._reader)
         self._writers = Writers(Writer(core.vault, core.settings), writing_lines)
-        self._committer = Committer(core.log, committed, gather)
+        self._committer = Committer(core.log, committed, _COMMITS_APART * gather)
         self._owed = Owed()
         self._queue: FairQueue[_Piece] = FairQueue(weigh=_weight)
         self._files: FairQueue[Message] = FairQueue(math.inf, _MOST_FILES)

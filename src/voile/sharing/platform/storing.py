@@ -1,7 +1,9 @@
 """The last step, group commit: one thread appends what is ready, in the order in which it came.
 
-Waiting for the disk takes as long for one report as for hundreds, so those that wait are taken
-together.  A report is acknowledged when it is durable, not before.
+Waiting for the disk takes as long for one report as for hundreds, and pages are written once for
+all reports of a commit: one of thirty takes less than half the processor of five of six.  So
+commits begin no sooner than a while after each other, and what came in between goes together.  A
+report that comes alone is not kept waiting.  It is acknowledged when it is durable, not before.
 """
 
 from __future__ import annotations
@@ -33,13 +35,19 @@ class Committer:
     """Appends to a log; ``committed`` is told of every entry that is new, after it is durable."""
 
     def __init__(
-        self, log: ReportLog, committed: Callable[[Entry], None], gather: float = 0.0
+        self,
+        log: ReportLog,
+        committed: Callable[[Entry], None],
+        gather: float = 0.0,
+        sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        """``gather``: seconds to wait for others after the first entry."""
+        """``gather``: seconds from the beginning of one commit to that of the next, at least."""
         self._log = log
         self._gather = gather
+        self._sleep = sleep
         self._committed = committed
         self._since: float | None = None
+        self._next_begins = 0.0
         self._queue: Queue[_Waiting | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name="voile-commit", daemon=True)
         self._thread.start()
@@ -75,8 +83,9 @@ class Committer:
         first = self._queue.get()
         if first is None:
             return None
-        if self._gather and self._queue.empty():
-            time.sleep(self._gather)
+        if (early := self._next_begins - time.monotonic()) > 0:
+            self._sleep(early)
+        self._next_begins = time.monotonic() + self._gather
         batch, size = [first], len(first.entries)
         while size < _MOST_AT_ONCE:
             try:

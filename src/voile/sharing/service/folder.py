@@ -55,7 +55,7 @@ __all__ = [
 CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
 
 _GATHER_SECONDS = 0.02
-"""By which a position waits for others, before it is worked on and before it is stored."""
+"""By which a position waits for others before it is worked on (``Platform``)."""
 _TABLES = ("service", "rates", "store", "platform", "mqtt", "chain", "telemetry", "hooks")
 _TEMPLATE = """\
 # A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store], [mqtt]
