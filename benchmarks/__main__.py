@@ -56,6 +56,7 @@ NAMES = (
     "sharing_arrival_roads",
     "sharing_ingest",
     "sharing_tenants",
+    "sharing_overload",
     "sharing_standing",
     "sharing_places",
     "sharing_gas",

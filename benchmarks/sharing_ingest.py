@@ -34,7 +34,7 @@ from voile.sharing.service import serve
 from voile.sharing.service.folder import Configuration, create, open_platform
 from voile.sharing.store import SQLiteStore
 
-__all__ = ["CASES", "Case", "run"]
+__all__ = ["CASES", "Case", "made", "run", "serve_told"]
 
 SEED = 2023
 SECONDS = 20.0
@@ -133,11 +133,11 @@ def run() -> Measurement:
 def _measure(case: Case) -> Run:
     with tempfile.TemporaryDirectory(prefix="voile-ingest-") as place:
         folder = Path(place) / "service"
-        tokens = _made(folder, case)
+        tokens = made(folder, case)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
         service = context.Process(
-            target=serve_plain if case.is_plain else _serve, args=(folder, theirs)
+            target=serve_plain if case.is_plain else serve_told, args=(folder, theirs)
         )
         service.start()
         assert service.pid is not None
@@ -173,7 +173,7 @@ def _measure(case: Case) -> Run:
         return Run(case, sent, first, stored, processor, after.memory, after.processes, others)
 
 
-def _made(folder: Path, case: Case) -> Sequence[str]:
+def made(folder: Path, case: Case) -> Sequence[str]:
     """The folder of a case, made in memory where the machine has such a place; its tokens.
 
     It takes thousands of commits, none of which is measured; the service then works on the disk.
@@ -219,7 +219,8 @@ def _trucks(platform: Platform, case: Case) -> Sequence[str]:
     return tokens
 
 
-def _serve(folder: Path, told: Connection) -> None:
+def serve_told(folder: Path, told: Connection) -> None:
+    """Serve a folder, and tell the port."""
     serve(folder, ready=lambda host, port: told.send(port))
 
 

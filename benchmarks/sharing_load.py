@@ -11,8 +11,9 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-__all__ = ["Load", "Sent", "send_all"]
+__all__ = ["Answer", "Load", "Sent", "send_all"]
 
 
 @dataclass(frozen=True)
@@ -30,16 +31,33 @@ class Load:
     """Whether each truck is 22 m further north each second; else it stands."""
 
 
+class Answer(NamedTuple):
+    """To one position."""
+
+    due: float
+    """When it was to be sent, in seconds since 1970."""
+    latency: float
+    """Seconds from then to the answer."""
+    status: int
+
+
 @dataclass(frozen=True)
 class Sent:
     """What came of it."""
 
     seconds: float
     """From the first moment of sending to the last answer."""
-    latencies: Sequence[float]
-    """Seconds from when a position was due to its answer."""
-    refused: int
-    """Answers other than 200."""
+    answers: Sequence[Answer]
+
+    @property
+    def latencies(self) -> list[float]:
+        """Seconds from when a position was due to its answer, whatever that was."""
+        return [one.latency for one in self.answers]
+
+    @property
+    def refused(self) -> int:
+        """Answers other than 200."""
+        return sum(one.status != 200 for one in self.answers)
 
 
 def send_all(load: Load) -> Sent:
@@ -48,20 +66,19 @@ def send_all(load: Load) -> Sent:
 
 
 async def _send_all(load: Load) -> Sent:
-    latencies: list[float] = []
-    refused: list[int] = []
+    answers: list[Answer] = []
     shares = [load.tokens[place :: load.connections] for place in range(load.connections)]
     begin = time.time() + 1.0
     # Whole seconds, so that each round of a truck is in a slot of its own.
     begin = float(int(begin) + 1)
     await asyncio.gather(
         *(
-            _connection(load, begin, place, share, latencies, refused)
+            _connection(load, begin, place, share, answers)
             for place, share in enumerate(shares)
             if share
         )
     )
-    return Sent(time.time() - begin, latencies, sum(refused))
+    return Sent(time.time() - begin, answers)
 
 
 async def _connection(
@@ -69,8 +86,7 @@ async def _connection(
     begin: float,
     place: int,
     tokens: Sequence[str],
-    latencies: list[float],
-    refused: list[int],
+    answers: list[Answer],
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", load.port)
     gap = load.period / len(load.tokens)
@@ -81,8 +97,7 @@ async def _connection(
                 await asyncio.sleep(wait)
             writer.write(_request(token, int(due), number, drives=load.drives))
             status = await _status(reader)
-            latencies.append(time.time() - due)
-            refused.append(status != 200)
+            answers.append(Answer(due, time.time() - due, status))
     writer.close()
 
 

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.process_tree import machine_busy
 from benchmarks.record import Measurement, Table, Target
-from benchmarks.sharing_ingest import _serve
+from benchmarks.sharing_ingest import serve_told
 from benchmarks.sharing_load import Load, Sent, send_all
 from voile.sharing.service.folder import Configuration, create, open_platform
 
@@ -43,7 +43,7 @@ def run() -> Measurement:
         quiet, loud = _set_up(folder)
         context = multiprocessing.get_context("spawn")
         ours, theirs = context.Pipe()
-        service = context.Process(target=_serve, args=(folder, theirs))
+        service = context.Process(target=serve_told, args=(folder, theirs))
         service.start()
         port = ours.recv()
         with ProcessPoolExecutor(1, mp_context=context) as pool, ThreadPoolExecutor(FILES) as files:
