@@ -48,6 +48,22 @@ def test_trips_are_followed_on_a_map(desk, published):
     assert all(one["error_metres"]["value"] < 150 for one in found)
 
 
+def test_columns_have_the_names_that_the_release_gives_them(desk, published):
+    """Trips whose columns have other names are followed without a plan that names them again."""
+    _, trips, edges, nodes = published
+    roles = '[roles]\ntrip = "Fahrt"\ntime = "Uhr"\nlatitude = "Breite"\nlongitude = "Länge"\n'
+    _, *reports = trips.read_text().splitlines()
+    fahrten = desk.file("\n".join(["Fahrt,Uhr,Breite,Länge", *reports]) + "\n", "fahrten.csv")
+    folder, _ = desk.publish(fahrten, "--seed", 3, plan=desk.plan(roles + PLAN), out="fahrten")
+    call = ("attack", folder, "--roads", edges, "--nodes", nodes, "--seed", 1)
+    done = desk.run(*call, "--against", fahrten)
+    assert done.status == 0, done.stderr
+    assert "3 trips of 36 reports" in done.stdout
+    other = desk.run(*call, "--against", trips)
+    assert other.status == 2
+    assert "no column 'Fahrt'; name its columns in a plan ([roles])" in other.stderr
+
+
 def test_one_trip_is_too_few_and_what_is_left_out_is_said(desk, published):
     """Of one trip values stand without intervals, JSON has no infinity, and notes are in both."""
     folder, trips, edges, nodes = published

@@ -48,6 +48,7 @@ from voile.dp.planar.zones import Zones, ZoneTable
 from voile.errors import InputError
 from voile.geodesy import Floats
 from voile.randomness import Randomness
+from voile.release.reading.tracks import columns_of
 from voile.release.release import Release
 from voile.roads.density import RoadRadii, radii_of_roads
 from voile.roads.network import RoadNetwork
@@ -138,8 +139,9 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     What is left out is said in the notes of every outcome, and where adversaries lost a truck.
     What ``knowledge`` adds to the informed adversary are further outcomes.
 
-    ``original`` is the private table, a data frame of any kind, with the columns of ``named``.
-    ``watch`` is shown each trip with what each adversary makes of it.
+    ``original`` is the private table, a data frame of any kind, with the columns of ``named``, by
+    default those of the release.  ``watch`` is shown each trip with what each adversary makes of
+    it.
 
     Raises ``InputError`` where the release shows no positions or has levels for receivers that it
     does not name, where its trips are not those of the original, have one report each or lie off
@@ -147,7 +149,7 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     """
     limits = limits or Limits()
     moved = _positions(release)
-    named = named or TrajectoryColumns()
+    named = named or columns_of(release)
     randomness = randomness or Randomness.secure()
     followed = limits.trips, limits.reports
     chosen = selected(release, original, named, roads, followed, randomness)

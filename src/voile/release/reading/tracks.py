@@ -18,11 +18,19 @@ from voile.release.release import Release
 from voile.schema.trajectory import TrajectoryColumns
 from voile.table.frames import from_native
 
-__all__ = ["paired_reports"]
+__all__ = ["columns_of", "paired_reports"]
 
 _MILLISECONDS = 1e11
 """Larger numbers are milliseconds since 1970."""
 _PLACES = ("latitude", "longitude")
+
+
+def columns_of(release: Release) -> TrajectoryColumns:
+    """The columns of trips as a release names them, which are those of its original."""
+    trip, time, latitude, longitude = (
+        release.roles.get(role, (role,))[0] for role in ("trip", "time", *_PLACES)
+    )
+    return TrajectoryColumns(trip, time, latitude, longitude)
 
 
 def paired_reports(release: Release, original: Any, named: TrajectoryColumns) -> pl.DataFrame:
@@ -38,7 +46,9 @@ def paired_reports(release: Release, original: Any, named: TrajectoryColumns) ->
     private, _ = from_native(original)
     for name in named.names:
         if name not in private.columns:
-            msg = f"the private original has no column {name!r}; name its columns in [roles]"
+            msg = (
+                f"the private original has no column {name!r}; name its columns in a plan ([roles])"
+            )
             raise InputError(msg)
     true = {f"true_{role}": getattr(named, role) for role in _PLACES}
     true |= dict(zip(("to_latitude", "to_longitude"), named.destination or (), strict=False))
