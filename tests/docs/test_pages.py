@@ -6,11 +6,13 @@ import re
 from dataclasses import fields
 from decimal import Decimal
 
+import click
 import pytest
 
 import voile
 from tests.docs.pages import PAGES, ROOT, blocks_of
 from tools import make_architecture, make_cli_reference
+from voile.cli.main import command
 from voile.dp.sampling import smallest_k
 from voile.errors import PlanError
 from voile.publish.registry import parameter_types, publisher_of
@@ -19,6 +21,7 @@ from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.plan import Method, parse_plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
+from voile.sharing.service.folder import create
 
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -40,6 +43,41 @@ def test_links_lead_somewhere(page):
         target = (page.parent / path).resolve() if path else page
         assert target.exists(), f"{page.name}: {link}"
         assert not anchor or anchor in anchors(target), f"{page.name}: {link}"
+
+
+def test_comments_of_settings_name_the_page_that_explains_them(tmp_path):
+    """Where share.toml says which page to read of a table, that page speaks of the table."""
+    create(tmp_path / "service", "https://share.example.org")
+    written = (tmp_path / "service" / "share.toml").read_text(encoding="utf-8")
+    found = {}
+    for block in written.split("\n\n"):
+        above, _, table = block.partition("\n# [")
+        if table and (page := re.search(r"docs/[\w-]+\.md", above)):
+            found[table.partition("]")[0]] = page[0]
+    assert set(found) == {"mqtt", "telemetry", "hooks"}
+    for table, page in found.items():
+        assert f"[{table}]" in (ROOT / page).read_text(encoding="utf-8"), (page, table)
+
+
+def test_arguments_that_may_be_left_out_stand_in_brackets():
+    """The usage line of every command tells which of its arguments it can do without."""
+    seen = 0
+    for described in _commands(command):
+        for argument in described.params:
+            if isinstance(argument, click.Argument) and not argument.required:
+                seen += 1
+                shown = argument.make_metavar(click.Context(described))
+                assert shown.startswith("["), f"{described.name}: {shown}"
+    assert seen > 2
+
+
+def _commands(group):
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        found = group.get_command(context, name)
+        yield found
+        if isinstance(found, click.Group):
+            yield from _commands(found)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -15,7 +15,7 @@ __all__ = ["retention"]
 
 @click.command(short_help="for how many days a company's data are kept")
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.argument("company_number", metavar="COMPANY", required=False)
+@click.argument("company_number", metavar="[COMPANY]", required=False)
 @click.option("--days", type=click.IntRange(1, 3_660), help="From 1 to 3660.")
 @click.option("--default", "default", is_flag=True, help="As keep_days of share.toml says, again.")
 @json_option

@@ -16,6 +16,7 @@ from voile.sharing.protocol import (
     Record,
     RejectedError,
     Report,
+    SealedNotice,
     SealedSubmission,
     Submission,
     TruckCard,
@@ -62,6 +63,13 @@ def test_every_truncation_is_rejected(name):
     cuts = range(len(message)) if len(message) < 600 else range(0, len(message), 7)
     for cut in cuts:
         assert outcome(decoder(name), message[:cut]) == Reason.TRUNCATED, cut
+
+
+def test_what_is_wrong_is_said_of_a_message_by_a_name():
+    """Messages to people say which message it is, in words and not as a program's name of it."""
+    for decode, said in ((SealedSubmission.decode, "submission"), (SealedNotice.decode, "notice")):
+        with pytest.raises(RejectedError, match=f"^the sealed {said} ends at byte 1"):
+            decode(b"\1")
 
 
 @pytest.mark.parametrize("name", MESSAGES)

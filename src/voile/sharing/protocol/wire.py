@@ -48,6 +48,10 @@ class Kind(IntEnum):
     SEALED_NOTICE = 12
 
 
+_NAMES = {Kind.SEALED: "sealed submission"}
+"""Of kinds that messages to people call by other words than here."""
+
+
 def header(kind: Kind, suite: int) -> bytes:
     """The first bytes of every message."""
     return bytes((VERSION, kind, suite))
@@ -65,7 +69,7 @@ def framed(*parts: bytes) -> bytes:
 
 def opened(message: bytes, kind: Kind) -> tuple[int, Fields]:
     """The suite's code and the fields of a message; raises ``RejectedError``."""
-    fields = Fields(message, kind.name.lower())
+    fields = Fields(message, _NAMES.get(kind) or kind.name.lower().replace("_", " "))
     version, its_kind, suite = fields.take(_HEADER_BYTES)
     if version != VERSION:
         fields.reject(Reason.VERSION, f"is of version {version}, and this program reads {VERSION}")

@@ -125,7 +125,8 @@ address = "{address}"
 # traces = "http://127.0.0.1:4318/v1/traces"
 # sampled = 0.01                         # the share of requests that are traced
 
-# Companies may be told by signed requests; by mail where a server is named: docs/operations.md.
+# Companies may be told by signed requests, and by mail where a server is named here: read
+# docs/sharing-service.md.
 # [hooks]
 # private_networks = false               # whether these, and http, may be called
 # mail_host = "mail.example.org"
