@@ -71,6 +71,15 @@ def test_arguments_that_may_be_left_out_stand_in_brackets():
     assert seen > 2
 
 
+def test_the_page_on_studies_names_what_a_study_can_be_asked():
+    """Every option of `voile study` but those of all commands stands on docs/studies.md."""
+    page = (DOCS / "studies.md").read_text(encoding="utf-8")
+    (study,) = (one for one in _commands(command) if one.name == "study")
+    options = {one.opts[0] for one in study.params if isinstance(one, click.Option)}
+    missing = {name for name in options if not re.search(rf"{name}\b", page)}
+    assert missing <= {"--engine", "--master", "--json"}
+
+
 def _commands(group):
     context = click.Context(group)
     for name in group.list_commands(context):
