@@ -216,6 +216,7 @@ def test_a_budget_of_rows(desk):
         ("48.8576,2.3532", "0,0", "row 2 lies at latitude 0, longitude 0 (1 rows do)"),
         ("2024-05-01T08:00:30Z", "soon", "'time': row 2 is no time like the others"),
         ("08:00:30Z", "08:00:30", "'time': row 2 is no time like the others"),
+        ("2024-05-01T08:00:00Z", "01.05.2024 08:00", "'time': row 1 is no time that can be read"),
         (",time,", ",when,", "[roles] time is the column 'time', which the table does not have"),
         ("\nsouth-1", "\n", "'trip' misses its value in 1 of 4 rows, first in row 3"),
     ],

@@ -284,8 +284,9 @@ def _no_times(rows: Rows, name: str) -> TableError:
     where, kind = f"column {name!r}", kind_of_arrow(rows.schema.field(name).type)
     if kind == "text":
         row = _first_offending(rows, name, "datetime") or 1
+        what = "no time like the others" if row > 1 else "no time that can be read"
         return TableError(
-            f"{where}: row {row} is no time like the others; times are ISO 8601, such as "
+            f"{where}: row {row} is {what}; times are ISO 8601, such as "
             "2024-05-01T08:30:00Z, with a zone in all rows or in none, or seconds since 1970"
         )
     return TableError(
