@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import closing
 
+import httpx2 as httpx
 import pytest
 
 from tests.sharing.ingest.messages import as_nmea
@@ -18,8 +19,10 @@ from tests.sharing.scene import Scene
 from tests.sharing.service.server import serving
 from tests.waiting import PATIENCE, wait_until
 from voile.cli.share_truck import Lines
+from voile.sharing import protocol
 from voile.sharing.ingest import Fix
 from voile.sharing.ingest.nmea import checksum
+from voile.sharing.parties import Parties, PlatformClient
 from voile.sharing.protocol.base64url import from_base64url
 from voile.sharing.truck import OwnTruck
 
@@ -120,6 +123,27 @@ def test_positions_of_a_receiver_are_published(folder, platform):
     with closing(OwnTruck(folder)) as truck:
         (entry,) = service.scene.store.after(truck.truck, -1, 10)
         assert (truck.sent, truck.waiting) == (entry.slot, 0)
+
+
+def test_the_first_report_is_about_a_parcel_whose_parties_had_submitted(desk, platform):
+    """What waits at the platform is read before the first position, which has its slot alone."""
+    service, _ = platform
+    parties, voile = Parties.draw(), service.scene.platform
+    OwnTruck.create(desk / "van").close()
+    with closing(OwnTruck(desk / "van")) as truck:
+        truck.load(b"3SABCD", *parties.signers, PLACE)
+        company = service.scene.company("Post of Leiden")
+        _, token = voile.add_truck(company, truck.card)
+        number, _ = voile.add_link(company, truck.truck, 24)
+    with httpx.Client(base_url=service.address) as client:
+        today = protocol.day_of(int(time.time()))
+        link = parties.submit(PlatformClient(client, number), b"3SABCD", today, days=2)
+    with Run(desk / "van", service.address, token) as run:
+        run.write(line())
+        assert run.ends() == 0
+    (entry,) = service.scene.store.after(link.truck, -1, 10)
+    _, sighting = protocol.Reader(link).read(entry.message, int(time.time()))
+    assert sighting is not None
 
 
 @pytest.mark.parametrize(

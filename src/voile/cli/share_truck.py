@@ -16,7 +16,7 @@ import tomllib
 from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -176,6 +176,7 @@ def run_command(folder: Path, platform: str, every: float) -> None:
 def _run(truck: OwnTruck, forwarding: Forwarding, every: float) -> None:
     """Until the input ends and all reports are with the platform."""
     talk, heard, lines = _Talk(truck, forwarding, every), _Heard(truck), Lines(sys.stdin.fileno())
+    talk.begin()
     while not lines.ended:
         for line in lines.some(talk.rest):
             heard.line(line)
@@ -262,6 +263,13 @@ class _Talk:
     def rest(self) -> float:
         """Seconds until it is time."""
         return max(0.0, self._next - time.monotonic())
+
+    def begin(self) -> None:
+        """Fetch what parties submitted meanwhile: the first report is about their parcels, too."""
+        from voile.sharing.truck.forwarding import AwayError  # noqa: PLC0415
+
+        with suppress(AwayError):  # which the next call tells of
+            self._forwarding.fetch()
 
     def now_and_then(self) -> None:
         """Fetch and send, if it is time."""
