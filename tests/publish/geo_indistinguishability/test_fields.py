@@ -222,3 +222,16 @@ def test_a_file_that_holds_no_secret_is_refused(tmp_path: Path, held: str) -> No
     with pytest.raises(PlanError, match=r"fields\.secret") as told:
         read_secret(str(file))
     assert str(tmp_path) not in str(told.value)
+
+
+def test_a_secret_that_others_may_read_is_refused(tmp_path: Path) -> None:
+    """It takes noise off all releases made with it; what was made is its owner's, and is taken."""
+    file = tmp_path / "fields.secret"
+    drawn = read_secret(str(file))
+    for mode in (0o640, 0o604, 0o620):
+        file.chmod(mode)
+        with pytest.raises(PlanError, match=rf"fields\.secret .*{mode:04o}.*chmod 600") as told:
+            read_secret(str(file))
+        assert str(tmp_path) not in str(told.value)
+    file.chmod(0o600)
+    assert read_secret(str(file)).key("x").secret == drawn.key("x").secret

@@ -10,6 +10,7 @@ published afterwards has new fields.
 from __future__ import annotations
 
 import math
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -58,12 +59,16 @@ class FieldTerms:
 
 
 def read_secret(path: str) -> Randomness:
-    """The secret in a file, which is made where there is none; raises ``PlanError``."""
+    """The secret in a file, which is made where there is none.
+
+    Raises ``PlanError`` where the file holds none, or others than its owner may read it.
+    """
     file = Path(path)
     try:
         if not file.exists():
             drawn = Randomness.secure().key("fields").secret
             write_text(file, f"{drawn.hex()}\n", private=True, replacing=False)
+        mode = stat.S_IMODE(file.stat().st_mode)
         held = bytes.fromhex(file.read_text("ascii").strip())
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "it does not hold a secret"
@@ -73,6 +78,14 @@ def read_secret(path: str) -> Randomness:
         msg = (
             f"[method] secret: the file {file.name} must hold {2 * _BYTES} hexadecimal digits; "
             "give a name that is free, and the file is made"
+        )
+        raise PlanError(msg)
+    if mode & 0o077:
+        # Repairing this silently would hide that others may have read the secret.
+        msg = (
+            f"[method] secret: others than its owner may read or write the file {file.name} (mode "
+            f"{mode:04o}), and whoever has it takes noise off; find out who could have copied it, "
+            "then run `chmod 600` on it, or delete it for fields that nobody knows"
         )
         raise PlanError(msg)
     return Randomness(held, publishable=True)
