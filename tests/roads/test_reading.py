@@ -119,6 +119,7 @@ def test_real_maps_are_read(
         ("map.osm.pbf", "this is no map", "OpenStreetMap"),
         ("map.osm", '<osm version="0.6"><node id="1" lat="1" lon="1"/></osm>', "no road"),
         ("map.graphml", "<graphml", "GraphML"),
+        ("map.shp", "this is no map", r"\.shp are not known.*\.osm\.pbf, \.graphml, \.geojson"),
         ("map.csv", "a,b\n1,2\n", "source and target"),
         ("map.csv", "source,target\n1,2\n", "table of nodes"),
         ("map.csv", "u,v,wkt\n1,2,POINT (1 2)\n", "LINESTRING"),
@@ -127,7 +128,7 @@ def test_real_maps_are_read(
     ],
 )
 def test_files_that_are_no_maps_say_so(tmp_path: Path, name: str, content: str, said: str) -> None:
-    """Damaged files, maps without roads and tables without positions are refused with a reason."""
+    """Damaged files, those of other kinds, maps without roads, tables without positions."""
     path = tmp_path / name
     path.write_text(content)
     with pytest.raises(TableError, match=said):

@@ -147,7 +147,13 @@ def _first(value: object) -> str | None:
 
 
 def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
-    edges = _in_lower_case(read_frame(path, texts=("maxspeed", "maxspeed_kmh")).frame, path)
+    try:
+        read = read_frame(path, texts=("maxspeed", "maxspeed_kmh")).frame
+    except TableError as error:
+        others = ", ".join((*OSM, ".graphml", *GEOJSON))
+        msg = f"{error}; names of maps that are no tables of edges end in {others}"
+        raise TableError(msg) from None
+    edges = _in_lower_case(read, path)
     ends = next((pair for pair in _ENDS if set(pair) <= set(edges.columns)), None)
     if ends is None:
         pairs = ", or ".join(" and ".join(pair) for pair in _ENDS)
