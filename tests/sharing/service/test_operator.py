@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -143,6 +144,20 @@ def test_a_dispatcher_sees_the_fleet_and_closes_a_link(world):
     assert done[-1] == (me.admitted.user.name, "link revoked", link)
     assert me.http.post("/operator/logout", data=good).status_code == 303
     assert me.http.get("/operator/fleet").status_code == 303
+
+
+def test_a_truck_has_one_name_on_all_pages(world):
+    """The fleet, the links and the parcels call it by its tracker, or its number."""
+    me, truck = world.people["Alpha dispatcher"], world.trucks["Alpha"]
+    me.enter()
+    for tracker, title in (("device-Alpha", "device-Alpha"), (None, truck[:8])):
+        if tracker is None:
+            world.service.scene.platform.directory.revoke_device(
+                bytes.fromhex(truck), "device-Alpha", time.time()
+            )
+        for page in ("fleet", "links", "parcels"):
+            text = me.http.get(f"/operator/{page}").text
+            assert f'<a href="/operator/trucks/{truck}">{title}</a>' in text, page
 
 
 def test_a_viewer_changes_nothing(world):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -48,7 +48,7 @@ class Row:
     @property
     def title(self) -> str:
         """How people call it: by its tracker, or the beginning of its number."""
-        return self.truck.device or self.number[:8]
+        return _title(self.truck.device, self.truck.truck)
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,14 @@ class Overview:
         """One; None where there is none."""
         found = self._store.fleet_truck(company, self._platform.clock(), number)
         return None if found is None else self._row(found)
+
+    def titles(self, trucks: Iterable[bytes | None]) -> Mapping[bytes, str]:
+        """How people call trucks, as on the page of the fleet."""
+        return {one: _title(self._tracker(one), one) for one in set(trucks) if one is not None}
+
+    def _tracker(self, truck: bytes) -> str | None:
+        devices = self._store.devices(truck)
+        return min((one.token.device for one in devices if one.token.revoked is None), default=None)
 
     def parcels(self, company: str | None, search: str = "") -> Sequence[ParcelRow]:
         """The latest ones whose number begins so."""
@@ -169,10 +177,14 @@ class Overview:
             shown.latitude,
             shown.longitude,
             settings.displacements[level],
-            truck.device or truck.truck.hex()[:8],
+            _title(truck.device, truck.truck),
             f"/operator/trucks/{truck.truck.hex()}",
             state,
         )
+
+
+def _title(tracker: str | None, truck: bytes) -> str:
+    return tracker or truck.hex()[:8]
 
 
 def shown_parcel(parcel: bytes) -> str:

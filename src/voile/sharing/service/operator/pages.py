@@ -191,7 +191,9 @@ async def links(request: Request, visitor: AVisitor, search: str = "") -> Respon
     pages = _pages(request)
     words = search[:_MOST_SEARCH]
     found, more = await pages.context.do(lambda: pages.overview.links(visitor.company, words))
-    return _page("links.html", visitor, links=found, more=more, search=words)
+    trucks = [one.link.truck for one in found]
+    titles = await pages.context.do(lambda: pages.overview.titles(trucks))
+    return _page("links.html", visitor, links=found, more=more, search=words, titles=titles)
 
 
 @router.post("/links/{link}/revoke")
@@ -217,7 +219,10 @@ async def parcels(request: Request, visitor: AVisitor, search: str = "") -> Resp
     found = await pages.context.do(
         lambda: pages.overview.parcels(visitor.company, search[:_MOST_SEARCH])
     )
-    return _page("parcels.html", visitor, parcels=found, search=search[:_MOST_SEARCH])
+    trucks = [one.truck for one in found]
+    titles = await pages.context.do(lambda: pages.overview.titles(trucks))
+    words = search[:_MOST_SEARCH]
+    return _page("parcels.html", visitor, parcels=found, search=words, titles=titles)
 
 
 @router.get("/companies")
