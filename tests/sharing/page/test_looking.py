@@ -75,6 +75,22 @@ def test_where_no_destination_is_known_the_place_is_said_by_degrees(
     assert "destination" not in viewer.text("words")
 
 
+def test_a_rule_stands_between_two_facts_only(
+    viewer: Viewer, stub: Stub, delivery: Delivery
+) -> None:
+    """Between arrival and place; where no arrival is said there is none above the place."""
+    rule = "getComputedStyle(document.getElementById('seen')).borderTopWidth"
+    stub.publish(*delivery.report(remaining=9_800))
+    viewer.open(delivery.link().fragment())
+    viewer.says("arrival-when", "Between")
+    assert viewer.page.evaluate(rule) == "1px"
+    stub.terms = {"arrival": None}
+    viewer.page.reload()
+    viewer.says("seen-remaining", "9.8 km")
+    viewer.hides("arrival")
+    assert viewer.page.evaluate(rule) == "0px"
+
+
 def test_a_truck_at_its_goal_is_nearly_there(
     viewer: Viewer, stub: Stub, delivery: Delivery
 ) -> None:
