@@ -197,6 +197,24 @@ def test_the_operator_sees_who_is_let_in(desk, folder):
             assert one["token"] not in done.stdout + done.stderr
 
 
+def test_a_link_is_found_by_its_label_and_closed_and_the_log_has_it(desk, folder):
+    """The id opens nothing but the way to close it; the log says that the command line did."""
+    with closing(open_platform(folder, Configuration.read(folder))) as platform:
+        company, _ = platform.open_company("Post of Delft")
+        truck, _ = platform.add_truck(company)
+        platform.add_link(company, truck.truck, 24, "order 4711")
+    found = desk.run("share", "link", "list", folder, "--search", "4711", "--json").document
+    (link,) = found["links"]
+    assert desk.run("share", "link", "revoke", folder, link["id"]).status == 0
+    (after,) = desk.run("share", "link", "list", folder, "--json").document["links"]
+    assert link["revoked"] is None
+    assert after["revoked"] is not None
+    log = desk.run("share", "audit", folder).stdout.splitlines()[-1]
+    assert "command line" in log
+    assert f"link revoked  {link['id']}" in log
+    assert desk.run("share", "link", "revoke", folder, "0" * 16).status == 2
+
+
 def test_an_auditor_is_revoked(desk, folder):
     """All tokens of the name are refused from then on; a name that has none open is an error."""
     tokens = [

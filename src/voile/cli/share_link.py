@@ -58,7 +58,10 @@ def list_command(folder: Path, number: str | None, search: str, *, as_json: bool
 @_FOLDER
 @click.argument("identity", metavar="ID")
 def revoke_command(folder: Path, identity: str) -> None:
-    """Close the link of an ID as `list` shows it; feeds by it end within seconds."""
+    """Close the link of an ID as `list` shows it; feeds by it end within seconds.
+
+    It stands in the log that `voile share audit` shows.
+    """
     if len(identity) != 16 or not set(identity) <= set("0123456789abcdef"):
         msg = "the id of a link is 16 hexadecimal digits: voile share link list"
         raise InputError(msg)
@@ -66,10 +69,19 @@ def revoke_command(folder: Path, identity: str) -> None:
         for company in _companies(platform, None):
             if any(one.link.identity == identity for one in platform.links_of(company)):
                 platform.revoke_link_of(company, identity)
+                _log(platform, identity, company)
                 say(f"link {identity}: revoked")
                 return
     msg = f"there is no link {identity} that has not expired"
     raise InputError(msg)
+
+
+def _log(platform: Platform, identity: str, company: Company) -> None:
+    """Write it into the audit log, as for what is done on the operator's page."""
+    from voile.sharing.service.operator.journal import COMMAND_LINE, Journal  # noqa: PLC0415
+
+    journal = Journal(platform.directory, platform.clock)
+    journal.write(COMMAND_LINE, "link revoked", identity, company.company)
 
 
 def _platform(folder: Path) -> closing[Platform]:

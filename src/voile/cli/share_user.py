@@ -99,7 +99,10 @@ def disable(folder: Path, name: str) -> None:
 @click.argument("name")
 @json_option
 def reset(folder: Path, name: str, *, as_json: bool) -> None:
-    """Give NAME another password and second factor, and end all sessions."""
+    """Give NAME another password and second factor, and end all sessions.
+
+    Who was disabled is let in again.
+    """
     with _users(folder) as (users, who):
         admitted = users.reset(name, who)
     _show(admitted, as_json=as_json)
