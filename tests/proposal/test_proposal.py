@@ -118,6 +118,23 @@ def test_a_plan_is_read_as_it_was_proposed_and_holds_no_value(tmp_path: Path) ->
         assert private not in text
 
 
+@pytest.mark.parametrize(
+    ("latitude", "longitude", "asked"),
+    [("latitude", "lng", True), ("Lat (deg)", "Lon_deg", True), ("lateness", "longest", False)],
+)
+def test_of_tables_with_places_it_is_asked_whether_they_are_trips(
+    tmp_path: Path, latitude: str, longitude: str, asked: bool
+) -> None:
+    """The question names the columns and the methods for trips, and is no part of the plan."""
+    rows = [f"{48 + row / 997:.5f},{2 + row / 991:.5f},{row % 7}" for row in range(40)]
+    file = tmp_path / "reports.csv"
+    file.write_text("\n".join([f"{latitude},{longitude},trip", *rows]) + "\n")
+    text = plan_text(proposal_of(file), file.name)
+    said = f"# ? Columns {latitude!r} and {longitude!r} seem to be places."
+    assert (said in text) is ("docs/methods/flows.md" in text) is asked
+    assert tomllib.loads(text)["method"]["name"] == "generalization"
+
+
 def test_names_alone_decide_nothing(tmp_path: Path) -> None:
     """A flag of patients is no person, and an age beyond 120 has no public bounds."""
     path = tmp_path / "odd.csv"

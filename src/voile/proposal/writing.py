@@ -6,6 +6,7 @@ everybody knows them; elsewhere a comment asks for them, because only people can
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -42,6 +43,13 @@ name = "generalization"  # people are made alike: see docs/custodian.md for the 
 k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
 """
 
+_TRIPS = f"""\
+{ASKS} Columns {{names}} seem to be places. Are rows reports of trips, a place at a time? Then
+#   other methods fit: docs/methods/geo-indistinguishability.md moves places, and
+#   docs/methods/flows.md counts trips."""
+_LATITUDE = re.compile(r"lat(itude)?(?![a-z])", re.IGNORECASE)
+_LONGITUDE = re.compile(r"(lng|lon(g(itude)?)?)(?![a-z])", re.IGNORECASE)
+
 
 def plan_text(proposal: Proposal, name: str) -> str:
     """The plan as a text; ``name`` is that of the table."""
@@ -51,9 +59,17 @@ def plan_text(proposal: Proposal, name: str) -> str:
         "\n".join(_missing(proposal)),
         "\n".join(_roles(proposal)),
         *("\n".join(_column(column)) for column in _described(proposal)),
-        _METHOD,
+        "\n".join((*_places(proposal), _METHOD)),
     ]
     return "\n".join(f"{part.rstrip()}\n" for part in parts if part)
+
+
+def _places(proposal: Proposal) -> Iterator[str]:
+    """A question, where names of columns are those of a position in degrees."""
+    numbers = [column.name for column in proposal.columns if column.kind == "number"]
+    pair = [next(filter(word.match, numbers), None) for word in (_LATITUDE, _LONGITUDE)]
+    if None not in pair:
+        yield _TRIPS.format(names=" and ".join(repr(name) for name in pair))
 
 
 def _missing(proposal: Proposal) -> Iterator[str]:
