@@ -29,6 +29,10 @@ def test_a_study_shows_maps_of_its_trips(desk, folder):
     assert done.status == 0, done.stderr
     assert "2 trips were followed on the map" in done.stderr
     assert "secret" not in done.stderr
+    lines = done.stdout.splitlines()
+    assert "PRIVATE" in lines[0].upper()
+    assert [line for line in lines if line.startswith("informed")], "what they find is printed"
+    assert "95% intervals over trips" in done.stdout
     private, release = folder / "out" / "private", folder / "out" / "release"
     found = json.loads((private / "trips.json").read_text())
     assert next(iter(found)) == "private"

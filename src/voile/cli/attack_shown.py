@@ -90,8 +90,7 @@ def show_side_by_side(
 
 
 def show_followed(outcomes: Sequence[TripsOutcome]) -> None:
-    """What adversaries on a road map make of trips."""
-    click.echo(PRIVATE)
+    """What adversaries on a road map make of trips; private."""
     first = outcomes[0]
     trips = "1 trip" if first.trips == 1 else f"{first.trips:,} trips"
     click.echo(f"{trips} of {first.reports:,} reports in all; 95% intervals over trips")

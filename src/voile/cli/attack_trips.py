@@ -67,7 +67,12 @@ def follow(call: Call, new: Release, stage: Callable[[str], None]) -> Callable[[
                 "notes": list(outcomes[0].notes),
             }
         )
-    return lambda: show_followed(outcomes)
+
+    def show() -> None:
+        click.echo(PRIVATE)
+        show_followed(outcomes)
+
+    return show
 
 
 def _drawn(

@@ -113,9 +113,8 @@ def _document(publication: Publication, out: str, seconds: float) -> dict[str, A
 
 def _summary(publication: Publication, out: str) -> str:
     private, release = publication.private, publication.release
-    rows = f"{out}: {private.rows_out:,} of {private.rows_in:,} rows"
     lines = [
-        f"{rows} {private.summary}" if private.summary else rows,
+        f"{out}: {private.told}",
         release.guarantee.statement + ".",
     ]
     if private.suppressed:

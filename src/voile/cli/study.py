@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from voile.audit.rehearsed import risks_of_rehearsal
+from voile.cli.attack_shown import show_followed
 from voile.cli.reporting import (
     held_out_option,
     names_of,
@@ -138,7 +139,7 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         if as_json:
             print_json({**record_document(study.record), "out": out})
         else:
-            _show(study.record)
+            _show(study.record, followed)
 
 
 def _on_map(
@@ -175,9 +176,7 @@ def _tell(study: Study, out: str, followed: FollowedTrips | None) -> None:
     private, release = study.publication.private, study.publication.release
     for notice in private.notices:
         say(f"voile: {notice}.")
-    say(
-        f"{out}/release: {private.rows_out:,} of {private.rows_in:,} rows {private.summary}".strip()
-    )
+    say(f"{out}/release: {private.told}")
     say(f"{release.guarantee.statement}.")
     if study.report is not None:
         say(f"{out}/private/report.html: the report, which must stay private.")
@@ -199,7 +198,7 @@ def _tell(study: Study, out: str, followed: FollowedTrips | None) -> None:
         say("Made with a seed: NOT fit for publication.")
 
 
-def _show(record: StudyRecord) -> None:
+def _show(record: StudyRecord, followed: FollowedTrips | None) -> None:
     """What was found, on standard output."""
     click.echo(PRIVATE)
     rehearsed = set(record.evidence["rehearsed"])
@@ -208,6 +207,10 @@ def _show(record: StudyRecord) -> None:
             ["attack", "succeeds", "guessing", "counted", "of"],
             [_attack_row(attack, rehearsed) for attack in record.attacks],
         )
+    if followed is not None and followed.outcomes:
+        click.echo()
+        show_followed(followed.outcomes)
+        click.echo()
     show_risks(record.risks)
     for attack in record.attacks:
         for adversary in attack.get("untried", ()):

@@ -18,7 +18,7 @@ from typing import Any
 
 from voile.attack.trajectory.adversaries import Finding
 from voile.attack.trajectory.knowing import Seen
-from voile.attack.trajectory.on_release import Limits, follow_trips
+from voile.attack.trajectory.on_release import Limits, TripsOutcome, follow_trips
 from voile.cli.attack_pictures import Picture, picture_of
 from voile.errors import InputError
 from voile.randomness import Randomness
@@ -41,6 +41,8 @@ class FollowedTrips:
     roads: RoadNetwork
     most: int
     found: FollowedFleet | None = None
+    outcomes: tuple[TripsOutcome, ...] = ()
+    """What each adversary made of them; empty where they could not be followed."""
 
     @classmethod
     def on(cls, roads: Path, nodes: Path | None, most: int) -> FollowedTrips:
@@ -74,6 +76,7 @@ class FollowedTrips:
             replace(trip, picture=self._drawn(pictures[trip.trip])) if i < DRAWN else trip
             for i, trip in enumerate(trips)
         ]
+        self.outcomes = outcomes
         documents = [outcome.document() for outcome in outcomes]
         self.found = FollowedFleet(drawn, outcomes[0].notes, documents)
 

@@ -211,6 +211,14 @@ class PrivateRecord:
     """What came of the decision, to be said after the number of rows: "in 17 groups, ..."."""
     carried: int = 0
     """Rows left out that the next pool of the data set takes up; not among the suppressed."""
+    published: str = ""
+    """What published rows are called that are no rows of the table: "cells"."""
+
+    @property
+    def told(self) -> str:
+        """What was published of how much, and what came of the decision."""
+        of = f"{self.published} made of" if self.published else "of"
+        return f"{self.rows_out:,} {of} {self.rows_in:,} rows {self.summary}".strip()
 
 
 @dataclass(frozen=True, eq=False)

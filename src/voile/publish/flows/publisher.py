@@ -303,7 +303,8 @@ class Flows(SingleRelease):
             objective=str(widest),
             decision={"trips": counts.trips, "left_out": counts.left_out},
             notices=tuple(notices),
-            summary=f"which are cells; the widest interval reaches {widest:,} to either side",
+            summary=f"with intervals that reach {widest:,} to either side at most",
+            published="cells",
         )
 
 
