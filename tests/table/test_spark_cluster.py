@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
 
 import polars as pl
 import pytest
@@ -169,16 +171,18 @@ def test_a_worker_may_be_lost(expected: Path, tmp_path: Path) -> None:
 
 
 @contextmanager
-def connect_server(place: Path) -> Iterator[str]:
-    """The address of a server of Spark Connect."""
+def connect_server(place: Path, pages: int | None = None) -> Iterator[str]:
+    """The address of a server of Spark Connect, which shows its pages at a port, or none."""
     port = free_port()
+    shown = f"spark.ui.enabled={'false' if pages is None else 'true'}"
     service = "org.apache.spark.sql.connect.service.SparkConnectServer"
     with daemon(
         place,
         "spark-submit",
         *("--master", "local[2]", "--driver-memory", "512m", "--driver-java-options", JAVA),
-        *("--conf", f"spark.connect.grpc.binding.port={port}", "--conf", "spark.ui.enabled=false"),
-        *("--conf", "spark.sql.shuffle.partitions=2", "--class", service, "spark-internal"),
+        *("--conf", f"spark.connect.grpc.binding.port={port}", "--conf", shown),
+        *("--conf", f"spark.ui.port={pages or 0}", "--conf", "spark.sql.shuffle.partitions=2"),
+        *("--class", service, "spark-internal"),
     ) as server:
         wait_until(lambda: answers(port) or server.poll() is not None)
         yield f"sc://127.0.0.1:{port}"
@@ -194,6 +198,26 @@ def test_a_server_of_spark_connect_publishes_the_same(expected: Path, tmp_path: 
     """A client without Java of its own, as far as it goes."""
     with connect_server(tmp_path) as address:
         published(expected, tmp_path, address)
+
+
+@needs_connect
+def test_a_server_of_spark_connect_keeps_no_rows(expected: Path, tmp_path: Path) -> None:
+    """What a release had it keep is let go of at the latest when the process ends that asked."""
+    port = free_port()
+    with connect_server(tmp_path, port) as address:
+        published(expected, tmp_path, address)
+        kept = storage(port)
+    assert kept == []
+
+
+def storage(port: int) -> list[Any]:
+    """What a server keeps of data frames, by its pages."""
+    base = f"http://127.0.0.1:{port}/api/v1/applications"
+    with urlopen(base) as answer:
+        application = json.load(answer)[0]["id"]
+    with urlopen(f"{base}/{application}/storage/rdd") as answer:
+        found: list[Any] = json.load(answer)
+    return found
 
 
 @needs_connect

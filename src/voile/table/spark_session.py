@@ -3,7 +3,8 @@
 A process has one: that of the data frame that is published, that which is active, or one that is
 made, for the master that was asked for or for this machine alone (``local[*]``).  One that is made
 here listens on this machine only where it works on this machine, shows no pages of its own, and
-keeps what it spills in a private folder.
+keeps what it spills in a private folder.  A server of Connect outlives this process, and with it
+what was kept for it, so that is let go of at the end of the process.
 
 Spark's own messages may quote values and statements, so they are neither shown nor chained
 (``told``).  What is kept in the memory of workers is let go of before the next action.
@@ -24,7 +25,7 @@ import sys
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,7 @@ class Kept:
 
     def __init__(self, session: Session, frame: Frame) -> None:
         self.frame = frame
+        session.held.add(self)
         weakref.finalize(self, session.abandoned.append, frame)
 
 
@@ -70,6 +72,8 @@ class Session:
         self.spark = spark
         self.abandoned: list[Frame] = []
         """Kept data frames that nobody holds any more."""
+        self.held: weakref.WeakSet[Kept] = weakref.WeakSet()
+        """Those that somebody holds."""
 
     def __repr__(self) -> str:
         return "Session(private)"
@@ -114,6 +118,13 @@ class Session:
                     return
                 yield from unpacked(bytes(row[0]))
 
+    def let_go(self) -> None:
+        """Have nothing kept any more, as far as Spark still answers."""
+        held = [each.frame for each in self.held]
+        with suppress(Exception):  # the process ends, and who is asked may be gone
+            for frame in (*held, *self.abandoned):
+                frame.unpersist()
+
     @contextmanager
     def _asking(self) -> Iterator[None]:
         with told():
@@ -132,6 +143,8 @@ def session_of(spark: Any) -> Session:
     found = _sessions.get(id(spark))
     if found is None or found.spark is not spark:
         found = _sessions[id(spark)] = Session(spark)
+        if _is_remote(spark):
+            atexit.register(found.let_go)
         warnings.filterwarnings("ignore", message="PySpark does not yet fully support pandas")
     return found
 
@@ -224,6 +237,11 @@ def _answers(host: str, port: int) -> bool:
 def _has_java() -> bool:
     home = os.environ.get("JAVA_HOME")
     return shutil.which("java", path=f"{home}/bin" if home else None) is not None
+
+
+def _is_remote(spark: Any) -> bool:
+    """Whether a session is one of Connect, whose server outlives this process."""
+    return type(spark).__module__.startswith("pyspark.sql.connect.")
 
 
 def _is_stopped(spark: Any) -> bool:
