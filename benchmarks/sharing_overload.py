@@ -28,7 +28,8 @@ __all__ = ["run"]
 
 TRUCKS = 2_400
 """Each has slots of a second, and sends at most once in one."""
-CONNECTIONS = 500
+CONNECTIONS = 1_500
+"""Enough for the load to stay open: as many positions may be under way."""
 STEPS = (150, 225, 300, 400, 500, 650, 800, 1_000, 1_200)
 """Reports a second that are tried in turn."""
 STEP_SECONDS = 8.0
