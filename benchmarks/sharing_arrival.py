@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks.data import shared_file
@@ -19,7 +20,7 @@ from voile.sharing.platform import Settings
 from voile.sharing.platform.arrivals import shown_at
 from voile.sharing.positions import PositionStream
 
-__all__ = ["FOLDS", "NOON", "Drive", "run", "share_held", "ways"]
+__all__ = ["FOLDS", "Drive", "reports_of", "run", "share_held", "ways"]
 
 SEED = 2023
 NOISES = 3
@@ -144,23 +145,29 @@ def taxis() -> Iterator[Drive]:
             yield Drive(f"{name} {car}", time - time[0], latitude, longitude)
 
 
+def reports_of(
+    settings: Settings, drive: Drive, draws: Randomness
+) -> tuple[NDArray[np.int64], list[tuple[float, list[tuple[float, float]]]]]:
+    """Which positions of a drive are reported, and when and where each level then shows it."""
+    stream = PositionStream(settings.levels, draws.key("positions"))
+    due = np.arange(0.0, drive.time[-1], settings.slot_seconds)
+    at = np.unique(np.searchsorted(drive.time, due))
+    at = at[drive.time[at] < drive.time[-1]]
+    reports = []
+    for one in at:
+        time = float(drive.time[one])
+        slot = NOON + settings.slot(time)
+        shown = stream.report(drive.latitude[one], drive.longitude[one], NOON + time, slot)
+        reports.append((NOON + time, [(each.latitude, each.longitude) for each in shown]))
+    return at, reports
+
+
 def _told(settings: Settings, drives: Sequence[Drive], seed: int) -> list[Told]:
     """What is shown of each drive, by the service's own code."""
     number = {who: at for at, who in enumerate(dict.fromkeys(one.who for one in drives))}
     made = []
     for place, drive in enumerate(drives):
-        stream = PositionStream(
-            settings.levels, Randomness.seeded(seed).within(str(place)).key("positions")
-        )
-        due = np.arange(0.0, drive.time[-1], settings.slot_seconds)
-        at = np.unique(np.searchsorted(drive.time, due))
-        at = at[drive.time[at] < drive.time[-1]]
-        reports = []
-        for one in at:
-            time = float(drive.time[one])
-            slot = NOON + settings.slot(time)
-            shown = stream.report(drive.latitude[one], drive.longitude[one], NOON + time, slot)
-            reports.append((NOON + time, [(each.latitude, each.longitude) for each in shown]))
+        at, reports = reports_of(settings, drive, Randomness.seeded(seed).within(str(place)))
         end = float(drive.latitude[-1]), float(drive.longitude[-1])
         places = zip(drive.latitude[at], drive.longitude[at], strict=True)
         true = np.array([metres_between(*place, *end) for place in places])

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial import cKDTree
 
 from benchmarks.record import Measurement, Table
-from benchmarks.sharing_arrival import FOLDS, NOON, Drive, share_held, ways
+from benchmarks.sharing_arrival import FOLDS, Drive, reports_of, share_held, ways
 from benchmarks.trucks_data import beijing
 from voile.geodesy import Floats, metres_between
 from voile.randomness import Randomness
@@ -19,7 +19,6 @@ from voile.roads.network import RoadNetwork
 from voile.sharing.arrival import ArrivalTable, Past, Shown
 from voile.sharing.platform import Settings
 from voile.sharing.platform.arrivals import shown_at
-from voile.sharing.positions import PositionStream
 
 __all__ = ["run"]
 
@@ -131,16 +130,7 @@ class _Roads:
 def _told(roads: _Roads, drive: Drive, place: int, who: int) -> _Told:
     """What is shown of a drive by the service's own code, and how far it is to the end."""
     settings = Settings()
-    draws = Randomness.seeded(SEED).within(str(place))
-    stream = PositionStream(settings.levels, draws.key("positions"))
-    due = np.arange(0.0, drive.time[-1], settings.slot_seconds)
-    at = np.unique(np.searchsorted(drive.time, due))
-    at = at[drive.time[at] < drive.time[-1]]
-    reports = []
-    for one in at:
-        time = NOON + float(drive.time[one])
-        seen = stream.report(drive.latitude[one], drive.longitude[one], time, settings.slot(time))
-        reports.append((time, [(each.latitude, each.longitude) for each in seen]))
+    at, reports = reports_of(settings, drive, Randomness.seeded(SEED).within(str(place)))
     end = float(drive.latitude[-1]), float(drive.longitude[-1])
     shown = shown_at(settings.levels, reports, end)
     straight = [metres_between(*places[0], *end) for _, places in reports]

@@ -54,18 +54,14 @@ known_option = click.option(
     "data set that the ledger does not know is refused. May be repeated.",
 )
 
+nodes_option = click.option(
+    "--nodes",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The table of nodes that a table of edges refers to.",
+)
+"""Completes ``--roads``."""
 _MASTER = "voile.master"
-
-
-def nodes_option(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The option ``--nodes``, which completes ``--roads``; one parameter, ``nodes``."""
-    nodes = click.option(
-        "--nodes",
-        metavar="FILE",
-        type=click.Path(path_type=Path),
-        help="The table of nodes that a table of edges refers to.",
-    )
-    return nodes(command)
 
 
 def engine_option(command: Callable[..., Any]) -> Callable[..., Any]:
