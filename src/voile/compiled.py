@@ -5,6 +5,9 @@ Numba costs half a second of processor to load, and most calls of Voile need non
 leave all of its work to the first call.  A loop is compiled once for all processes: its machine
 code is kept beside the source, or in ``NUMBA_CACHE_DIR``.  Where nothing can be kept there, because
 the folder is not ours or the disk is full, the loop is compiled anew in each process.
+
+Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which is half of what
+its first loop costs.  None of our loops multiplies matrices, so that it is not asked.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import contextlib
 import functools
 import threading
 from collections.abc import Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 __all__ = ["njit", "register_jitable", "uncompiled"]
@@ -76,6 +80,8 @@ else:
 
 def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba  # noqa: PLC0415 - loaded on demand, which is the point
+
+    _load_without_linear_algebra()
     from numba.core.caching import FunctionCache  # noqa: PLC0415
     from numba.extending import register_jitable as register  # noqa: PLC0415
 
@@ -89,6 +95,21 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
         with contextlib.suppress(OSError, RuntimeError):  # where there is no folder to keep it in
             made._cache = _as_the_disk_allows(new_cache(function))
     return made
+
+
+def _load_without_linear_algebra() -> None:
+    """Let Numba's functions of arrays be there before they look for a BLAS.
+
+    A loop that multiplies matrices still finds it, when it is compiled.
+    """
+    with contextlib.suppress(ImportError, AttributeError):  # another version of Numba
+        linear_algebra = import_module("numba.np.linalg")
+        ensure_blas = linear_algebra.ensure_blas
+        linear_algebra.ensure_blas = lambda: None
+        try:
+            import_module("numba.np.arraymath")
+        finally:
+            linear_algebra.ensure_blas = ensure_blas
 
 
 def _as_the_disk_allows(cache: Any) -> Any:

@@ -15,7 +15,7 @@ from voile import randomness
 from voile.randomness import Randomness
 from voile.table import combinations
 from voile.table.combinations import combine
-from voile.table.dictionary import count_codes
+from voile.table.frequencies import count_codes
 from voile.table.identity import WORDS, with_words
 from voile.table.polars_engine import unique_words
 from voile.table.polars_rows import PolarsRows

@@ -6,6 +6,9 @@ memory than there is; 3 infeasible; 4 refused; 1 a fault of Voile.
 
 Subcommands are imported when they are called, so that each starts as fast as it can; and without
 looking for garbage, since what is loaded stays: that alone takes a fifteenth of a small release.
+Garbage is looked for seldom afterwards, and not at the end, when all memory goes anyway; and the
+threads of a linear algebra that few commands use sleep while they have no work, where they would
+keep all cores busy for some tenths of a second.
 """
 
 from __future__ import annotations
@@ -47,6 +50,8 @@ _COMMANDS = {
     "study": "make one release, put it to the test, report on both",
     "verify": "whether anything was changed since it was signed",
 }
+_GARBAGE = (50_000, 20, 50)
+"""How many new objects, and rounds of the next younger ones, make it worth a search."""
 _FAULT = 1
 _INTERRUPTED = 130
 
@@ -88,6 +93,8 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with its exit status."""
+    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # read when NumPy is imported
+    gc.set_threshold(*_GARBAGE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave nothing half-made
     try:
@@ -115,6 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         else:
             click.echo(_fault(error), err=True)
             status = _FAULT
+    gc.freeze()
     sys.exit(status)
 
 

@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.randomness import parts
-from voile.table.dictionary import Codes, code_type, count_codes, look_up
+from voile.table.dictionary import Codes, code_type, look_up
+from voile.table.frequencies import count_codes, count_table
 from voile.table.sorting import sort_word_rows, sort_words
 
 __all__ = ["Combinations", "combine", "count_pairs"]
@@ -141,9 +142,9 @@ def count_pairs(first: tuple[Codes, int], second: tuple[Codes, int]) -> list[NDA
     """
     size = first[1] * second[1]
     if size <= _table_limit(len(first[0])):
-        counts = count_codes(_numbers([first, second], np.uint32), size)
+        counts = count_table(first[0], second[0], second[1], size)
         present: NDArray[Any] = np.flatnonzero(counts)
-        rows = counts[present]
+        rows = counts[present].astype(np.int64)
     else:
         numbers = sort_words(_numbers([first, second], np.uint64), _bits(size))
         starts = _starts(numbers)

@@ -23,13 +23,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.randomness import parts
+from voile.table.frequencies import Codes, count_codes
 from voile.table.sorting import sort_word_rows, sort_words
 
 __all__ = [
     "Codes",
     "DictionaryColumn",
     "code_type",
-    "count_codes",
     "encode",
     "gathered",
     "look_up",
@@ -38,10 +38,7 @@ __all__ = [
     "without_minus_zero",
 ]
 
-Codes = NDArray[np.integer[Any]]
-
 _WORD_BITS = 64
-_COUNTED_AT_ONCE = 1 << 15
 _DICTIONARY_LIMIT = 1 << 16
 _WORD_RANGE = 1 << 63
 _DENSE = 2
@@ -164,15 +161,6 @@ def look_up(table: NDArray[Any], codes: Codes) -> NDArray[Any]:
     for part in parts(len(codes)):
         np.take(table, codes[part], out=found[part], mode="clip")
     return found
-
-
-def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
-    """How often each code stands, shape (distinct,), without a wider copy of the codes."""
-    counts = np.zeros(distinct, dtype=np.int64)
-    step = max(_COUNTED_AT_ONCE, distinct)
-    for start in range(0, len(codes), step):
-        counts += np.bincount(codes[start : start + step], minlength=distinct)
-    return counts
 
 
 def _width(distinct: int) -> int:

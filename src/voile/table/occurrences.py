@@ -15,7 +15,8 @@ import polars as pl
 
 from voile.errors import TableError
 from voile.schema.persons import Occurrences
-from voile.table.dictionary import DictionaryColumn, count_codes
+from voile.table.dictionary import DictionaryColumn
+from voile.table.frequencies import count_codes
 from voile.table.value_types import with_missing
 
 __all__ = ["count_occurrences", "count_repeats", "occurrences_of"]

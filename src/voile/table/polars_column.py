@@ -22,11 +22,11 @@ from voile.table.arrays import array_of
 from voile.table.dictionary import (
     Codes,
     DictionaryColumn,
-    count_codes,
     encode,
     gathered,
     look_up,
 )
+from voile.table.frequencies import count_codes
 from voile.table.protocol import Counted
 
 __all__ = ["Column"]

@@ -21,9 +21,9 @@ from voile.table.dictionary import (
     Codes,
     DictionaryColumn,
     code_type,
-    count_codes,
     look_up,
 )
+from voile.table.frequencies import count_codes
 from voile.table.polars_column import Column
 from voile.table.polars_expressions import matches
 from voile.table.polars_mapping import BATCH_ROWS, slices

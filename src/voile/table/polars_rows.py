@@ -32,11 +32,11 @@ from voile.table.dictionary import (
     Codes,
     DictionaryColumn,
     code_type,
-    count_codes,
     sort_rows,
     sorted_order,
     without_minus_zero,
 )
+from voile.table.frequencies import count_codes
 from voile.table.occurrences import count_occurrences, count_repeats, occurrences_of
 from voile.table.polars_column import Column
 from voile.table.polars_encoded import WORKERS, EncodedRows, Kept, Order, combined

@@ -1,0 +1,63 @@
+"""How often codes stand in columns: one pass over the rows, and nothing as long as they are.
+
+Many rows are counted by compiled loops, which read codes as narrow as they are; to load Numba for
+few would take longer than NumPy's own counting, a few thousand rows at a time.
+
+Cost: some 1 ns a row and column while the counts stay near the processor, up to 5 ns beyond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.compiled import njit
+
+__all__ = ["Codes", "count_codes", "count_table"]
+
+Codes = NDArray[np.integer[Any]]
+
+_MANY = 1 << 22
+"""Rows from which loading Numba takes less time than doing without it."""
+_AT_ONCE = 1 << 15
+
+
+def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
+    """How often each code below ``distinct`` stands, shape (distinct,)."""
+    counts = np.zeros(distinct, dtype=np.int64)
+    if len(codes) >= _MANY:
+        _count(codes, counts)
+        return counts
+    step = max(_AT_ONCE, distinct)
+    for start in range(0, len(codes), step):
+        counts += np.bincount(codes[start : start + step], minlength=distinct)
+    return counts
+
+
+def count_table(first: Codes, second: Codes, distinct: int, size: int) -> NDArray[np.uint32]:
+    """How often each pair of codes stands, shape (size,), pair (a, b) at ``a * distinct + b``.
+
+    ``distinct`` is above all codes of the second column, and there are below 2**32 rows.
+    """
+    counts = np.zeros(size, dtype=np.uint32)
+    if len(first) >= _MANY:
+        _count_pairs(first, second, distinct, counts)
+        return counts
+    numbers = first.astype(np.int64)
+    numbers *= distinct
+    numbers += second
+    return count_codes(numbers, size).astype(np.uint32)
+
+
+@njit(cache=True, nogil=True)
+def _count(codes: Codes, counts: NDArray[np.int64]) -> None:
+    for code in codes:
+        counts[code] += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_pairs(first: Codes, second: Codes, distinct: int, counts: NDArray[np.uint32]) -> None:
+    for row in range(len(first)):
+        counts[np.int64(first[row]) * distinct + np.int64(second[row])] += np.uint32(1)
