@@ -19,13 +19,15 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-__all__ = ["njit", "register_jitable", "uncompiled"]
+__all__ = ["njit", "pays", "register_jitable", "uncompiled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 _loading = threading.RLock()
+_WORTH_COMPILING = 10_000
 _awaiting: list[Callable[..., Any]] = []
 """Functions that Numba is to know of when it is loaded."""
+_loaded = threading.Event()
 
 
 class _Compiled:
@@ -59,6 +61,15 @@ def _njit(*, cache: bool = True, **options: Any) -> Any:
     return lambda function: _Compiled(function, {"cache": cache, **options})
 
 
+def pays(rows: int, least: int) -> bool:
+    """Whether so many rows are worth compiled loops, which give what NumPy or Python would give.
+
+    From ``least`` rows on loading Numba takes less time than doing without it; where it is loaded
+    already, fewer are.
+    """
+    return rows >= least or (rows >= _WORTH_COMPILING and _loaded.is_set())
+
+
 def uncompiled(function: F) -> F:
     """The function as it is written, which gives the same; for work too small to load Numba for."""
     return cast("F", function.py_func) if isinstance(function, _Compiled) else function
@@ -85,6 +96,7 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     from numba.core.caching import FunctionCache  # noqa: PLC0415
     from numba.extending import register_jitable as register  # noqa: PLC0415
 
+    _loaded.set()
     while _awaiting:
         register(_awaiting.pop())
     new_cache: Any = FunctionCache

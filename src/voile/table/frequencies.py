@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, pays
 
 __all__ = ["Codes", "count_codes", "count_table"]
 
 Codes = NDArray[np.integer[Any]]
 
-_MANY = 1 << 22
+_WORTH_LOADING = 1 << 22
 """Rows from which loading Numba takes less time than doing without it."""
 _AT_ONCE = 1 << 15
 
@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 15
 def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
     """How often each code below ``distinct`` stands, shape (distinct,)."""
     counts = np.zeros(distinct, dtype=np.int64)
-    if len(codes) >= _MANY:
+    if pays(len(codes), _WORTH_LOADING):
         _count(codes, counts)
         return counts
     step = max(_AT_ONCE, distinct)
@@ -42,7 +42,7 @@ def count_table(first: Codes, second: Codes, distinct: int, size: int) -> NDArra
     ``distinct`` is above all codes of the second column, and there are below 2**32 rows.
     """
     counts = np.zeros(size, dtype=np.uint32)
-    if len(first) >= _MANY:
+    if pays(len(first), _WORTH_LOADING):
         _count_pairs(first, second, distinct, counts)
         return counts
     numbers = first.astype(np.int64)

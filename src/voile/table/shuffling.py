@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, pays
 from voile.randomness import Key
 
 __all__ = ["permute_within_runs"]
 
 _PLACES = 1 << 20
-_WORTH_LOADING = 10_000
+_WORTH_LOADING = 2_000_000
 """Values from which loading compiled code takes less time than doing without it."""
 _FEW = 16
 """Words that are sorted by insertion at once."""
@@ -41,9 +41,10 @@ def permute_within_runs(
     ``sizes`` are the lengths of the runs; they add up to n.  ``first`` is the index of the first
     value among all that are permuted by the key.
     """
-    if len(values) < _WORTH_LOADING:
-        runs = np.repeat(np.arange(len(sizes)), sizes)
-        values[:] = values[np.lexsort((key.stream(len(values), first), runs))]
+    if not pays(len(values), _WORTH_LOADING):
+        by_word = np.argsort(key.stream(len(values), first), kind="stable")
+        runs = np.repeat(np.arange(len(sizes), dtype=np.min_scalar_type(len(sizes))), sizes)
+        values[:] = values[by_word[np.argsort(runs[by_word], kind="stable")]]
         return
     ends = np.cumsum(sizes)
     run, start = 0, 0

@@ -2,7 +2,8 @@
 
 Least significant digit first: each pass deals the rows by one digit of eight bits and keeps the
 order that they had, so after the pass of the highest digit they are sorted.  Digits that all rows
-share are passed over.  Few words are left to NumPy, and words of few bits are counted.
+share are passed over.  Few words are left to NumPy, as are many for which it would take longer to
+load Numba, and words of few bits are counted.
 
 Cost for n rows of b bits in w words: b / 8 passes, each of which reads n words and moves n rows,
 some 3 ns a row and word; the rows once more in memory.  For ten million words of 52 bits that
@@ -17,12 +18,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, pays
 
 __all__ = ["sort_word_rows", "sort_words"]
 
 _DIGIT = 8
 _FEW = 1 << 15
+_WORTH_LOADING = 2_000_000
 _COUNTED = 1 << 22
 """Range of words up to which they are sorted by counting them."""
 
@@ -35,7 +37,7 @@ def sort_words(words: NDArray[Any], bits: int, ordered: int = 0) -> NDArray[Any]
     if 1 << bits <= min(len(words), _COUNTED):
         distinct = np.arange(1 << bits, dtype=words.dtype)
         return np.repeat(distinct, np.bincount(words, minlength=1 << bits))
-    if len(words) < _FEW:
+    if len(words) < _FEW or not pays(len(words), _WORTH_LOADING):
         words.sort()
         return words
     return _sorted(words.reshape(-1, 1), [(0, ordered, bits)]).ravel()
@@ -47,6 +49,9 @@ def sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
     ``bits`` says how many bits each word has; a word of which that is 0 is carried along, and rows
     that agree in the others keep their order.  The rows given are used up.
     """
+    if not pays(len(rows), _WORTH_LOADING):
+        by = [rows[:, word] for word in reversed(range(rows.shape[1])) if bits[word]]
+        return rows[np.lexsort(by)] if by else rows
     return _sorted(rows, [(word, 0, bits[word]) for word in reversed(range(rows.shape[1]))])
 
 

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.compiled import njit, register_jitable, uncompiled
+from voile.compiled import njit, pays, register_jitable, uncompiled
 
 __all__ = [
     "after_last",
@@ -45,7 +45,7 @@ __all__ = [
     "latest_valid_start",
 ]
 
-_COMPILED_FROM = 10_000
+_COMPILED_FROM = 100_000
 """Window ends from which loading Numba takes less time than doing without it."""
 
 
@@ -120,8 +120,8 @@ def best_cuts(
     No values, or no allowed way to cut: None.
     """
     units = as_units(values)
-    few = low.size < _COMPILED_FROM
-    kernel = uncompiled(_best_starts) if few or units.dtype == np.object_ else _best_starts
+    compiled = units.dtype != np.object_ and pays(low.size, _COMPILED_FROM)
+    kernel = _best_starts if compiled else uncompiled(_best_starts)
     windows = np.ascontiguousarray(low, np.int64), np.ascontiguousarray(high, np.int64)
     return boundaries_of(kernel(units, np.array(cut_allowed, np.bool_), *windows))
 
