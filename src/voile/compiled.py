@@ -28,6 +28,8 @@ _WORTH_COMPILING = 10_000
 _awaiting: list[Callable[..., Any]] = []
 """Functions that Numba is to know of when it is loaded."""
 _loaded = threading.Event()
+_done_without: list[float] = []
+"""What was done without Numba, each as a share of what is worth loading it for."""
 
 
 class _Compiled:
@@ -64,10 +66,14 @@ def _njit(*, cache: bool = True, **options: Any) -> Any:
 def pays(rows: int, least: int) -> bool:
     """Whether so many rows are worth compiled loops, which give what NumPy or Python would give.
 
-    From ``least`` rows on loading Numba takes less time than doing without it; where it is loaded
-    already, fewer are.
+    From ``least`` rows on, at once or one batch after the other, loading Numba takes less time than
+    doing without it; where it is loaded already, fewer are.
     """
-    return rows >= least or (rows >= _WORTH_COMPILING and _loaded.is_set())
+    if rows < _WORTH_COMPILING:
+        return False
+    if not _loaded.is_set():
+        _done_without.append(rows / least)
+    return _loaded.is_set() or sum(_done_without) >= 1
 
 
 def uncompiled(function: F) -> F:

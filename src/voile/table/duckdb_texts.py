@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from voile.table.duckdb_columns import Stored, Texts, quoted, stored_array
 from voile.table.duckdb_relation import Relation, few_distinct, few_texts, table_of
 from voile.table.duckdb_session import Session
 
-__all__ = ["as_stored", "encoded", "few_texts_of", "listed", "numbered"]
+__all__ = ["as_stored", "categories_of", "encoded", "few_texts_of", "listed", "numbered"]
 
 
 def encoded(column: Stored, array: pa.ChunkedArray) -> tuple[pa.Array, Any]:
@@ -41,6 +42,17 @@ def as_stored(values: pl.Series, column: Stored) -> tuple[pa.Array, Any]:
     numbers = column.texts.numbers(values.cast(pl.String))
     known = (numbers.is_not_null() | values.is_null()).to_numpy()
     return numbers.to_arrow().cast(column.texts.code_type), known
+
+
+def categories_of(texts: Texts, numbers: Iterable[int | None]) -> pl.Series:
+    """A category for each of some texts and a missing one; of texts with other numbers, missing.
+
+    What no row has is not among the categories, which a file shows all of.
+    """
+    there = np.zeros(len(texts.values), dtype=np.bool_)
+    there[[number for number in numbers if number is not None]] = True
+    present = texts.values.filter(pl.Series(there))
+    return pl.Series(texts.arrow).cast(pl.Enum(present), strict=False)
 
 
 def few_texts_of(relation: Relation, column: Stored) -> Texts | None:

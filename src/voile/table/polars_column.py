@@ -27,6 +27,7 @@ from voile.table.dictionary import (
     look_up,
 )
 from voile.table.frequencies import count_codes
+from voile.table.polars_writing import MOST_CATEGORIES
 from voile.table.protocol import Counted
 
 __all__ = ["Column"]
@@ -35,8 +36,6 @@ _WIDEST = 1 << 62
 """Range of integers up to which their differences from the least cannot overflow."""
 _LISTED = 1 << 20
 """Range of integers up to which they become a dictionary when they are ordered."""
-_CATEGORIES = 1 << 12
-"""Texts up to which a file is given them as categories; each of its parts then names all."""
 
 
 class Column:
@@ -194,7 +193,7 @@ class Column:
         Such a column can be written as it stands, without a look-up of each text.  Others are as
         they were.
         """
-        few = self.codes is not None and len(self.values) <= min(_CATEGORIES, len(self.codes))
+        few = self.codes is not None and len(self.values) <= min(MOST_CATEGORIES, len(self.codes))
         if self.dtype != pl.String or not few:
             return self
         column = self.dictionary

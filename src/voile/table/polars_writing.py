@@ -11,7 +11,7 @@ import errno
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,11 @@ from voile.durable import sync
 from voile.table.arrays import polars_type, series_of
 from voile.table.formats.registry import Format, format_named
 
-__all__ = ["kept_faults", "write_arrow", "write_batches"]
+__all__ = ["MOST_CATEGORIES", "kept_faults", "write_arrow", "write_batches"]
 
+MOST_CATEGORIES = 1 << 12
+"""Different texts up to which a column goes to Parquet as categories; each part of a file then
+names all."""
 _TYPES = "ARROW:schema"
 """Where a Parquet file says which types of Arrow its columns had."""
 _NUMBER = re.compile(r"\(os error (\d+)\)")
@@ -32,16 +35,30 @@ _NUMBER = re.compile(r"\(os error (\d+)\)")
 
 
 def write_arrow(
-    batches: Iterator[pa.RecordBatch], schema: pa.Schema, folder: Path, file_format: Format
+    batches: Iterator[pa.RecordBatch],
+    schema: pa.Schema,
+    folder: Path,
+    file_format: Format,
+    categories: Mapping[str, pl.Series] | None = None,
 ) -> str:
     """Write batches of Arrow with columns of some types, durably; returns the name of the file.
 
-    Raises ``OSError`` where the disk refuses, and what is raised where batches are made.
+    ``categories`` says for columns that come as dictionary arrays, each batch with the same
+    dictionary, the categories that are written for its entries.  Raises ``OSError`` where the disk
+    refuses, and what is raised where batches are made.
     """
+    coded = categories or {}
     types = pl.Schema({field.name: polars_type(field.type) for field in schema})
+    types |= {name: values.dtype for name, values in coded.items()}
     faults: list[BaseException] = []
+
+    def series(array: pa.Array, name: str) -> pl.Series:
+        if name not in coded:
+            return series_of(array, name)
+        return coded[name].gather(pl.Series(array.indices)).alias(name)
+
     frames = (
-        pl.DataFrame([series_of(a, n) for n, a in zip(types, batch, strict=True)]).cast(types)
+        pl.DataFrame([series(a, n) for n, a in zip(types, batch, strict=True)]).cast(types)
         for batch in kept_faults(batches, faults)
     )
     try:
