@@ -121,7 +121,7 @@ def _load_without_linear_algebra() -> None:
     A loop that multiplies matrices still finds it, when it is compiled.
     """
     with contextlib.suppress(ImportError, AttributeError):  # another version of Numba
-        linear_algebra = import_module("numba.np.linalg")
+        linear_algebra: Any = import_module("numba.np.linalg")
         ensure_blas = linear_algebra.ensure_blas
         linear_algebra.ensure_blas = lambda: None
         try:

@@ -594,3 +594,13 @@ def test_parts_that_are_gone_through_apart_are_ranked_together(
     assert (found.tops, found.seen) == (whole.tops, whole.seen)
     if found.tops:
         assert found.box.places.tolist() == whole.box.places.tolist()
+
+
+def test_few_rows_of_a_batch_do_not_keep_its_texts() -> None:
+    """What is held of a long table is as large as the rows that are held, not as their batches."""
+    texts = pl.Series("t", [f"a text that is not short {place % 7}" for place in range(100_000)])
+    batch = Batch(texts.to_frame(), ("t",), np.arange(len(texts)))
+    held = batch.only(np.array([3, 99_999])).rows["t"]
+    buffers = held.to_arrow(compat_level=pl.CompatLevel.newest()).buffers()
+    assert held.to_list() == [texts[3], texts[99_999]]
+    assert sum(each.size for each in buffers if each is not None) < 1000

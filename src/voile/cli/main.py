@@ -6,9 +6,8 @@ memory than there is; 3 infeasible; 4 refused; 1 a fault of Voile.
 
 Subcommands are imported when they are called, so that each starts as fast as it can; and without
 looking for garbage, since what is loaded stays: that alone takes a fifteenth of a small release.
-Garbage is looked for seldom afterwards, and not at the end, when all memory goes anyway; and the
-threads of a linear algebra that few commands use sleep while they have no work, where they would
-keep all cores busy for some tenths of a second.
+Garbage is looked for seldom afterwards; and the threads of a linear algebra that few commands use
+sleep while they have no work, where they would keep all cores busy for some tenths of a second.
 """
 
 from __future__ import annotations
@@ -122,7 +121,6 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
         else:
             click.echo(_fault(error), err=True)
             status = _FAULT
-    gc.freeze()
     sys.exit(status)
 
 

@@ -81,7 +81,7 @@ class Batch:
             return self
         wanted = pl.Series(chosen)
         # Column by column: a gather of the whole frame would wait for threads that read.
-        rows = pl.DataFrame([column.gather(wanted) for column in self.rows])
+        rows = pl.DataFrame([_apart(column.gather(wanted)) for column in self.rows])
         return Batch(rows, self.key_names, self.places[chosen])
 
     @classmethod
@@ -90,6 +90,13 @@ class Batch:
         rows = pl.concat([batch.rows for batch in batches])
         places = np.concatenate([batch.places for batch in batches])
         return cls(rows, batches[0].key_names, places)
+
+
+def _apart(chosen: pl.Series) -> pl.Series:
+    """The same values, whose texts do not keep in memory all those that they were chosen from."""
+    if chosen.dtype not in (pl.String, pl.Binary):
+        return chosen
+    return pl.Series(chosen.name, chosen.to_arrow(compat_level=pl.CompatLevel.oldest()))
 
 
 class Taker(Protocol):

@@ -35,15 +35,17 @@ _GROUP, _VALUE, _ROWS, _WORD, _PLACE = "g", "v", "n", "w", "i"
 
 
 def drawn_values(
-    relation: Relation, within: Stored, column: Stored, key: Key
-) -> Iterator[pa.Array]:
-    """The values of a column as they are stored, by group and permuted in each, some at a time."""
+    relation: Relation, within: Stored, columns: Iterable[tuple[Stored, Key]]
+) -> list[Iterator[pa.Array]]:
+    """The values of each column as they are stored, by group and permuted by a key in each group.
+
+    They come some at a time, as they are asked for.
+    """
     largest = relation.session.rows(
         f"SELECT max(n) FROM (SELECT count(*) AS n FROM {relation.source} GROUP BY {within.ident})"
     )[0][0]
-    if largest and largest > _LARGEST:
-        return _by_sorting(relation, within, column, key)
-    return _in_memory(relation, within, column, key)
+    draw = _by_sorting if largest and largest > _LARGEST else _in_memory
+    return [draw(relation, within, column, key) for column, key in columns]
 
 
 def beside(

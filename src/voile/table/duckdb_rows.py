@@ -354,10 +354,8 @@ class DuckDBRows(PendingRows):
         group = rows._columns[within]
 
         def batches() -> Iterator[pa.RecordBatch]:
-            drawn = [
-                drawn_values(relation, group, rows._columns[name], key)
-                for name, key in keys.items()
-            ]
+            permuted = [(rows._columns[name], key) for name, key in keys.items()]
+            drawn = drawn_values(relation, group, permuted)
             for arrays in beside(stay._stored_batches(), drawn):
                 yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
