@@ -15,7 +15,7 @@ __all__ = ["run"]
 
 GROWN = tuple(
     int(rows)
-    for rows in os.environ.get("VOILE_BENCHMARK_GROWN", "10_000_000,50_000_000").split(",")
+    for rows in os.environ.get("VOILE_BENCHMARK_GROWN", "50_000_000,200_000_000").split(",")
 )
 LIMIT = "256MiB"
 """What DuckDB may take: less than a table of the fewest rows, so that each is on disk in part."""

@@ -40,7 +40,8 @@ BATCH_ROWS = 1 << 17
 """Rows of a batch: as many as fit a function's arrays near the processor."""
 _MEBIBYTE = 1 << 20
 _MOST_THREADS = 8
-"""Each thread has buffers of its own."""
+_OF_A_THREAD = 125 * _MEBIBYTE
+"""Memory for the buffers of a thread, which DuckDB asks for."""
 _DISK_IS_FULL = (
     "no space left",
     "disk full",
@@ -77,7 +78,7 @@ class Session:
                 "allow_community_extensions": "false",
                 "temp_directory": str(self._folder.path),
                 "memory_limit": f"{max(memory // _MEBIBYTE, 64)}MiB",
-                "threads": str(threads or min(os.cpu_count() or 1, _MOST_THREADS)),
+                "threads": str(threads or _threads(memory)),
                 "preserve_insertion_order": "true",
                 "default_null_order": "nulls_first",
             },
@@ -225,6 +226,11 @@ def _fault(error: BaseException) -> VoileError:
         "that the files are whole, readable and did not change while they were read, or ask for "
         "--engine polars"
     )
+
+
+def _threads(memory: int) -> int:
+    """How many threads so much memory is enough for."""
+    return max(1, min(os.cpu_count() or 1, _MOST_THREADS, memory // _OF_A_THREAD))
 
 
 def _let_go(session: Session, cursor: Any, *held: object) -> None:
