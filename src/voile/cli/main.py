@@ -8,6 +8,7 @@ Subcommands are imported when they are called, so that each starts as fast as it
 looking for garbage, since what is loaded stays: that alone takes a fifteenth of a small release.
 Garbage is looked for seldom afterwards; and the threads of a linear algebra that few commands use
 sleep while they have no work, where they would keep all cores busy for some tenths of a second.
+Plugins of Pydantic are not looked for: they would be shown the private values that are checked.
 """
 
 from __future__ import annotations
@@ -51,6 +52,8 @@ _COMMANDS = {
 }
 _GARBAGE = (50_000, 20, 50)
 """How many new objects, and rounds of the next younger ones, make it worth a search."""
+_SETTINGS = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""Of libraries that read them when they are imported, unless somebody has set them."""
 _FAULT = 1
 _INTERRUPTED = 130
 
@@ -92,7 +95,8 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with its exit status."""
-    os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")  # read when NumPy is imported
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
     gc.set_threshold(*_GARBAGE)
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave nothing half-made
