@@ -396,6 +396,20 @@ class KernelContract(ABC):
         read = pl.concat([read_frame(tmp_path / name, texts=["text"]).frame for name in files])
         assert keys(read, names) == sorted(keys(frame, names))
 
+    @pytest.mark.parametrize("missing", [None, "missing"])
+    def test_a_file_names_no_text_that_none_of_its_rows_has(
+        self, tmp_path: Path, missing: str | None
+    ) -> None:
+        """Texts of rows that were left out stand nowhere in it, not in its dictionaries either."""
+        texts = [missing, "kept", "Kept", ""] * 50 + ["left out"] * 100
+        frame = pl.DataFrame({"t": texts, "n": range(300)})
+        rows = self.engine().of_arrow(frame.to_arrow()).read()
+        left = rows.filter(Call("<", (Column("n"), Literal(200)))).ordered(["t", "n"])
+        files = left.write(tmp_path, "parquet")
+        assert all(b"left out" not in (tmp_path / name).read_bytes() for name in files)
+        read = pl.concat([pl.read_parquet(tmp_path / name) for name in files])
+        assert read["t"].to_list() == sorted(texts[:200], key=order_key)
+
     @pytest.mark.parametrize("name", ["a b", 'say "hi"', "semi;colon", "\u00e9", "a.b", "^a$", "*"])
     def test_names_may_be_anything(self, name: str) -> None:
         """Whatever a column is called, it is that column."""

@@ -50,7 +50,7 @@ _COMMANDS = {
     "study": "make one release, put it to the test, report on both",
     "verify": "whether anything was changed since it was signed",
 }
-_GARBAGE = (50_000, 20, 50)
+_GARBAGE = (20_000, 10, 10)
 """How many new objects, and rounds of the next younger ones, make it worth a search."""
 _SETTINGS = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """Of libraries that read them when they are imported, unless somebody has set them."""
