@@ -1,13 +1,13 @@
 """Compiled loops: Numba, loaded when the first of them is called.
 
-Numba costs half a second of processor to load, and most calls of Voile need none of its loops.  So
-``njit`` and ``register_jitable`` stand here in place of Numba's own, with the same meaning, and
-leave all of its work to the first call.  A loop is compiled once for all processes: its machine
-code is kept beside the source, or in ``NUMBA_CACHE_DIR``.  Where nothing can be kept there, because
-the folder is not ours or the disk is full, the loop is compiled anew in each process.
+Numba costs four tenths of a second of processor to load, and most calls of Voile need none of its
+loops.  So ``njit`` and ``register_jitable`` stand here in place of Numba's own, with the same
+meaning, and leave all of its work to the first call.  A loop is compiled once for all processes:
+its machine code is kept beside the source, or in ``NUMBA_CACHE_DIR``.  Where nothing can be kept
+there, because the folder is not ours or the disk is full, the loop is compiled anew in each process.
 
-Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which is half of what
-its first loop costs.  None of our loops multiplies matrices, so that it is not asked.
+Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which would be half
+as much again.  None of our loops multiplies matrices, so that it is not asked.
 """
 
 from __future__ import annotations

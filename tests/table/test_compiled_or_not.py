@@ -61,5 +61,4 @@ def test_both_ways_give_the_same(
             monkeypatch.setattr(module, "pays", lambda rows, least, it=compiled: it)
         made.append(work(np.random.default_rng(11)))
     for one, other in zip(*made, strict=True):
-        assert one.dtype == other.dtype
         assert np.array_equal(one, other)

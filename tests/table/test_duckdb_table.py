@@ -162,6 +162,17 @@ def test_folders_of_ended_processes_are_removed(tmp_path: Path) -> None:
     assert living.height == 1
 
 
+@pytest.mark.parametrize(("mebibytes", "threads"), [(64, 1), (256, 2), (1000, 8), (8000, 8)])
+def test_threads_are_as_many_as_memory_is_enough_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mebibytes: int, threads: int
+) -> None:
+    """On a machine with many processors, too."""
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    session = Session(tmp_path, mebibytes << 20)
+    assert session.rows("SELECT current_setting('threads')") == [(threads,)]
+    session.close()
+
+
 @pytest.mark.parametrize(
     ("asked", "size"), [("4GiB", 4 << 30), ("512MB", 512 << 20), ("1.5g", 3 << 29)]
 )

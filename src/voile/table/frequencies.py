@@ -36,19 +36,19 @@ def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
     return counts
 
 
-def count_table(first: Codes, second: Codes, distinct: int, size: int) -> NDArray[np.uint32]:
+def count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
     """How often each pair of codes stands, shape (size,), pair (a, b) at ``a * distinct + b``.
 
-    ``distinct`` is above all codes of the second column, and there are below 2**32 rows.
+    ``distinct`` is above all codes of the second column.
     """
-    counts = np.zeros(size, dtype=np.uint32)
+    counts: Codes = np.zeros(size, dtype=np.uint32 if len(first) < 1 << 32 else np.uint64)
     if pays(len(first), _WORTH_LOADING):
         _count_pairs(first, second, distinct, counts)
         return counts
     numbers = first.astype(np.int64)
     numbers *= distinct
     numbers += second
-    return count_codes(numbers, size).astype(np.uint32)
+    return count_codes(numbers, size)
 
 
 @njit(cache=True, nogil=True)
@@ -58,6 +58,6 @@ def _count(codes: Codes, counts: NDArray[np.int64]) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _count_pairs(first: Codes, second: Codes, distinct: int, counts: NDArray[np.uint32]) -> None:
+def _count_pairs(first: Codes, second: Codes, distinct: int, counts: Codes) -> None:
     for row in range(len(first)):
         counts[np.int64(first[row]) * distinct + np.int64(second[row])] += np.uint32(1)
