@@ -4,7 +4,7 @@ Numba costs four tenths of a second of processor to load, and most calls of Voil
 loops.  So ``njit`` and ``register_jitable`` stand here in place of Numba's own, with the same
 meaning, and leave all of its work to the first call.  A loop is compiled once for all processes:
 its machine code is kept beside the source, or in ``NUMBA_CACHE_DIR``.  Where nothing can be kept
-there, because the folder is not ours or the disk is full, the loop is compiled anew in each process.
+there, as the folder is not ours or the disk is full, the loop is compiled anew in each process.
 
 Numba loads all of SciPy's linear algebra to learn whether there is a BLAS, which would be half
 as much again.  None of our loops multiplies matrices, so that it is not asked.

@@ -95,9 +95,7 @@ def command() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and leave the process with its exit status."""
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
-    gc.set_threshold(*_GARBAGE)
+    _set_up()
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # leave nothing half-made
     try:
@@ -126,6 +124,13 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
             click.echo(_fault(error), err=True)
             status = _FAULT
     sys.exit(status)
+
+
+def _set_up() -> None:
+    """Tell libraries that are loaded later what a process is for that is a command."""
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    gc.set_threshold(*_GARBAGE)
 
 
 def _fault(error: BaseException) -> str:
