@@ -13,7 +13,7 @@ import pytest
 
 from tests.table.engine_contract import EngineContract
 from tests.table.kernel_contract import awkward
-from voile.errors import InputError, TableError
+from voile.errors import InputError, OutOfMemoryError, TableError
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table import duckdb_permuting
@@ -160,6 +160,28 @@ def test_folders_of_ended_processes_are_removed(tmp_path: Path) -> None:
     assert own.exists()
     assert other.folder.exists()
     assert living.height == 1
+
+
+@pytest.mark.parametrize(
+    ("said", "error", "means"),
+    [
+        ("Out of Memory Error: failed to pin block", OutOfMemoryError, "VOILE_DUCKDB_MEMORY"),
+        ("IO Error: No space left on device", InputError, "disk with the temporary data"),
+        ("IO Error: could not read", TableError, "files are whole"),
+    ],
+)
+def test_what_fails_while_rows_stream_is_told(
+    tmp_path: Path, said: str, error: type[Exception], means: str
+) -> None:
+    """Behind the first rows, where Arrow hands on what DuckDB says, and without its words."""
+    session = Session(tmp_path, 256 << 20)
+    failing = f"CASE WHEN range = 900000 THEN error('{said} of people') ELSE '' END"
+    rows = session.stream(f"SELECT {failing} FROM range(1000000)", 2048)
+    assert next(rows).num_rows
+    with pytest.raises(error, match=means) as caught:
+        list(rows)
+    assert "people" not in str(caught.value)
+    session.close()
 
 
 @pytest.mark.parametrize(("mebibytes", "threads"), [(64, 1), (256, 2), (1000, 8), (8000, 8)])

@@ -124,8 +124,10 @@ class Session:
             with told():
                 reader = cursor.sql(statement).to_arrow_reader(batch)
             while True:
-                with told():
+                try:
                     rows = next(reader, None)
+                except (duckdb.Error, pa.ArrowException, OSError) as error:
+                    raise _fault(error) from None
                 if rows is None:
                     return
                 yield rows
