@@ -16,7 +16,7 @@ from tests.table.kernel_contract import awkward
 from voile.errors import InputError, OutOfMemoryError, TableError
 from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
-from voile.table import duckdb_permuting
+from voile.table import duckdb_permuting, duckdb_session
 from voile.table.duckdb_engine import DuckDBEngine, memory_limit
 from voile.table.duckdb_session import Session
 from voile.table.keeping import KeptRows
@@ -272,3 +272,27 @@ def test_numbers_of_rows_survive_functions_and_choices(tmp_path: Path) -> None:
         assert (shown["number"] == shown["x"] + 1).all()
     large = made.filter(Call(">", (Column("y"), Literal(200_000))))
     assert pl.DataFrame(large.numbered("n").to_arrow())["n"].to_list() == [*range(100_002, 210_001)]
+
+
+def test_a_table_that_is_large_for_the_memory_is_made_on_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the folder of what is spilled, with the same rows, and gone with it; others are not."""
+    frame = pl.DataFrame(
+        {"t": ["b", None, "a"] * 100_000, "x": range(300_000), "y": [0.5, None, 1.5] * 100_000}
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    spilled = tmp_path / "spilled"
+    spilled.mkdir()
+    monkeypatch.setenv("VOILE_DUCKDB_MEMORY", "64MiB")
+    for share, on_disk in ((1 / 4, False), (1 / 20, True)):
+        monkeypatch.setattr(duckdb_session, "_LARGE", share)
+        engine = DuckDBEngine(spilled)
+        rows = engine.scan(tmp_path / "t.parquet").rows.read().ordered(["t", "x"])
+        (folder,) = spilled.iterdir()
+        assert (folder / "tables").exists() is on_disk
+        kept = rows.filter(Call(">=", (Column("x"), Literal(7))))
+        assert kept.union(kept).height == 2 * (300_000 - 7)
+        assert pl.DataFrame(rows.to_arrow()).equals(frame.sort("t", "x"))
+        del kept, rows, engine
+        assert not list(spilled.iterdir())

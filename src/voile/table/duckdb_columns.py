@@ -50,6 +50,8 @@ _NUMBERS = {
     pa.bool_(): "BOOLEAN",
 }
 
+_OF_TEXT = 32
+
 _IN_MICROSECONDS = {"ms": "* 1000", "us": "* 1", "ns": "// 1000"}
 _MADE = {"ms": "_ms", "us": "", "ns": "_ns"}
 
@@ -101,6 +103,15 @@ class Stored:
         if pa.types.is_large_binary(dtype) or pa.types.is_binary(dtype):
             return "BLOB"
         return _NUMBERS.get(dtype, "VARCHAR")
+
+    @property
+    def width(self) -> int:
+        """Bytes of a value, about: of texts and the like, what most take."""
+        dtype = self.texts.code_type if self.texts else stored_type(self.type)
+        try:
+            return -(-int(dtype.bit_width) // 8)
+        except ValueError:
+            return _OF_TEXT
 
     @property
     def without_minus_zero(self) -> str:

@@ -213,7 +213,7 @@ def table_of(session: Session, columns: Mapping[Stored, pa.Array]) -> Table:
     """A table of arrays that are stored."""
     schema = pa.schema([pa.field(column.ident, array.type) for column, array in columns.items()])
     batch = pa.RecordBatch.from_arrays(list(columns.values()), schema=schema)
-    return session.filled(schema, [batch])
+    return session.filled(schema, [batch], small=True)
 
 
 def piped(

@@ -203,6 +203,7 @@ class DuckDBRows(PendingRows):
             own = replace(column, texts=texts)
             made.append(f"{numbered(session, column, texts, kept)} AS {own.ident}")
             columns[name] = own
+        session.to_disk(self.height * sum(column.width for column in columns.values()))
         table = session.created(f"SELECT {', '.join(made) or '1'} FROM {relation.source}")
         for kind in kept:
             session.run(f"DROP TYPE {kind}")

@@ -4,6 +4,10 @@ It is of the process alone: in memory, with what does not fit spilled to a folde
 alone, which is removed with it.  Nothing is downloaded, no extension is loaded by itself, no file
 is found that was not named in a call, and no variable of Python is taken for a table.
 
+Where tables are large for that memory, they are made in a file in that folder (``to_disk``): of a
+table in memory that is spilled stays behind which of its values are missing, a bit for each, so
+that longer tables would need more memory.
+
 Every statement has a connection of its own, so that one can be read while another writes what is
 made of it.  A table lives as long as somebody holds it (``Table``); it is dropped before the next
 statement, since it may be let go of in the midst of one.
@@ -42,6 +46,9 @@ _MEBIBYTE = 1 << 20
 _MOST_THREADS = 8
 _OF_A_THREAD = 125 * _MEBIBYTE
 """Memory for the buffers of a thread, which DuckDB asks for."""
+_LARGE = 1 / 4
+"""Share of the memory from which on a table is made in a file."""
+_ON_DISK = "ondisk"
 _DISK_IS_FULL = (
     "no space left",
     "disk full",
@@ -83,6 +90,8 @@ class Session:
                 "default_null_order": "nulls_first",
             },
         )
+        self._memory = memory
+        self._on_disk = False
         self._numbers = count()
         self.abandoned: list[str] = []
         """Names of tables that nobody holds any more."""
@@ -99,6 +108,16 @@ class Session:
     def name(self) -> str:
         """A name that nothing here has yet: of a column, a table, a view."""
         return f"x{next(self._numbers)}"
+
+    def to_disk(self, size: int) -> None:
+        """Make later tables in a file, if one of so many bytes is large for the memory."""
+        if self._on_disk or size < _LARGE * self._memory:
+            return
+        path = str(self.folder / "tables").replace("'", "''")
+        self.run("PRAGMA disable_checkpoint_on_shutdown")  # the file goes with the folder
+        self.run("SET force_compression = 'uncompressed'")
+        self.run(f"ATTACH '{path}' AS {_ON_DISK}")
+        self._on_disk = True
 
     # -- statements -------------------------------------------------------------------------------
 
@@ -147,7 +166,7 @@ class Session:
 
     def created(self, statement: str) -> Table:
         """A table of what a statement gives, in the order in which it gives it."""
-        name = self.name()
+        name = self._of_table()
         self.run(f"CREATE TABLE {name} AS {statement}")
         return Table(self, name)
 
@@ -156,12 +175,20 @@ class Session:
         schema: pa.Schema,
         batches: Iterable[pa.RecordBatch],
         shown: Sequence[str] = ("*",),
+        *,
+        small: bool = False,
     ) -> Table:
-        """A table of batches, in their order; ``shown`` are its columns, as expressions."""
-        name = self.name()
+        """A table of batches, in their order; ``shown`` are its columns, as expressions.
+
+        A ``small`` one is in memory.
+        """
+        name = self.name() if small else self._of_table()
         made = f"CREATE TABLE {name} AS SELECT {', '.join(shown)} FROM "
         self._over(schema, batches, lambda cursor, view: cursor.execute(made + view))
         return Table(self, name)
+
+    def _of_table(self) -> str:
+        return f"{_ON_DISK}.{self.name()}" if self._on_disk else self.name()
 
     def asked(
         self, schema: pa.Schema, batches: Iterable[pa.RecordBatch], statement: Callable[[str], str]
