@@ -17,8 +17,8 @@ GROWN = tuple(
     int(rows)
     for rows in os.environ.get("VOILE_BENCHMARK_GROWN", "50_000_000,200_000_000").split(",")
 )
-LIMIT = "512MiB"
-"""What DuckDB may take: less than a table of the fewest rows, so that each is on disk in part."""
+LIMIT = "1GiB"
+"""What DuckDB may take: less than it makes of the fewest rows, so that each is on disk in part."""
 MOST_GROWTH = 1.1
 
 
