@@ -66,8 +66,9 @@ def _njit(*, cache: bool = True, **options: Any) -> Any:
 def pays(rows: int, least: int) -> bool:
     """Whether so many rows are worth compiled loops, which give what NumPy or Python would give.
 
-    From ``least`` rows on, at once or one batch after the other, loading Numba takes less time than
-    doing without it; where it is loaded already, fewer are.
+    For ``least`` rows doing without them takes as long as it takes to load Numba.  So it is loaded
+    when all that was done without it adds up to that: whatever comes, no more than twice the least
+    time is spent.  Where it is loaded already, fewer rows are worth it.
     """
     if rows < _WORTH_COMPILING:
         return False

@@ -23,7 +23,7 @@ from voile.table.arrays import array_of
 from voile.table.duckdb_columns import Stored
 from voile.table.duckdb_relation import Relation
 from voile.table.duckdb_session import BATCH_ROWS
-from voile.table.shuffling import permute_within_runs
+from voile.table.shuffling import expect, permute_within_runs
 
 __all__ = ["beside", "drawn_values"]
 
@@ -41,10 +41,12 @@ def drawn_values(
 
     They come some at a time, as they are asked for.
     """
-    largest = relation.session.rows(
-        f"SELECT max(n) FROM (SELECT count(*) AS n FROM {relation.source} GROUP BY {within.ident})"
-    )[0][0]
-    draw = _by_sorting if largest and largest > _LARGEST else _in_memory
+    sizes = f"SELECT count(*) AS n FROM {relation.source} GROUP BY {within.ident}"
+    largest, rows = relation.session.rows(
+        f"SELECT coalesce(max(n), 0), coalesce(sum(n), 0) FROM ({sizes})"
+    )[0]
+    expect(int(rows))
+    draw = _by_sorting if largest > _LARGEST else _in_memory
     return [draw(relation, within, column, key) for column, key in columns]
 
 

@@ -19,8 +19,8 @@ __all__ = ["Codes", "count_codes", "count_table"]
 
 Codes = NDArray[np.integer[Any]]
 
-_WORTH_LOADING = 1 << 22
-"""Rows from which loading Numba takes less time than doing without it."""
+_WORTH_LOADING, _PAIRS_WORTH_LOADING = 1 << 26, 1 << 25
+"""Rows, and rows of pairs, for which NumPy takes as long as it takes to load Numba."""
 _AT_ONCE = 1 << 15
 
 
@@ -42,7 +42,7 @@ def count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
     ``distinct`` is above all codes of the second column.
     """
     counts: Codes = np.zeros(size, dtype=np.uint32 if len(first) < 1 << 32 else np.uint64)
-    if pays(len(first), _WORTH_LOADING):
+    if pays(len(first), _PAIRS_WORTH_LOADING):
         _count_pairs(first, second, distinct, counts)
         return counts
     numbers = first.astype(np.int64)

@@ -22,15 +22,20 @@ from numpy.typing import NDArray
 from voile.compiled import njit, pays
 from voile.randomness import Key
 
-__all__ = ["permute_within_runs"]
+__all__ = ["expect", "permute_within_runs"]
 
 _PLACES = 1 << 20
-_WORTH_LOADING = 2_000_000
-"""Values from which loading compiled code takes less time than doing without it."""
+_WORTH_LOADING = 4_000_000
+"""Values for which NumPy takes as long as it takes to load Numba."""
 _FEW = 16
 """Words that are sorted by insertion at once."""
 _MOST_BITS = 10
 """Of a word by which it is dealt; twice as many for long runs."""
+
+
+def expect(values: int) -> None:
+    """So many values will be permuted, some at a time: loops that pay for all pay for the first."""
+    pays(values, _WORTH_LOADING)
 
 
 def permute_within_runs(

@@ -24,7 +24,8 @@ __all__ = ["sort_word_rows", "sort_words"]
 
 _DIGIT = 8
 _FEW = 1 << 15
-_WORTH_LOADING = 2_000_000
+_WORTH_LOADING, _SEVERAL_WORTH_LOADING = 6_000_000, 2_000_000
+"""Rows of one word, or of several, for which NumPy takes as long as it takes to load Numba."""
 _COUNTED = 1 << 22
 """Range of words up to which they are sorted by counting them."""
 
@@ -49,7 +50,7 @@ def sort_word_rows(rows: NDArray[Any], bits: Sequence[int]) -> NDArray[Any]:
     ``bits`` says how many bits each word has; a word of which that is 0 is carried along, and rows
     that agree in the others keep their order.  The rows given are used up.
     """
-    if not pays(len(rows), _WORTH_LOADING):
+    if not pays(len(rows), _SEVERAL_WORTH_LOADING):
         by = [rows[:, word] for word in reversed(range(rows.shape[1])) if bits[word]]
         return rows[np.lexsort(by)] if by else rows
     return _sorted(rows, [(word, 0, bits[word]) for word in reversed(range(rows.shape[1]))])

@@ -45,8 +45,8 @@ __all__ = [
     "latest_valid_start",
 ]
 
-_COMPILED_FROM = 100_000
-"""Window ends from which loading Numba takes less time than doing without it."""
+_COMPILED_FROM = 150_000
+"""Window ends for which Python takes as long as it takes to load Numba."""
 
 
 def as_units(values: NDArray[Any]) -> NDArray[Any]:
