@@ -45,14 +45,14 @@ from voile.table.duckdb_relation import Relation, stored_column, table_of
 from voile.table.duckdb_session import BATCH_ROWS, Session
 from voile.table.duckdb_texts import (
     as_stored,
-    categories_of,
+    categories_in,
     encoded,
     few_texts_of,
     listed,
     numbered,
 )
 from voile.table.polars_expressions import CHOSEN
-from voile.table.polars_writing import MOST_CATEGORIES, write_arrow
+from voile.table.polars_writing import write_arrow
 from voile.table.protocol import (
     Counted,
     Fold,
@@ -386,25 +386,9 @@ class DuckDBRows(PendingRows):
 
     def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
         """Write the rows to one file, durably, a batch at a time."""
-        coded = self._categories() if file_format == "parquet" else {}
+        parquet = file_format == "parquet"
+        coded = categories_in(self._relation, self._columns) if parquet else {}
         return (write_arrow(self._batches(), self.schema, folder, file_format, coded),)
-
-    def _categories(self) -> dict[str, pl.Series]:
-        """For columns of few numbered texts a category for each number, of those that rows have."""
-        few = {
-            name: column
-            for name, column in self._columns.items()
-            if column.texts is not None and len(column.texts.values) <= MOST_CATEGORIES
-        }
-        if not few:
-            return {}
-        asked = ", ".join(f"list(DISTINCT {column.ident})" for column in few.values())
-        (listed,) = self._session.rows(f"SELECT {asked} FROM {self._relation.source}")
-        return {
-            name: categories_of(column.texts, numbers or ())
-            for (name, column), numbers in zip(few.items(), listed, strict=True)
-            if column.texts is not None
-        }
 
     def to_native(self) -> Any:
         """The rows as a relation of DuckDB, lazily."""

@@ -143,10 +143,8 @@ class Session:
             with told():
                 reader = cursor.sql(statement).to_arrow_reader(batch)
             while True:
-                try:
+                with told(OSError):  # which is what Arrow makes of a fault of DuckDB
                     rows = next(reader, None)
-                except (duckdb.Error, pa.ArrowException, OSError) as error:
-                    raise _fault(error) from None
                 if rows is None:
                     return
                 yield rows
@@ -227,13 +225,11 @@ class Session:
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Turns what DuckDB says into what may be said."""
+def told(*more: type[Exception]) -> Iterator[None]:
+    """Turns what DuckDB says, by its own errors, those of Arrow and more, into what may be said."""
     try:
         yield
-    except duckdb.Error as error:
-        raise _fault(error) from None
-    except pa.ArrowException as error:
+    except (duckdb.Error, pa.ArrowException, *more) as error:
         raise _fault(error) from None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,9 @@ from voile.table.dictionary import encode
 from voile.table.duckdb_columns import Stored, Texts, quoted, stored_array
 from voile.table.duckdb_relation import Relation, few_distinct, few_texts, table_of
 from voile.table.duckdb_session import Session
+from voile.table.polars_writing import MOST_CATEGORIES
 
-__all__ = ["as_stored", "categories_of", "encoded", "few_texts_of", "listed", "numbered"]
+__all__ = ["as_stored", "categories_in", "encoded", "few_texts_of", "listed", "numbered"]
 
 
 def encoded(column: Stored, array: pa.ChunkedArray) -> tuple[pa.Array, Any]:
@@ -44,15 +45,27 @@ def as_stored(values: pl.Series, column: Stored) -> tuple[pa.Array, Any]:
     return numbers.to_arrow().cast(column.texts.code_type), known
 
 
-def categories_of(texts: Texts, numbers: Iterable[int | None]) -> pl.Series:
-    """A category for each of some texts and a missing one; of texts with other numbers, missing.
+def categories_in(relation: Relation, columns: Mapping[str, Stored]) -> dict[str, pl.Series]:
+    """For columns of few numbered texts a category for each number, and for a missing text.
 
-    What no row has is not among the categories, which a file shows all of.
+    Texts that no row has are missing, since a file shows all categories.
     """
-    there = np.zeros(len(texts.values), dtype=np.bool_)
-    there[[number for number in numbers if number is not None]] = True
-    present = texts.values.filter(pl.Series(there))
-    return pl.Series(texts.arrow).cast(pl.Enum(present), strict=False)
+    few = {
+        name: (column.ident, column.texts)
+        for name, column in columns.items()
+        if column.texts is not None and len(column.texts.values) <= MOST_CATEGORIES
+    }
+    if not few:
+        return {}
+    asked = ", ".join(f"list(DISTINCT {ident})" for ident, _ in few.values())
+    (listed,) = relation.session.rows(f"SELECT {asked} FROM {relation.source}")
+    made = {}
+    for (name, (_, texts)), numbers in zip(few.items(), listed, strict=True):
+        there = np.zeros(len(texts.values), dtype=np.bool_)
+        there[[number for number in numbers or () if number is not None]] = True
+        present = pl.Enum(texts.values.filter(pl.Series(there)))
+        made[name] = pl.Series(texts.arrow).cast(present, strict=False)
+    return made
 
 
 def few_texts_of(relation: Relation, column: Stored) -> Texts | None:

@@ -8,6 +8,7 @@ Cost: some 1 ns a row and column while the counts stay near the processor, up to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,14 +27,11 @@ _AT_ONCE = 1 << 15
 
 def count_codes(codes: Codes, distinct: int) -> NDArray[np.int64]:
     """How often each code below ``distinct`` stands, shape (distinct,)."""
-    counts = np.zeros(distinct, dtype=np.int64)
     if pays(len(codes), _WORTH_LOADING):
+        counts = np.zeros(distinct, dtype=np.int64)
         _count(codes, counts)
         return counts
-    step = max(_AT_ONCE, distinct)
-    for start in range(0, len(codes), step):
-        counts += np.bincount(codes[start : start + step], minlength=distinct)
-    return counts
+    return _in_parts(len(codes), distinct, lambda part: codes[part])
 
 
 def count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
@@ -41,14 +39,22 @@ def count_table(first: Codes, second: Codes, distinct: int, size: int) -> Codes:
 
     ``distinct`` is above all codes of the second column.
     """
-    counts: Codes = np.zeros(size, dtype=np.uint32 if len(first) < 1 << 32 else np.uint64)
     if pays(len(first), _PAIRS_WORTH_LOADING):
+        counts: Codes = np.zeros(size, dtype=np.uint32 if len(first) < 1 << 32 else np.uint64)
         _count_pairs(first, second, distinct, counts)
         return counts
-    numbers = first.astype(np.int64)
-    numbers *= distinct
-    numbers += second
-    return count_codes(numbers, size)
+    return _in_parts(
+        len(first), size, lambda part: first[part].astype(np.int64) * distinct + second[part]
+    )
+
+
+def _in_parts(rows: int, size: int, numbers: Callable[[slice], Codes]) -> NDArray[np.int64]:
+    """How often each number below ``size`` stands; asked for those of some rows at a time."""
+    counts = np.zeros(size, dtype=np.int64)
+    step = max(_AT_ONCE, size)
+    for start in range(0, rows, step):
+        counts += np.bincount(numbers(slice(start, start + step)), minlength=size)
+    return counts
 
 
 @njit(cache=True, nogil=True)

@@ -26,7 +26,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.compiled import njit, uncompiled
+from voile.compiled import njit, pays, uncompiled
 from voile.randomness import Key, Randomness
 from voile.table.arrays import array_of, numbers_of
 from voile.table.decisions import Perturbation
@@ -146,7 +146,7 @@ class Noise:
         steps = decision.start[indices, cluster]
         width = width_of[cluster]
         added = decision.noise.draw(cluster, words, key=noise)
-        add = uncompiled(_add) if len(steps) < _WORTH_LOADING else _add
+        add = _add if pays(len(steps), _WORTH_LOADING) else uncompiled(_add)
         add(steps, added, width, self.widths, (self.low, self.high))
         return steps, width
 

@@ -24,7 +24,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from voile.compiled import njit, uncompiled
+from voile.compiled import njit, pays, uncompiled
 from voile.randomness import Key
 from voile.schema.persons import Occurrences
 from voile.table.combinations import count_pairs
@@ -244,14 +244,14 @@ class PolarsRows(EncodedRows):
         found = combined(self._dictionaries(within)) if within else None
         if not by and found is not None:
             self._order.combined[tuple(within)] = found
-            count = uncompiled(_occurrences) if self.height < _WORTH_LOADING else _occurrences
+            count = _occurrences if pays(self.height, _WORTH_LOADING) else uncompiled(_occurrences)
             ranks = count(found.index, np.zeros(len(found.rows), dtype=np.uint32))
             ranks = ranks.astype(code_type(int(found.rows.max(initial=1))))
         else:
             group = np.zeros(self.height, dtype=np.uint8) if found is None else found.index
             groups = 1 if found is None else len(found.rows)
             coded = [(group, groups), *(self._columns[other].sortable() for other in by)]
-            number = uncompiled(_ranks) if self.height < _WORTH_LOADING else _ranks
+            number = _ranks if pays(self.height, _WORTH_LOADING) else uncompiled(_ranks)
             ranks = number(sorted_order(coded), group)
         return self._like(self._columns | {name: Column(pl.Series(ranks))})
 
