@@ -7,7 +7,7 @@ import importlib
 import sys
 
 from benchmarks.data import NotHereError
-from benchmarks.record import environment, print_measurement, save
+from benchmarks.record import environment, print_measurement, save, write_report
 
 NAMES = (
     "kernel_speed",
@@ -68,10 +68,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--dry-run", action="store_true", help="print and record nothing")
+    parser.add_argument(
+        "--report", action="store_true", help="write RESULTS.md from results.jsonl, and run nothing"
+    )
     arguments = parser.parse_args()
-    if unknown := set(arguments.names) - set(NAMES):
+    if arguments.report:
+        write_report()
+        return
+    if unknown := {name for name in arguments.names if not _chosen(name)}:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))} (known: {', '.join(NAMES)})")
-    for name in arguments.names or NAMES:
+    for name in [one for asked in arguments.names for one in _chosen(asked)] or NAMES:
         print(f"{name} ...", file=sys.stderr, flush=True)
         where = environment()
         try:
@@ -82,6 +88,11 @@ def main() -> None:
         print_measurement(name, measurement)
         if not arguments.dry_run:
             save(name, where, measurement)
+
+
+def _chosen(name: str) -> list[str]:
+    """The benchmark of a name, or all in the folder of a name, as ``papers``."""
+    return [one for one in NAMES if one == name or one.startswith(f"{name}.")]
 
 
 if __name__ == "__main__":

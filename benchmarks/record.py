@@ -13,7 +13,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Measurement", "Table", "Target", "environment", "print_measurement", "save"]
+__all__ = [
+    "Measurement",
+    "Table",
+    "Target",
+    "environment",
+    "print_measurement",
+    "save",
+    "write_report",
+]
 
 HERE = Path(__file__).parent
 
@@ -104,7 +112,13 @@ def save(name: str, where: dict[str, str], measurement: Measurement, folder: Pat
     records[name] = json.loads(json.dumps({"name": name, **where, **asdict(measurement)}))
     ordered = [records[key] for key in sorted(records)]
     log.write_text("".join(json.dumps(record) + "\n" for record in ordered), encoding="utf-8")
-    (folder / "RESULTS.md").write_text("\n".join(_report(ordered)), encoding="utf-8")
+    write_report(folder)
+
+
+def write_report(folder: Path = HERE) -> None:
+    """Write ``RESULTS.md`` from ``results.jsonl``, as after two branches recorded results."""
+    lines = (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()
+    (folder / "RESULTS.md").write_text("\n".join(_report(list(map(json.loads, lines)))), "utf-8")
 
 
 def _report(records: Sequence[dict[str, Any]]) -> Iterable[str]:
