@@ -10,6 +10,8 @@ import numpy as np
 import polars as pl
 import pytest
 
+from voile.release.manifest import manifest_of
+
 PARCELS = "weight,volume,h,w,l\n6,1,2,3,4\n4,9,4,3,2\n5,5,1,1,1\n5,5,4,4,4\n"
 MARK = "PRIVATE"
 
@@ -40,6 +42,7 @@ def release(desk, data: str, method: dict, name: str = "release"):
         "release_id": "0" * 32,
         "columns": {"quasi_identifiers": header, "sensitive": [], "keep": []},
         "types": dict.fromkeys(header, "decimal"),
+        "data": manifest_of(folder, ["data.csv"]),
     }
     (folder / "release.json").write_text(json.dumps(document), encoding="utf-8")
     return folder

@@ -9,6 +9,7 @@ from contextlib import closing
 import pytest
 from click.testing import CliRunner
 
+from tests.release.listing import write_listed
 from voile.cli.ledger import ledger as command
 from voile.errors import LedgerError
 from voile.ledger import Ledger
@@ -108,9 +109,7 @@ def test_verify_a_ledger_that_is_not(path):
 
 def test_verify_an_unknown_release(path, tmp_path):
     """A release folder that the ledger does not know makes verification fail."""
-    (tmp_path / "release.json").write_text(
-        json.dumps({"release_id": "0" * 32, "series": {"name": "salaries", "version": 1}})
-    )
+    write_listed(tmp_path, {"release_id": "0" * 32, "series": {"name": "salaries", "version": 1}})
     result = run("verify", tmp_path, "--ledger", path)
     assert isinstance(result.exception, LedgerError)
     assert "the ledger does not know this release" in str(result.exception)

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.ledger.fleets import TERMS, charge_trips
+from tests.release.listing import write_listed
 from voile.cli.ledger import ledger as command
 from voile.dp.planar.composition import composed_epsilon
 from voile.dp.planar.costs import gaussian_epsilon
@@ -184,7 +185,7 @@ def test_releases_are_vouched_for(ledger, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
     for release_id, findings in ((charge.release_id, 0), (secrets.token_hex(16), 1)):
-        (folder / "release.json").write_text(json.dumps({"release_id": release_id}))
+        write_listed(folder, {"release_id": release_id})
         assert len(ledger.verify_release(folder)) == findings
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 
+from tests.release.listing import write_listed
 from voile.cli.ledger import ledger as command
 from voile.errors import LedgerError
 from voile.ledger import Ledger
@@ -194,7 +195,7 @@ def test_a_lost_release_that_turns_up_is_found(two, tmp_path):
         "release_id": second.latest.release_id,
         "series": {"name": "salaries", "version": 2},
     }
-    (tmp_path / "release.json").write_text(json.dumps(described))
+    write_listed(tmp_path, described)
     assert ledger.verify_release(tmp_path) == []
     ledger.lose("salaries", second.latest.release_id)
     (finding,) = ledger.verify_release(tmp_path)
@@ -230,7 +231,7 @@ def test_settle_a_release_that_stands_by_command(two, tmp_path):
         "release_id": second.latest.release_id,
         "series": {"name": "salaries", "version": 2},
     }
-    (tmp_path / "release.json").write_text(json.dumps(described))
+    write_listed(tmp_path, described)
     told = run("settle", "salaries", "--release", tmp_path, "--ledger", ledger.path)
     assert "cannot be lost any more" in told.stderr
     assert ledger.open_version("salaries") is None

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.release.listing import write_listed
 from voile.errors import InputError, LedgerError
 from voile.ledger import Ledger
 from voile.ledger.promises import broken_promises
@@ -544,7 +545,7 @@ def release(tmp_path, ledger):
         "series": {"name": "salaries", "version": 2},
         "rows": 24,
     }
-    (folder / "release.json").write_text(json.dumps(document))
+    write_listed(folder, document)
     return folder
 
 
@@ -580,7 +581,7 @@ def charged_release(tmp_path, ledger, charged):
     folder.mkdir()
     charge = charged(None, "1", rows=2)
     ledger.commit(None, None, charge)
-    (folder / "release.json").write_text(json.dumps({"release_id": charge.release_id, "rows": 5}))
+    write_listed(folder, {"release_id": charge.release_id, "rows": 5})
     return folder, charge
 
 
@@ -603,7 +604,7 @@ def test_a_release_that_was_taken_back_and_stands_is_found(ledger, charged_relea
 def test_an_uncharged_release_is_found(ledger, charged_release):
     """A release that no data set was charged for is not vouched for."""
     folder, _ = charged_release
-    (folder / "release.json").write_text(json.dumps({"release_id": "0" * 32}))
+    write_listed(folder, {"release_id": "0" * 32})
     (finding,) = ledger.verify_release(folder)
     assert "no data set was charged for it" in str(finding)
 
@@ -620,7 +621,7 @@ def test_an_older_copy_of_the_ledger_is_found_by_its_releases(ledger, grown, tmp
         "release_id": after.latest.release_id,
         "series": {"name": "salaries", "version": 4},
     }
-    (tmp_path / "release.json").write_text(json.dumps(document))
+    write_listed(tmp_path, document)
     assert ledger.verify_release(tmp_path) == []
     ledger.path.write_bytes(backup)
     assert "belongs to the ledger" in str(ledger.verify()[0])  # its rows were not restored with it

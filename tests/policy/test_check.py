@@ -15,6 +15,7 @@ from voile.errors import InputError
 from voile.policy.criteria.identifiers import categories
 from voile.policy.stated import policy_of_text, policy_schema, read_policy, template_names
 from voile.policy.verdict import read_verdict, verdict_document, verdict_schema
+from voile.release.manifest import manifest_of
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +242,7 @@ def _release_of(folder: Path, frame: pl.DataFrame) -> None:
         "guarantee": {"kind": "none", "statement": "", "assumes": []}, "rows": frame.height,
         "publishable": True, "columns": {name: {"kind": "exact"} for name in frame.columns},
         "roles": {}, "types": {each.name: kinds[type(each.dtype)] for each in frame},
+        "data": manifest_of(folder / "r", ["data.csv"]),
     }  # fmt: skip
     (folder / "r" / "release.json").write_text(json.dumps(document))
 

@@ -55,7 +55,7 @@ _ATTACKS = (
 
 def figures_of(name: str) -> dict[str, Any]:
     """Everything about one release, as JSON takes it."""
-    release = read_release(FOLDER / name)
+    release = read_release(FOLDER / name, without_hashes=True)
     check_release(release)
     original = pl.read_parquet(FOLDER / "original.parquet")
     plan = read_plan(FOLDER / name / "plan.toml")
@@ -115,7 +115,9 @@ def _attacks(
     knowledge = {
         "targets": None,
         "absent": pl.read_parquet(FOLDER / "absent.parquet"),
-        "earlier": [read_release(FOLDER / one) for one in _EARLIER.get(name, ())],
+        "earlier": [
+            read_release(FOLDER / one, without_hashes=True) for one in _EARLIER.get(name, ())
+        ],
     }
     for attack in _ATTACKS:
         known = {key: value for key, value in knowledge.items() if key in ATTACKS.fields_of(attack)}

@@ -25,8 +25,8 @@ from tests.forked import answer_of, load_for
 from tests.study.small_groups import known_to_the_corridor
 from voile.errors import VoileError
 from voile.ledger import Ledger, spending
-from voile.ledger.audit import release_document
 from voile.release import folder as release_folder
+from voile.release.manifest import release_document
 from voile.study import staging
 from voile.study.run import make_release
 from voile.table.engines import AUTO, engine_of

@@ -24,7 +24,7 @@ import polars as pl
 from tests.forked import answer_of, load_for
 from voile.errors import VoileError
 from voile.ledger import Ledger
-from voile.ledger.audit import release_document
+from voile.release.manifest import release_document
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 

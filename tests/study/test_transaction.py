@@ -12,10 +12,10 @@ import voile
 from tests.study.small_groups import SmallGroups, known_to_the_corridor
 from voile.errors import InfeasibleError, InputError, LedgerError, PlanError, RefusedError
 from voile.ledger import Ledger
-from voile.ledger.audit import release_document
 from voile.randomness import Randomness
 from voile.release import folder
 from voile.release.check import GuaranteeBrokenError
+from voile.release.manifest import release_document
 from voile.schema.budget import BudgetPlan
 from voile.study import staging
 from voile.study.run import make_release, prepare_release

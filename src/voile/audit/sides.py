@@ -18,6 +18,7 @@ import polars as pl
 from voile.errors import TableError
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
+from voile.release.manifest import DOCUMENT, release_document, verified_files
 from voile.release.reading.rows import People
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
@@ -117,14 +118,10 @@ def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema,
 
 
 def _data_of(released: Path) -> Path:
-    """The data of a release folder; any other path as it is."""
-    if not (released / "release.json").is_file():
+    """The data of a release folder, held against their hashes; any other path as it is."""
+    if not (released / DOCUMENT).is_file():
         return released
-    for name in ("data.parquet", "data.csv", "data"):
-        if (released / name).exists():
-            return released / name
-    msg = f"{released}: the release has no data"
-    raise TableError(msg)
+    return verified_files(release_document(released), released).whole
 
 
 def _proposed(names: Sequence[str], details: Sequence[ColumnDetails]) -> Plan:

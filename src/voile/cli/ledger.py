@@ -23,7 +23,7 @@ from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json
 from voile.errors import LedgerError
 from voile.ledger import Finding, FleetState, Ledger
-from voile.ledger.audit import release_document
+from voile.release.manifest import release_document
 
 __all__ = ["ledger"]
 

@@ -21,7 +21,7 @@ from voile.errors import InputError, TableError
 from voile.packing.drawing import require_plotting
 from voile.packing.instance import Report
 from voile.packing.stop import Stop
-from voile.release.folder import DOCUMENT
+from voile.release.manifest import DOCUMENT
 from voile.release.stored import read_release
 from voile.schema.numbers import ExactNumbers
 from voile.table.columns import NumberColumns, published_numbers, read_numbers

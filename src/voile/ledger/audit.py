@@ -9,21 +9,20 @@ data set.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from voile.errors import InputError, PlanError
+from voile.errors import PlanError
 from voile.ledger import fleets, records, spending
 from voile.ledger.budget import BudgetState, End, shown
 from voile.ledger.lost import find_lost
 from voile.ledger.promises import broken_promises
 from voile.ledger.row_sets import RowFolder
-from voile.release.manifest import changed_files
+from voile.release.manifest import changed_files, release_document
 
-__all__ = ["Finding", "audit_ledger", "audit_release", "release_document"]
+__all__ = ["Finding", "audit_ledger", "audit_release"]
 
 _MOST_FINDINGS = 20
 
@@ -193,23 +192,3 @@ def _broken_account(state: BudgetState) -> list[str]:
             broken.append(f"entry {entry.number}: it is about a release that was not charged")
         releases.add(entry.release_id)
     return broken
-
-
-def release_document(folder: Path) -> dict[str, Any]:
-    """What a release says about itself; raises ``InputError`` where a folder holds none."""
-    path = folder / "release.json"
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        msg = f"{path}: there is no such file; name the folder of a release"
-        raise InputError(msg) from None
-    except OSError as error:
-        msg = f"{path}: it cannot be read ({error.strerror}); name the folder of a release"
-        raise InputError(msg) from None
-    except ValueError:
-        msg = f"{path}: it is not JSON; name the folder of a release"
-        raise InputError(msg) from None
-    if not isinstance(document, dict):
-        msg = f"{path}: it is not the description of a release; name the folder of a release"
-        raise InputError(msg)
-    return document

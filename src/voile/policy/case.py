@@ -11,11 +11,9 @@ Evidence that is not of the release beside it is refused.  Cost: reading the dat
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import file_digest
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -27,6 +25,7 @@ from voile.audit.record import AuditRecord, read_audit
 from voile.errors import InputError
 from voile.policy.shown import ShownRows
 from voile.release.claims import Claim
+from voile.release.manifest import DOCUMENT, digest_of, release_document
 from voile.release.release import Release
 from voile.release.stored import read_release
 from voile.study.documents import read_record
@@ -50,7 +49,6 @@ AUDIT = "audit.json"
 SIGNATURES = "signatures.json"
 """Among what is published, and about all the rest of it."""
 _RECORD = "record.json"
-_DOCUMENT = "release.json"
 
 
 @closed
@@ -145,17 +143,8 @@ class Case:
     @cached_property
     def document(self) -> Mapping[str, Any] | None:
         """What ``release.json`` says; None for a file of another make."""
-        path = self.data / _DOCUMENT
-        if not path.is_file():
-            return None
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            document = None
-        if not isinstance(document, dict):
-            msg = f"{path}: this does not describe a release of Voile"
-            raise InputError(msg)
-        return document
+        there = (self.data / DOCUMENT).is_file()
+        return release_document(self.data) if there else None
 
     @cached_property
     def release(self) -> Release | None:
@@ -207,13 +196,7 @@ def files_in(folder: Path) -> tuple[FileDocument, ...]:
         if link or not path.is_file():
             msg = f"{path}: this is no plain file, and cannot be published"
             raise InputError(msg)
-        try:
-            with path.open("rb") as stream:
-                digest = file_digest(stream, "sha256").hexdigest()
-        except OSError as error:
-            msg = f"{path}: it cannot be read ({error.strerror or 'input or output error'})"
-            raise InputError(msg) from None
-        found.append(FileDocument(file=name, bytes=path.stat().st_size, sha256=digest))
+        found.append(FileDocument(file=name, bytes=path.stat().st_size, sha256=digest_of(path)))
     return tuple(found)
 
 
@@ -227,11 +210,11 @@ def open_case(folder: str | Path) -> Case:
         return _audited(place)
     if (place / "private" / _RECORD).is_file():
         return _studied(place)
-    if (place / _DOCUMENT).is_file():
+    if (place / DOCUMENT).is_file():
         return Case("release", place, None, place, None)
     msg = (
         f"{place}: nothing to judge stands here: neither {AUDIT} of an audit, nor "
-        f"private/{_RECORD} of a study, nor {_DOCUMENT} of a release"
+        f"private/{_RECORD} of a study, nor {DOCUMENT} of a release"
     )
     raise InputError(msg)
 
@@ -266,7 +249,7 @@ def _studied(place: Path) -> Case:
     for key, value in record.release.items():
         if case.document.get(key) != value:
             msg = (
-                f"{place / 'release' / _DOCUMENT}: {key} is another than when the release was "
+                f"{place / 'release' / DOCUMENT}: {key} is another than when the release was "
                 "studied; take the folder as it was made"
             )
             raise InputError(msg)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from voile.errors import InputError
-from voile.release.folder import DOCUMENT, HIDDEN
+from voile.release.folder import HIDDEN
+from voile.release.manifest import DOCUMENT
 
 __all__ = ["ReleaseBeside", "releases_beside"]
 

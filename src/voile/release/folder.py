@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from voile.durable import sync, write_text
 from voile.errors import InputError
-from voile.release.manifest import manifest_of
+from voile.release.manifest import DOCUMENT, manifest_of
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 
@@ -34,7 +34,6 @@ __all__ = [
     "write_release",
 ]
 
-DOCUMENT = "release.json"
 HIDDEN = ".voile-"
 """How the name of an unfinished folder begins."""
 

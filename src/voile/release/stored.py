@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from voile.disclosure.disclosure import Disclosure
 from voile.errors import TableError
-from voile.release.folder import DOCUMENT
 from voile.release.format_1 import disclosure_of, guarantee_document
-from voile.release.manifest import listed_files
+from voile.release.manifest import DOCUMENT, release_document, verified_files
 from voile.release.release import FORMAT, Guarantee, Release, SeriesPlace
 from voile.table.engines import AUTO
 from voile.table.opening import open_published
@@ -22,27 +20,37 @@ from voile.values.value import read
 __all__ = ["read_release"]
 
 
-def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
-    """Read a release back from its folder; raises ``TableError`` where it is not one.
+def read_release(
+    path: str | Path, *, engine: Engine | str = AUTO, without_hashes: bool = False
+) -> Release:
+    """Read a release back from its folder, whose files are held against their hashes first.
 
-    ``engine`` holds its rows, or is its name.
+    ``engine`` holds its rows, or is its name.  ``without_hashes`` reads a release that lists none,
+    as the first format did: nothing tells then whether its rows were altered.
+
+    Raises ``TableError`` where the folder is no release, and ``RefusedError`` where its files are
+    not those that its ``release.json`` lists.
     """
     folder = Path(path)
     if not folder.is_dir():
         msg = f"{folder}: there is no such release folder"
         raise TableError(msg)
+    document = release_document(folder)
     try:
-        document = json.loads((folder / DOCUMENT).read_text(encoding="utf-8"))
-        return _release(document, folder, engine)
-    except FileNotFoundError:
-        msg = f"{folder}: this is not a release: it has no {DOCUMENT}"
-        raise TableError(msg) from None
+        if without_hashes and "data" not in document:
+            return _release(document, folder, None, engine)
+        files = verified_files(document, folder)
+        release = _release(document, folder, files.names, engine)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         msg = f"{folder / DOCUMENT}: this does not describe a release of Voile"
         raise TableError(msg) from None
+    files.require_unchanged()
+    return release
 
 
-def _release(document: Mapping[str, Any], folder: Path, engine: Engine | str) -> Release:
+def _release(
+    document: Mapping[str, Any], folder: Path, files: Sequence[str] | None, engine: Engine | str
+) -> Release:
     """A release from its document, of this format or of the first."""
     if document["rows"] == 0:
         msg = (
@@ -52,7 +60,7 @@ def _release(document: Mapping[str, Any], folder: Path, engine: Engine | str) ->
         raise TableError(msg)
     series = document.get("series")
     texts = [name for name, kind in document["types"].items() if kind == "text"]
-    table = open_published(folder, texts, listed_files(document, folder), engine)
+    table = open_published(folder, texts, files, engine)
     disclosure, roles = _shown(document, folder, table)
     _require_columns(disclosure, table, folder)
     return Release(

@@ -13,7 +13,7 @@ from fastapi.responses import Response
 
 from voile.durable import replace_private_file
 from voile.errors import InputError
-from voile.release.manifest import listed_files
+from voile.release.manifest import verified_files
 from voile.studio import commands
 from voile.studio.planning import with_method
 from voile.studio.project import Project
@@ -114,11 +114,10 @@ def _look_at(project: Project, attempt: str, index: int) -> None:
         statement = json.loads((out / "release.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return
-    names = listed_files(statement, out) or []
-    if names:
-        data = out / names[0] if len(names) == 1 else out / "data"
-        groups = (statement.get("groups") or {}).get("column")
-        project.run(purpose, commands.look_at(project, data, groups))
+    names = verified_files(statement, out).names
+    data = out / names[0] if len(names) == 1 else out / "data"
+    groups = (statement.get("groups") or {}).get("column")
+    project.run(purpose, commands.look_at(project, data, groups))
 
 
 def _page(project: Project, attempt: str, index: int, point: Point) -> dict[str, Any]:
