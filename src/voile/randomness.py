@@ -30,10 +30,15 @@ from numpy.typing import NDArray
 
 from voile.errors import PlanError
 
-__all__ = ["Blocks128", "Draws", "Key", "Randomness", "parts"]
+__all__ = ["UNFIT", "Blocks128", "Draws", "Key", "Randomness", "parts"]
 
 Blocks128 = NDArray[np.uint64]
 """Shape (n, 2): n blocks of 128 bits, two little-endian words each."""
+
+UNFIT = (
+    "it was made with a seed, which others may know, or by a paper's version that is known to leak"
+)
+"""Why a release may not be publishable."""
 
 _SECRET_BYTES = 32
 _MAX_SEED = 2**63

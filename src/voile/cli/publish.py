@@ -19,6 +19,7 @@ from voile.cli.show import (
     say,
     telling_what_is_done,
 )
+from voile.randomness import UNFIT
 from voile.release.release import Publication
 from voile.schema.numbers import json_number
 from voile.study.run import Intervals, make_release
@@ -93,7 +94,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         else:
             say(_summary(publication, out))
         if not publication.release.publishable:
-            say("Made with a seed: NOT fit for publication.")
+            say(f"NOT fit for publication: {UNFIT}.")
 
 
 def _document(publication: Publication, out: str, seconds: float) -> dict[str, Any]:

@@ -34,6 +34,7 @@ from voile.cli.show import (
     telling_what_is_done,
 )
 from voile.errors import InputError
+from voile.randomness import UNFIT
 from voile.study.documents import record_document
 from voile.study.evidence import Terms
 from voile.study.instruments import Instruments
@@ -195,7 +196,7 @@ def _tell(study: Study, out: str, followed: FollowedTrips | None) -> None:
             f"attack {out}/release --against INPUT --roads MAP"
         )
     if not release.publishable:
-        say("Made with a seed: NOT fit for publication.")
+        say(f"NOT fit for publication: {UNFIT}.")
 
 
 def _show(record: StudyRecord, followed: FollowedTrips | None) -> None:

@@ -158,7 +158,7 @@ class Case:
 
     @property
     def publishable(self) -> bool:
-        """False where ``release.json`` says that it was made with a seed."""
+        """False where ``release.json`` says that the release is unfit for publication."""
         return self.release is None or self.release.publishable
 
     @cached_property

@@ -17,6 +17,7 @@ from voile.policy.criteria.questions import asked
 from voile.policy.ruling import Ruling
 from voile.policy.stated import StatedPolicy
 from voile.policy.verdict import VERDICT, Verdict, verdict_document
+from voile.randomness import UNFIT
 from voile.study.documents import json_text
 
 __all__ = ["form_of", "judge", "keep"]
@@ -59,7 +60,7 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
             "publishable",
             "the release is fit for publication",
             passed=False,
-            why="it was made with a seed, which others may know",
+            why=UNFIT,
             of_original=False,
         )
     for says in case.unexamined:

@@ -104,7 +104,8 @@ class Release:
     release_id: str
     """128 random bits in hexadecimal, by which a ledger knows this release."""
     publishable: bool
-    """False where the randomness came from a seed that others may know."""
+    """False where the randomness came from a seed that others may know, and where the method is a
+    paper's version that is known to leak."""
     series: SeriesPlace | None = None
     data_set: str | None = None
     """Whose budget it spent, where a ledger counts it."""

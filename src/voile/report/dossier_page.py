@@ -22,6 +22,7 @@ from voile.policy.criteria.utility import Utility
 from voile.policy.ruling import Ruling
 from voile.policy.stated import Policy
 from voile.policy.verdict import Verdict
+from voile.randomness import UNFIT
 from voile.report.figures.gauges import Gauge, draw_gauges
 from voile.report.reading import Attack, Measure
 from voile.report.study_page import attack_chart, loss_chart
@@ -156,7 +157,7 @@ def _facts(dossier: Dossier) -> Iterator[tuple[str, Any]]:
     yield "method", spoken(str(method.get("name", "")))
     yield "release", dossier.document["release_id"]
     fit = dossier.document["publishable"]
-    yield "fit for publication", "yes" if fit else "no: it was made with a seed"
+    yield "fit for publication", "yes" if fit else f"no: {UNFIT}"
 
 
 def _columns(dossier: Dossier, *, public: bool) -> Iterator[tuple[str, str]]:

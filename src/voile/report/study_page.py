@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from voile.randomness import UNFIT
 from voile.report.figures.canvas import Chart
 from voile.report.figures.losses import Loss, draw_losses
 from voile.report.figures.parts import draw_pairs, draw_parts
@@ -37,7 +38,7 @@ _EVIDENCE = {
     "held_out": "rows held out",
     "rehearsed": "measured on a release made like this one of fewer rows",
 }
-_PUBLISHABLE = {True: "yes", False: "no: it has a seed"}
+_PUBLISHABLE = {True: "yes", False: f"no: {UNFIT}"}
 _ROLES = {
     "quasi_identifiers": "quasi-identifiers",
     "keep": "kept as they are",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from voile.randomness import UNFIT
 from voile.report.figures.frontier import Placed
 from voile.report.grid import risk_title
 from voile.report.reading import Attack, Measure, attacks_of, measures_of
@@ -28,7 +29,7 @@ __all__ = ["comparison_summary", "method_text", "study_summary"]
 
 
 _STATUS = {"wrong": "with a wrong plan or input"}
-_SEEDED = " It was made with a seed and must not be published."
+_UNFIT = f" It must not be published: {UNFIT}."
 
 
 def study_summary(record: StudyRecord) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def method_text(method: Mapping[str, Any]) -> str:
 def _published(record: StudyRecord) -> str:
     release = record.release
     rows, rows_in = number(release["rows"]), number(record.publication["rows_in"])
-    warning = "" if release["publishable"] else _SEEDED
+    warning = "" if release["publishable"] else _UNFIT
     return (
         f"{rows} of {rows_in} rows{persons_text(record)} were published by "
         f"{method_text(release['method'])}.{warning}"

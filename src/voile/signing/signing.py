@@ -17,7 +17,7 @@ from voile.policy.case import SIGNATURES, Case
 from voile.policy.checking import judge
 from voile.policy.stated import Policy, policy_of_text
 from voile.policy.verdict import VERDICT, read_verdict
-from voile.randomness import Randomness
+from voile.randomness import UNFIT, Randomness
 from voile.signing.keys import public_text
 from voile.signing.signatures import (
     SALTS,
@@ -84,10 +84,7 @@ def sign(case: Case, key: Ed25519PrivateKey, role: str) -> Signature:
 def _passed(case: Case, private: Path) -> tuple[Policy, str]:
     """The policy whose verdict is passed by what stands there now, with its text."""
     if not case.publishable:
-        msg = (
-            f"{case.public}: this release was made with a seed, which others may know: it must not "
-            "be published, and is not signed"
-        )
+        msg = f"{case.public}: this release must not be published, and is not signed: {UNFIT}"
         raise RefusedError(msg)
     verdict = read_verdict(private / VERDICT)
     stated = policy_of_text(verdict.text, f"{private / VERDICT}: its policy")

@@ -11,6 +11,7 @@ Whether fresh rows are published is decided by ``models.waiting``, and where the
   change, so every atom is a block of one release and valid: the "union" guarantee holds.
 - "narrow-batches" cuts batches likewise, but such that the bounds of sums and averages are narrow
   (see ``narrow``) rather than their ranges.
+- "lemma-1" and "figure-13" are the paper's as it prints them, for study: see ``as_printed``.
 - Rows that a look refused before are published in one block with all that came later, whatever
   the search.
 
@@ -31,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.waiting import NONE_REFUSED, Fate, Pool, Refused, WaitingRule
+from voile.publish.ke_anonymity.as_printed import AS_PRINTED, printed_blocks
 from voile.publish.ke_anonymity.exact import exact_blocks
 from voile.publish.ke_anonymity.full_cover import (
     Adversary,
@@ -46,7 +48,7 @@ from voile.table.summaries import ValueCounts
 
 __all__ = ["Decision", "Search", "Terms", "decide"]
 
-Search = Literal["full-cover", "exact", "sealed-batches", "narrow-batches"]
+Search = Literal["full-cover", "exact", "sealed-batches", "narrow-batches", "lemma-1", "figure-13"]
 _SEALED = ("sealed-batches", "narrow-batches")
 
 
@@ -150,7 +152,11 @@ def _cut(
         return _sealed(values, rows[:, -1], versions, terms, e)
     present = rows > 0
     fate: Fate = "published"
-    if terms.search == "exact" and versions and terms.adversary == "pairwise":
+    if terms.search in AS_PRINTED:
+        latest, _ = _latest(values, versions)
+        ever = np.stack((present[:, :-1].any(axis=1), present[:, -1]))
+        ranges = printed_blocks(values.units, ever, latest, (terms.k, e), terms.search)
+    elif terms.search == "exact" and versions and terms.adversary == "pairwise":
         releases = [_index_ranges(values, version.blocks) for version in versions]
         ranges = exact_blocks(values.units, present.T, releases, terms.k, e)
     else:

@@ -86,13 +86,15 @@ def exact_blocks(
     releases: Sequence[NDArray[np.int64]],
     k: int,
     e: int,
+    admitted: NDArray[np.bool_] | None = None,
 ) -> NDArray[np.int64] | None:
     """Blocks [start, stop) of the optimum, (p, 2) index ranges, or None if there is none.
 
     ``values``: (d,) as for ``static.optimal_blocks``; ``births``: (T + 1, d), ``births[t]``
     tells which values have rows first published at release t, the last row which have fresh
     rows; ``releases``: for each earlier release its blocks, (p_t, 2) index ranges, valid,
-    ascending, disjoint.  Ties are broken as in ``cuts.best_cuts``.  Raises ``PlanError`` where
+    ascending, disjoint; ``admitted``: (d + 1, d + 1), whether [i, j) may be a block at all, by i
+    and j; None: all may.  Ties are broken as in ``cuts.best_cuts``.  Raises ``PlanError`` where
     d * d * T is beyond what is affordable.
     """
     units = as_units(values)
@@ -101,7 +103,8 @@ def exact_blocks(
     valid = latest_valid_start(units, np.ones(len(units), np.bool_), k, e)
     reach = _reach(units, births, releases, k, e)
     kernel = _best_starts_tested if compiled else uncompiled(_best_starts_tested)
-    return blocks_of(boundaries_of(kernel(units, valid, reach)))
+    some = np.empty((0, 0), np.bool_) if admitted is None else np.ascontiguousarray(admitted)
+    return blocks_of(boundaries_of(kernel(units, valid, reach, some)))
 
 
 def _check_affordable(d: int, releases: int, compiled: bool) -> None:
@@ -170,7 +173,10 @@ def _is_safe(i: int, j: int, reach: _Reach) -> bool:
 
 @njit(cache=True)
 def _best_starts_tested(
-    values: NDArray[Any], valid: NDArray[np.int64], reach: _Reach
+    values: NDArray[Any],
+    valid: NDArray[np.int64],
+    reach: _Reach,
+    admitted: NDArray[np.bool_],
 ) -> NDArray[np.int64]:
     """Start of the last block in the best safe cuts of each [0, j), or -1."""
     d = len(values)
@@ -184,6 +190,8 @@ def _best_starts_tested(
             if best >= 0 and highest[i] <= score[best]:
                 break
             if start[i] < 0 or (best >= 0 and score[i] <= score[best]):
+                continue
+            if len(admitted) and not admitted[i, j]:
                 continue
             if _is_safe(i, j, reach):
                 best = i

@@ -17,8 +17,9 @@ likely each value is, or about adversaries who know some of the values.  It hold
 know the method, the plan and who waited, and reason backwards from them: ``models.waiting`` has the
 rule by which rows wait, and the proof; with "pairwise", of persons with several rows, and in a
 series that was begun with the rule "until-valid" and says so in its plan, it does not, and the
-release states it.  Of persons with several rows, values are different where they are different
-persons'; ``persons`` has the rule, and whom it holds against.
+release states it.  The searches of ``as_printed`` promise nothing of releases beside each other.
+Of persons with several rows, values are different where they are different persons'; ``persons``
+has the rule, and whom it holds against.
 
 Algorithm: the engine counts rows by distinct value and by the release in which they first
 appeared; ``decision`` cuts the values into blocks; the engine permutes within them.
@@ -45,6 +46,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import PlanError, RefusedError
 from voile.models.waiting import Refused
+from voile.publish.ke_anonymity.as_printed import AS_PRINTED
 from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
 from voile.publish.ke_anonymity.full_cover import Adversary
 from voile.publish.ke_anonymity.patience import (
@@ -144,6 +146,12 @@ class KEAnonymity:
         if self.search in ("sealed-batches", "narrow-batches") and self.adversary == "pairwise":
             msg = f'search = "{self.search}" gives the "union" guarantee; leave adversary out'
             raise PlanError(msg)
+        if self._as_printed and not (self.series and self.adversary == "pairwise"):
+            msg = (
+                f'search = "{self.search}" is the paper\'s version of a series compared in pairs; '
+                'name a series and adversary = "pairwise" too, or leave search out'
+            )
+            raise PlanError(msg)
         if self.batch and not self._compared_by_union:
             msg = 'batch is of use in a series with adversary = "union" only; leave it out'
             raise PlanError(msg)
@@ -233,7 +241,7 @@ class KEAnonymity:
             raise infeasible_next(terms) if versions else wanting()
         blocks = decision.blocks(counts)
         assignment = decision.assignment(counts.rows.shape[1])
-        if history and history.versions:
+        if history and history.versions and not self._as_printed:
             check_against_history(counts, assignment, history, self.k, self._e, self.adversary)
         number = history.next_number if history else 1
         release_id = randomness.token("release", str(self.series), str(number))
@@ -250,7 +258,7 @@ class KEAnonymity:
             guarantee=promise,
             roles=_published_roles(table),
             release_id=release_id,
-            publishable=randomness.publishable,
+            publishable=randomness.publishable and not self._as_printed,
             series=SeriesPlace(self.series, number) if self.series else None,
         )
         if units is not None:
@@ -267,6 +275,10 @@ class KEAnonymity:
     def _search(self) -> Search:
         default: Search = "narrow-batches" if self._compared_by_union else "full-cover"
         return self.search or default
+
+    @property
+    def _as_printed(self) -> bool:
+        return self.search in AS_PRINTED
 
     @property
     def _compared_by_union(self) -> bool:

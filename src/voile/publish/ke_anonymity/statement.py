@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from voile.errors import InfeasibleError
+from voile.publish.ke_anonymity.as_printed import AS_PRINTED
 from voile.publish.ke_anonymity.decision import Terms
 from voile.publish.ke_anonymity.static import largest_feasible
 from voile.release.claims import KEAnonymity
@@ -39,6 +40,14 @@ _SINGLED_OUT = {
     "pairwise": "every intersection and difference of one group of an earlier release and one "
     "group of this one",
 }
+_PRINTED = {
+    "lemma-1": "beside other releases of its series nothing is promised, since the rule of Lemma 1 "
+    "as the paper prints it lets a group touch an old border: at k = 2 and e = 4, the groups "
+    "{1, 7} and {13, 19} after {7, 13} single out 7 and 13",
+    "figure-13": "beside other releases of its series nothing is promised, since the algorithm of "
+    "Fig. 13 as the paper prints it looks at the latest release alone: at k = 2 and e = 2, after "
+    "{6, 9} and {3, 6, 9, 12} the groups {3, 6, 6, 8} and {9, 12} single out 6 and 9",
+}
 
 
 def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Guarantee:
@@ -49,6 +58,9 @@ def guarantee(column: str, terms: Terms, series: str | None, earlier: int) -> Gu
         "at random, so nobody's value can be narrowed down further than to their group"
     )
     assumes: tuple[str, ...] = _ASSUMPTIONS
+    if terms.search in AS_PRINTED:
+        statement += f"; {_PRINTED[terms.search]}"
+        return Guarantee((KEAnonymity(k=terms.k, e=terms.e, adversary=None),), statement, assumes)
     if series and earlier:
         releases = "release" if earlier == 1 else f"{earlier} releases"
         statement += (
