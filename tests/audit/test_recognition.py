@@ -9,6 +9,8 @@ import pytest
 from tests.audit.tables import marginals, people
 from voile.audit.foreign import as_release
 from voile.audit.recognition import Recognised, recognise
+from voile.disclosure.altered import Altered
+from voile.disclosure.perturbed import Perturbed
 from voile.errors import TableError
 from voile.release.reading.rows import People
 
@@ -182,3 +184,65 @@ def test_how_many_rows_are_of_nobody_is_said() -> None:
     assert found.how == "synthetic"
     share = float(found.why.split("; ")[1].split("%")[0])
     assert 25 < share < 55
+
+
+def _nobody(released: pl.DataFrame) -> dict[str, object]:
+    return {name: one.shown for name, one in _how(released).items()}
+
+
+def test_a_few_swapped_values_make_rows_of_nobody() -> None:
+    """One row in twenty with another town is no copy: how many rows nobody has is said."""
+    draws = np.random.default_rng(8)
+    town = ORIGINAL["town"].to_numpy().copy()
+    chosen = draws.permutation(600)[:30]
+    town[chosen] = np.roll(town[chosen], 1)
+    changed = float((town != ORIGINAL["town"].to_numpy()).mean())
+    found = _nobody(ORIGINAL.with_columns(town=town))
+    assert {type(shown) for shown in found.values()} == {Altered}
+    assert 0.5 * changed < found["town"].share <= changed  # type: ignore[attr-defined]
+
+
+def test_copies_samples_and_suppressed_cells_are_not_altered() -> None:
+    """Rows in any order, some of them, some twice over, some with a cell that is missing."""
+    missing = ORIGINAL.with_columns(
+        town=pl.when(pl.int_range(600) % 300 == 0).then(None).otherwise("town")
+    )
+    files = (ORIGINAL.sample(fraction=1, shuffle=True), ORIGINAL[:200], missing)
+    for released in (*files, pl.concat([ORIGINAL, ORIGINAL[:40]])):
+        assert not any(isinstance(one, Altered) for one in _nobody(released).values())
+
+
+def test_recoded_values_of_a_single_column_are_altered() -> None:
+    """A column alone that holds its values more or less often was changed."""
+    draws = np.random.default_rng(9)
+    sex = np.where(draws.random(600) < 0.2, "f", ORIGINAL["sex"].to_numpy())
+    found = _nobody(pl.DataFrame({"sex": sex}))
+    assert isinstance(found["sex"], Altered)
+
+
+def test_distances_are_those_of_people_who_are_alone_in_both_files() -> None:
+    """Noise in rows of any order, and averages of groups: the mean distance within a tenth."""
+    draws = np.random.default_rng(10)
+    order = draws.permutation(600)
+    hours = ORIGINAL["hours"].to_numpy().astype(float)
+    group = np.argsort(np.argsort(hours + draws.random(600))) // 12
+    mean = (np.bincount(group, hours) / np.bincount(group))[group] + 0.001
+    for near in (hours + draws.laplace(0, 1.5, 600), mean):
+        released = ORIGINAL.with_columns(hours=near)[order]
+        shown = _nobody(released)["hours"]
+        assert isinstance(shown, Perturbed)
+        assert shown.scale == pytest.approx(np.abs(near - hours).mean(), rel=0.1)
+        assert not shown.guessed
+
+
+def test_a_distance_that_nothing_tells_is_supposed_and_says_so() -> None:
+    """Little noise beside no other column, in rows of another order, cannot be measured."""
+    draws = np.random.default_rng(11)
+    hours = draws.permutation(ORIGINAL["hours"].to_numpy()) + draws.normal(0, 0.2, 600)
+    shown = _nobody(pl.DataFrame({"hours": hours}))["hours"]
+    assert isinstance(shown, Perturbed)
+    assert shown.guessed
+    loud = _nobody(pl.DataFrame({"hours": hours + draws.laplace(0, 30, 600)}))["hours"]
+    assert isinstance(loud, Perturbed)
+    assert not loud.guessed
+    assert loud.scale == pytest.approx(30, rel=0.15)

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
+from voile.disclosure.altered import Altered
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
@@ -73,7 +74,8 @@ CLUSTERS = st.builds(
 )
 SHOWN = (
     st.builds(Exact)
-    | st.builds(Permuted)
+    | st.builds(Altered, share=st.floats(0.001, 1))
+    | st.builds(Permuted, within=st.none() | st.just("file"))
     | st.builds(Numbered)
     | st.builds(Withheld)
     | st.builds(Generalized, level=LEVELS)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.disclosure.test_disclosure import NOISY
 from voile.disclosure.aggregate import Aggregate, Label
+from voile.disclosure.altered import Altered
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
@@ -65,7 +66,7 @@ def test_what_cells_contradict_is_told(shown, values, said):
 def test_kinds_say_what_their_cells_are_good_for():
     """Whether anything can be checked of them, whether they weigh, whether they may show less."""
     kinds = (Exact(), Generalized(level=1), Interval(level=1), NOISY, Permuted(), Numbered())
-    kinds += (Withheld(), Label(), COUNTS, NORTH, METRES)
+    kinds += (Withheld(), Label(), COUNTS, NORTH, METRES, Altered(share=0.5))
     said = {one.kind: (one.promises, one.weighed, one.coarse) for one in kinds}
     assert said == {
         "exact": (False, True, False),
@@ -79,6 +80,7 @@ def test_kinds_say_what_their_cells_are_good_for():
         "aggregate": (False, False, False),
         "moved": (True, False, False),
         "remaining": (True, False, False),
+        "altered": (False, True, False),
     }
     assert not Generalized(level=0).coarse
     assert Interval(level=0).coarse

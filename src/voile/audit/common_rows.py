@@ -36,19 +36,24 @@ class CommonRows:
 
     shown: Mapping[str, NDArray[np.int32]]
     own: Mapping[str, NDArray[np.int32]]
+    missing: Mapping[str, int]
+    """The code of a missing value, of the columns that lack some."""
 
     @classmethod
     def of(cls, columns: Mapping[str, Values], original: People) -> CommonRows:
         """Both sides, coded alike; ``columns`` are those of the file, by the original's names."""
         shown: dict[str, NDArray[np.int32]] = {}
         own: dict[str, NDArray[np.int32]] = {}
+        missing: dict[str, int] = {}
         for name, cells in columns.items():
             codes: dict[str | None, int] = {}
             for side, values in ((own, original.column(name)), (shown, cells)):
                 texts, place = distinct_texts_of(values)
                 each = [codes.setdefault(text, len(codes)) for text in texts]
                 side[name] = np.array(each, dtype=np.int32)[place]
-        return cls(shown, own)
+            if None in codes:
+                missing[name] = codes[None]
+        return cls(shown, own, missing)
 
     def places(self, names: Sequence[str]) -> tuple[Codes, Codes]:
         """The code of each row in some columns, in the original and in the file."""
@@ -73,6 +78,22 @@ class CommonRows:
         """Which rows are of nobody, as the beginning of "... has"."""
         share = 1 - self.found(names)
         return f"{share:.1%} of the rows nobody"
+
+    def strangers(self, names: Sequence[str]) -> float:
+        """The share of the file's rows beyond those that people have; cells may be missing.
+
+        Where the file repeats rows, of those only whose values nobody has.
+        """
+        own, seen = self.places(names)
+        known, shown = _counted(own, seen)
+        complete = np.ones(len(seen), dtype=bool)
+        for name in names:
+            complete &= self.shown[name] != self.missing.get(name, -1)
+        whole = np.bincount(seen[complete], minlength=len(known))
+        beyond = np.maximum(whole - known, 0)
+        if shown.sum() > known.sum() or self.are_repeated(names):
+            beyond = np.where(known == 0, whole, 0)
+        return float(beyond.sum() / len(seen))
 
     def are_of_somebody(self, names: Sequence[str]) -> bool:
         """Whether nearly all rows are of somebody."""

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from voile.audit.recognition import Recognised
-from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.disclosure import Disclosure, Groups, Shown
+from voile.disclosure.permuted import Permuted
 from voile.release.claims import Stated
 from voile.release.release import Guarantee, Release
 from voile.table.opening import published_rows
@@ -43,7 +44,10 @@ def as_release(
     roles: Mapping[str, Sequence[str]],
 ) -> Foreign:
     """The rows of a file in the columns that were recognised; ``roles`` are the original's."""
-    columns = {one.name: one.shown for one in recognised}
+    columns: dict[str, Shown] = {one.name: one.shown for one in recognised}
+    if GROUP not in released.columns or GROUP in columns:
+        swapped = (n for n, shown in columns.items() if isinstance(shown, Permuted))
+        columns |= {name: Permuted(within="file") for name in swapped}
     frame = pl.DataFrame([column for one in recognised for column in one.columns])
     groups = None
     permuted = [one.name for one in recognised if one.how == "permuted"]

@@ -29,8 +29,10 @@ import numpy as np
 import polars as pl
 
 from voile.audit.common_rows import CommonRows
+from voile.audit.displacement import distance_by_people, distance_by_shape
 from voile.audit.rescaling import last_digit, rescaled
 from voile.audit.spellings import ANYTHING, SetReader, ends_of
+from voile.disclosure.altered import Altered
 from voile.disclosure.disclosure import Shown
 from voile.disclosure.exact import Exact
 from voile.disclosure.interval import Interval
@@ -200,7 +202,9 @@ class _Column:
     def said(self, how: ShownAs) -> Recognised:
         """How the plan says that it is shown; raises ``TableError`` where it cannot be."""
         if how in {"exact", "permuted", "synthetic"}:
-            return replace(self._exact("the plan says so."), how=how)
+            kinds: dict[str, Shown] = {"permuted": Permuted(), "synthetic": Altered(share=1.0)}
+            shown = kinds.get(how, Exact())
+            return replace(self._exact("the plan says so."), how=how, shown=shown)
         if how == "set":
             return self._sets()
         ends = self._ends() if self.numbers is not None else None
@@ -272,25 +276,13 @@ class _Column:
         shared = float(self.rows[self.rows >= _SHARED].sum() / self.rows.sum())
         column = pl.Series(self.name, self.cells, dtype=pl.String).cast(pl.Float64, strict=False)
         shown = column.gather(self.place)
-        scale = self._distance(shown.to_numpy())
+        assert self.numbers is not None
+        near = distance_by_shape(self.numbers, floats_of(shown))
         averaged = shared >= 1 - _RARE and known < 1 - _RARE
         how: ShownAs = "averaged" if averaged else "noisy"
         among = f"{1 - known:.1%} of its numbers are of nobody"
         why = f"{among}, and nearly all stand in several rows." if averaged else f"{among}."
-        return Recognised(self.name, how, why, Perturbed(scale=scale), (shown,))
-
-    def _distance(self, shown: np.ndarray) -> float:
-        """How far published numbers lie from true ones, as far as both columns tell."""
-        assert self.numbers is not None
-        own, seen = self.numbers[np.isfinite(self.numbers)], shown[np.isfinite(shown)]
-        extent = float(np.ptp(own)) or 1.0
-        if len(self.numbers) == len(shown):
-            apart = np.abs(self.numbers - shown)
-            apart = apart[np.isfinite(apart)]
-            if len(apart) and apart.mean() < np.abs(own - own.mean()).mean() / 2:
-                return float(max(apart.mean(), extent * 1e-6))
-        more = float(np.var(seen) - np.var(own))
-        return float(np.sqrt(more / 2)) if more > 0 else extent / 50
+        return Recognised(self.name, how, why, near, (shown,))
 
     def _sets(self) -> Recognised:
         """Texts that stand for several values, as far as anybody can read them."""
@@ -366,18 +358,46 @@ def _beside_others(
     """What columns of values are beside each other: of one row, permuted, synthetic."""
     open_ = [one for one in found if one.how == "exact" and one.name not in said]
     names = [one.name for one in open_]
-    if len(open_) < 2:
+    if not open_:
         return found
     rows = CommonRows.of({one.name: one.columns[0] for one in open_}, original)
-    if rows.are_of_somebody(names) or rows.are_repeated(names):
-        return found
+    if len(open_) < 2 or rows.are_of_somebody(names) or rows.are_repeated(names):
+        altered = _altered(open_, rows, names)
+        return _with_distances([altered.get(one.name, one) for one in found], rows, original)
     permuted = rows.permuted(names)
     of = {one.name: one for one in found}
+    share = 1 - rows.found(names)
     for one in open_:
         if permuted is None:
             why = f"its cells are values of the original; {rows.of_nobody(names)} has."
-            of[one.name] = replace(one, how="synthetic", why=why)
+            of[one.name] = replace(one, how="synthetic", why=why, shown=Altered(share=share))
         elif one.name in permuted:
             why = "it has the values of the original, each as often, but beside those of others."
             of[one.name] = replace(one, how="permuted", why=why, shown=Permuted())
-    return list(of.values())
+    if permuted is None:
+        return list(of.values())
+    left = CommonRows.of({n: of[n].columns[0] for n in names if n not in permuted}, original)
+    return _with_distances(list(of.values()), left, original)
+
+
+def _altered(
+    open_: Sequence[Recognised], rows: CommonRows, names: Sequence[str]
+) -> dict[str, Recognised]:
+    """Columns of rows that are of somebody, but for a few that are of nobody."""
+    share = rows.strangers(names)
+    if not share:
+        return {}
+    why = f"its cells are values of the original, but {share:.1%} of the rows are nobody's."
+    return {one.name: replace(one, why=why, shown=Altered(share=share)) for one in open_}
+
+
+def _with_distances(
+    found: list[Recognised], rows: CommonRows, original: People
+) -> list[Recognised]:
+    """The same with distances of numbers from the true ones as people tell them."""
+    near = {one.name: one.shown for one in found if isinstance(one.shown, Perturbed)}
+    if not near:
+        return found
+    shown = {one.name: floats_of(one.columns[0]) for one in found if one.name in near}
+    told = distance_by_people(near, rows, (original, shown))
+    return [replace(one, shown=told.get(one.name, one.shown)) for one in found]

@@ -5,6 +5,7 @@ somebody knows (``evidence``), and what they stand for among the values of a col
 To add one is to write its module and to name it in ``disclosure.Shown``.
 
     exact         the value itself
+    altered       a value of the table, in rows of which some are of nobody
     generalized   a label that stands for several values: a node of the column's hierarchy
     interval      two ends between which the value lies: numbers, dates, texts of a declared order
     noisy         the value with noise, and an interval around it

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,15 @@ from voile.disclosure.spread import Spread
 from voile.errors import TableError
 from voile.schema.hierarchy.levels import EVERYTHING
 
-__all__ = ["Covered", "intervals_covered", "labels_covered", "noisy_covered", "sets_covered"]
+__all__ = [
+    "Covered",
+    "intervals_covered",
+    "labels_covered",
+    "near_covered",
+    "noisy_covered",
+    "permuted_covered",
+    "sets_covered",
+]
 
 Texts = Sequence[str | None]
 
@@ -48,6 +56,39 @@ def noisy_covered(domain: Domain, cells: Cells, evidence: NoisyEvidence) -> Cove
     spread = Spread(np.arange(len(domain)), runs.start, runs.stop, domain.weight)
     low, high = (np.clip(value + way * evidence.half_width, *evidence.bounds) for way in (-1, 1))
     return Covered(spread, _width(domain, low, high), (value, value), None)
+
+
+def near_covered(domain: Domain, covered: Covered, numbers: Floats, width: float) -> Covered:
+    """The same, where each number may be anything in an interval of this width around it.
+
+    ``numbers`` (e,) are NaN for missing ones, which stand for themselves.
+    """
+    if domain.extent is None:
+        return covered
+    middle = np.clip(numbers, *domain.extent)
+    low, high = (np.clip(middle + way * width / 2, *domain.extent) for way in (-1, 1))
+    size = np.where(np.isnan(numbers), covered.size, _width(domain, low, high))
+    return replace(covered, size=size, level=None)
+
+
+def permuted_covered(domain: Domain, covered: Covered, entry: Indices, group: Indices) -> Covered:
+    """The same, where each row may show any value of its group: of n rows, ``group`` (n,) from 0.
+
+    A number costs the range of its group, a text the share of all texts that its group holds; the
+    size of an entry is the mean over its rows.
+    """
+    place = covered.spread.order[covered.spread.start[entry]]
+    pairs = np.unique(group.astype(np.int64) * len(domain) + place)
+    of, value = np.divmod(pairs, len(domain))
+    first = np.flatnonzero(np.diff(of, prepend=-1))
+    held = np.diff(np.append(first, len(of)))
+    size = np.where(held > 1, held / len(domain), 0.0)
+    if domain.points is not None and len(first):
+        ends = (side.reduceat(domain.points[value], first) for side in (np.fmin, np.fmax))
+        size = _width(domain, *ends)
+    rows = np.bincount(entry, minlength=len(covered.size))
+    total = np.bincount(entry, size[group], minlength=len(covered.size))
+    return replace(covered, size=total / np.maximum(rows, 1), level=None)
 
 
 def intervals_covered(

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from voile.disclosure.aggregate import Aggregate, Label
+from voile.disclosure.altered import Altered
 from voile.disclosure.exact import Exact
 from voile.disclosure.generalized import Generalized
 from voile.disclosure.interval import Interval
@@ -32,6 +33,7 @@ Shown = Annotated[
     | Noisy
     | Perturbed
     | Permuted
+    | Altered
     | Moved
     | Remaining
     | Numbered

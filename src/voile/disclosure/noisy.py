@@ -59,6 +59,16 @@ class Noisy(ShownColumn):
     ends: Literal["columns", "text"] = "columns"
     """How the intervals are shown."""
 
+    @property
+    def set_refusal(self) -> str:
+        """Noise may lead anywhere."""
+        return "values with noise stand for no set of values"
+
+    @property
+    def size_basis(self) -> str:
+        """The published intervals."""
+        return "the intervals around noise"
+
     def published(self, name: str) -> tuple[str, ...]:
         """The value, and its interval in two columns or in one of texts."""
         if self.ends == "columns":

@@ -21,3 +21,23 @@ class Permuted(AsItReads):
     """
 
     kind: Literal["permuted"] = "permuted"
+    within: Literal["file"] | None = None
+    """"file": nobody says within which rows, or how many values stayed; None: within the groups
+    that the disclosure states."""
+
+    @property
+    def set_refusal(self) -> str:
+        """A cell is a value of the table, of another row."""
+        return "values are permuted within groups, which shows in no single cell"
+
+    @property
+    def size_refusal(self) -> str | None:
+        """Groups that nobody states have no size."""
+        if self.within is None:
+            return None
+        return "values were swapped between rows, and nobody says within which"
+
+    @property
+    def size_basis(self) -> str:
+        """Any value of the group may be the row's own."""
+        return "the values that its groups hold"

@@ -29,16 +29,38 @@ class Perturbed(AsItReads):
     kind: Literal["perturbed"] = "perturbed"
     scale: Annotated[float, Field(gt=0)]
     """The mean distance of a published number from the true one, as far as anybody can tell."""
+    guessed: Literal[True] | None = None
+    """Whether nothing tells that distance, so that it was supposed."""
+
+    @property
+    def set_refusal(self) -> str:
+        """How numbers were made is not known."""
+        return "numbers near the true ones stand for no set of values"
+
+    @property
+    def size_refusal(self) -> str | None:
+        """A distance that was supposed tells no loss."""
+        return "nothing tells how far its numbers lie from the true ones" if self.guessed else None
+
+    @property
+    def size_basis(self) -> str:
+        """See ``covered``."""
+        return "four times the mean distance of its numbers from the true ones"
 
     def evidence(self, known: Known, cells: Cells) -> Near:
         """A cell fits a number the better the nearer it is."""
         return Near(known.numbers, cells.numbers(cells.name), self.scale)
 
     def covered(self, domain: Domain, cells: Cells) -> Covered:
-        """A number stands for the nearest value."""
-        from voile.disclosure.covering import labels_covered  # noqa: PLC0415 - of readers
+        """A number stands for the nearest value, and is as wide as four mean distances.
 
-        return labels_covered(domain, cells, super().evidence(domain.known, cells), level=0)
+        Numbers spread evenly over an interval lie a quarter of its width from its middle, on
+        average: rounding, and averages of groups that are spread so, cost what intervals cost.
+        """
+        from voile.disclosure.covering import labels_covered, near_covered  # noqa: PLC0415 - as above
+
+        covered = labels_covered(domain, cells, super().evidence(domain.known, cells), level=0)
+        return near_covered(domain, covered, cells.numbers(cells.name), 4 * self.scale)
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,26 @@ class ShownColumn(Value):
         """Whether cells may show less than the values themselves, though nothing that is false."""
         return False
 
+    @property
+    def set_refusal(self) -> str | None:
+        """Why its cells stand for no set of values, as a clause; None where they do."""
+        return None
+
+    @property
+    def size_refusal(self) -> str | None:
+        """Why nobody can tell how much of the domain its cells leave open; None where one can."""
+        return None
+
+    @property
+    def size_basis(self) -> str | None:
+        """By what the sizes of cells that stand for no set are told, as a noun; None for others."""
+        return None
+
+    @property
+    def altered(self) -> bool:
+        """Whether cells are not simply the values of their rows."""
+        return self.coarse or self.set_refusal is not None
+
     def published(self, name: str) -> tuple[str, ...]:
         """The columns of the release that show a column of the table, in their order."""
         return (name,)

@@ -21,7 +21,10 @@ Conventions:
   the interval around it.
 - A missing value is itself; of a column whose groups show intervals it may also be a group that
   mixes missing and other values, and so may be anything where more rows show it than miss theirs.
-- Columns that were permuted within groups stand for themselves.
+- A number near the true one stands for the value nearest to it; its size is that of an interval
+  whose values, evenly spread, lie as far from its middle on average.
+- Columns that were permuted within groups stand for themselves; their size is that of what the
+  group holds: the range of its numbers, or the share of all texts.
 - A label that names two groups of a hierarchy, neither within the other, covers both and what lies
   between them.
 
@@ -45,7 +48,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.covering import Covered
+from voile.disclosure.covering import Covered, permuted_covered
 from voile.disclosure.disclosure import Shown
 from voile.disclosure.noisy import Noisy
 from voile.disclosure.spread import Spread
@@ -193,4 +196,7 @@ def _covering(published: PublishedRows, original: People, name: str) -> Covering
     stated, cells = published.disclosure.columns[name], ShownCells(name, shown, rows)
     notes = tuple(stated.notes(domain.known, cells))
     narrow = entry.astype(np.int32)  # fewer entries than rows, and one stays for each row
-    return Covering(domain, narrow, rows, shown, notes, stated, stated.covered(domain, cells))
+    covered = stated.covered(domain, cells)
+    if name in published.permuted:
+        covered = permuted_covered(domain, covered, entry, published.groups()[0])
+    return Covering(domain, narrow, rows, shown, notes, stated, covered)

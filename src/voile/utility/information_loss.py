@@ -9,14 +9,16 @@
     suppressed rows                rows of the original that are not published
 
 The formulas, with full references, stand in ``models.information_loss``; what a cell covers is
-said in ``covering``.  Measured are the quasi-identifiers and what rows are ranked by.
+said in ``covering``.  Measured are the quasi-identifiers, what rows are ranked by, and every other
+published column whose cells are not simply its values; groups are of the first two alone.  Columns
+that are withheld are lost altogether.
 
 Suppressed rows are those that the original has more than the release: rows left out by a method,
 dropped for missing values, held back, or not sampled.
 
-Columns with noise count in the certainty penalty only, by the intervals around the values.  Nothing
-here sees that values were permuted within groups, so such releases are refused; the divergence of
-pairs sees it.
+Columns with noise, averages and permuted values count in the certainty penalty only, by what
+``covering`` says of their size.  Where nobody can tell what a cell stands for, as in synthetic
+rows, no measure of cells applies: it is refused, and never 0.  Marginals, pairs and tasks see them.
 
 Cost: O(d + e) a column with d values and e entries, beside its ``covering``; one count of the
 published combinations for discernibility and average class size.
@@ -31,7 +33,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.noisy import Noisy
+from voile.disclosure.altered import Altered
+from voile.disclosure.disclosure import Shown
 from voile.disclosure.value_set import ValueSet
 from voile.models.information_loss import (
     average_class_size,
@@ -57,7 +60,8 @@ __all__ = [
     "SuppressedRows",
 ]
 
-_ROLES = ("quasi_identifiers", "ranking")
+_KEYS = ("quasi_identifiers", "ranking")
+_OTHERS = ("sensitive", "keep")
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,11 @@ class Precision:
 
     def refusal(self, comparison: Comparison) -> str | None:
         """Levels are counted in the plan's hierarchies, and intervals of groups have none."""
-        if (reason := _not_generalized(comparison) or _noisy(comparison)) is not None:
+        if (reason := _no_columns(comparison) or _no_sets(comparison)) is not None:
             return reason
         if comparison.original.plan is None:
             return "levels are counted in the hierarchies of the plan, and no plan was given"
-        found = coverings(comparison, _columns(comparison))
+        found = coverings(comparison, _published(comparison))
         if any(covering.level is None for covering in found.values()):
             sets = any(isinstance(covering.stated, ValueSet) for covering in found.values())
             what = "intervals or sets of values" if sets else "intervals"
@@ -88,7 +92,7 @@ class Precision:
             level = covering.level[:, np.newaxis]
             return precision(covering.rows, level, np.array([height]), suppressed)
 
-        parts = _by_column(comparison, _columns(comparison), of_column)
+        parts = _by_column(comparison, of_column, lost=0.0)
         return [
             Measurement(
                 measure=self.name,
@@ -111,8 +115,10 @@ class NormalizedCertaintyPenalty:
     name: ClassVar[str] = "normalized-certainty-penalty"
 
     def refusal(self, comparison: Comparison) -> str | None:
-        """Some column must have been generalized, or published with noise."""
-        return _not_generalized(comparison)
+        """Every measured column must tell how much of its domain a cell leaves open."""
+        if (reason := _no_columns(comparison)) is not None:
+            return reason
+        return _refused(comparison, _published(comparison), lambda shown: shown.size_refusal)
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over columns and rows; parts by column."""
@@ -121,9 +127,7 @@ class NormalizedCertaintyPenalty:
             size = covering.size[:, np.newaxis]
             return float(certainty_penalties(covering.rows, size, suppressed)[0])
 
-        columns = _columns(comparison)
-        parts = _by_column(comparison, columns, of_column)
-        noisy = [name for name in columns if isinstance(comparison.published.shown(name), Noisy)]
+        parts = _by_column(comparison, of_column, lost=1.0)
         return [
             Measurement(
                 measure=self.name,
@@ -136,7 +140,11 @@ class NormalizedCertaintyPenalty:
                 parts=parts,
                 notes=(
                     *_notes(comparison),
-                    *(f"column {name!r} counts by the intervals around noise" for name in noisy),
+                    *(
+                        f"column {name!r} counts by {shown.size_basis}"
+                        for name, shown in _shown(comparison, _published(comparison))
+                        if shown.size_basis is not None
+                    ),
                 ),
             )
         ]
@@ -150,7 +158,7 @@ class NonUniformEntropy:
 
     def refusal(self, comparison: Comparison) -> str | None:
         """Cells must stand for sets of values."""
-        return _not_generalized(comparison) or _noisy(comparison)
+        return _no_columns(comparison) or _no_sets(comparison)
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The mean over columns; parts by column."""
@@ -161,7 +169,7 @@ class NonUniformEntropy:
             whole = entropies_of_runs(rows, np.array([0]), np.array([len(rows)]))
             return non_uniform_entropy(covering.rows, bits, float(whole[0]), suppressed)
 
-        parts = _by_column(comparison, _columns(comparison), of_column)
+        parts = _by_column(comparison, of_column, lost=1.0)
         return [
             Measurement(
                 measure=self.name,
@@ -185,7 +193,7 @@ class Discernibility:
 
     def refusal(self, comparison: Comparison) -> str | None:
         """Groups must share what they show."""
-        return _not_generalized(comparison) or _noisy(comparison)
+        return _no_groups(comparison)
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The sum over all rows of the original."""
@@ -212,7 +220,7 @@ class AverageClassSize:
 
     def refusal(self, comparison: Comparison) -> str | None:
         """Groups must share what they show, and have been asked to be of k rows."""
-        if (reason := _not_generalized(comparison) or _noisy(comparison)) is not None:
+        if (reason := _no_groups(comparison)) is not None:
             return reason
         if _least_rows(comparison) is None:
             return "its guarantee asks for no least number of rows, k, in a group"
@@ -243,8 +251,12 @@ class SuppressedRows:
     name: ClassVar[str] = "suppressed-rows"
 
     def refusal(self, comparison: Comparison) -> str | None:
-        """There must be rows that could be suppressed."""
-        return None if comparison.original.frame.height else "the original has no rows"
+        """There must be rows that could be suppressed, and published ones that are of somebody."""
+        if not comparison.original.frame.height:
+            return "the original has no rows"
+        columns = comparison.published.disclosure.columns
+        made_up = (n for n, shown in columns.items() if isinstance(shown, Altered) and shown.mostly)
+        return _refused(comparison, list(made_up), lambda shown: shown.set_refusal)
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:
         """The share, between 0 and 1."""
@@ -261,10 +273,30 @@ class SuppressedRows:
         ]
 
 
-def _columns(comparison: Comparison) -> list[str]:
-    """The columns that are measured."""
-    found = (columns_in_role(comparison, role) for role in _ROLES)
+def _keys(comparison: Comparison) -> list[str]:
+    """The columns that make groups."""
+    found = (columns_in_role(comparison, role) for role in _KEYS)
     return list(dict.fromkeys(name for names in found for name in names))
+
+
+def _published(comparison: Comparison) -> list[str]:
+    """The published columns that are measured."""
+    others = [name for role in _OTHERS for name in columns_in_role(comparison, role)]
+    altered = (name for name, shown in _shown(comparison, others) if shown.altered)
+    return list(dict.fromkeys([*_keys(comparison), *altered]))
+
+
+def _withheld(comparison: Comparison) -> list[str]:
+    """The columns that the plan's roles name, and of which the release says that it shows none."""
+    plan = comparison.original.plan
+    named = () if plan is None else (*plan.roles.quasi_identifiers, *plan.roles.sensitive)
+    disclosure = comparison.published.disclosure
+    return [n for n in named if n in disclosure.columns and not disclosure.columns_of(n)]
+
+
+def _shown(comparison: Comparison, columns: Sequence[str]) -> list[tuple[str, Shown]]:
+    found = ((name, comparison.published.shown(name)) for name in columns)
+    return [(name, shown) for name, shown in found if shown is not None]
 
 
 def _least_rows(comparison: Comparison) -> int | None:
@@ -274,18 +306,30 @@ def _least_rows(comparison: Comparison) -> int | None:
     return max(asked, default=None)
 
 
-def _not_generalized(comparison: Comparison) -> str | None:
-    if not _columns(comparison):
+def _no_columns(comparison: Comparison) -> str | None:
+    if _published(comparison) or _withheld(comparison):
+        return None
+    return "it has no quasi-identifiers"
+
+
+def _no_sets(comparison: Comparison) -> str | None:
+    return _refused(comparison, _published(comparison), lambda shown: shown.set_refusal)
+
+
+def _no_groups(comparison: Comparison) -> str | None:
+    """Rows make groups by what they show of keys, where all values stayed with their rows."""
+    if not _keys(comparison):
         return "it has no quasi-identifiers"
-    if comparison.published.permuted:
-        return "it permutes values within groups, which shows in no single cell"
-    return None
+    columns = dict.fromkeys([*_keys(comparison), *sorted(comparison.published.permuted)])
+    return _refused(comparison, list(columns), lambda shown: shown.set_refusal)
 
 
-def _noisy(comparison: Comparison) -> str | None:
-    shown = map(comparison.published.shown, _columns(comparison))
-    noisy = any(isinstance(one, Noisy) for one in shown)
-    return "values with noise stand for no set of values" if noisy else None
+def _refused(
+    comparison: Comparison, columns: Sequence[str], refusal: Callable[[Shown], str | None]
+) -> str | None:
+    """Why the first of some columns is refused; None where each is fine."""
+    reasons = ((n, refusal(shown)) for n, shown in _shown(comparison, columns))
+    return next((f"column {n!r}: {why}" for n, why in reasons if why is not None), None)
 
 
 def _suppressed(comparison: Comparison) -> int:
@@ -294,21 +338,25 @@ def _suppressed(comparison: Comparison) -> int:
 
 
 def _notes(comparison: Comparison) -> tuple[str, ...]:
+    withheld = tuple(
+        f"column {name!r} is not published and counted as lost altogether"
+        for name in _withheld(comparison)
+    )
     suppressed = _suppressed(comparison)
     if not suppressed:
-        return ()
+        return withheld
     rows = "1 row of the original is" if suppressed == 1 else f"{suppressed:,} original rows are"
-    return (f"{rows} not published and counted as lost altogether",)
+    return (f"{rows} not published and counted as lost altogether", *withheld)
 
 
 def _by_column(
-    comparison: Comparison, columns: Sequence[str], measure: Callable[[Covering, int], float]
+    comparison: Comparison, measure: Callable[[Covering, int], float], *, lost: float
 ) -> Mapping[str, float]:
+    """The measure of each column; ``lost`` is that of one that is not published."""
     suppressed = _suppressed(comparison)
-    return {
-        name: measure(covering, suppressed)
-        for name, covering in coverings(comparison, columns).items()
-    }
+    found = coverings(comparison, _published(comparison)).items()
+    parts = {name: measure(covering, suppressed) for name, covering in found}
+    return {**parts, **dict.fromkeys(_withheld(comparison), lost)}
 
 
 def _mean(parts: Mapping[str, float]) -> float:
@@ -318,11 +366,11 @@ def _mean(parts: Mapping[str, float]) -> float:
 def _groups(comparison: Comparison) -> NDArray[np.int64]:
     """Rows of each combination that the release shows of the measured columns."""
     published = comparison.published
-    shown = [c for name in _columns(comparison) for c in published.columns_of(name)]
+    shown = [c for name in _keys(comparison) for c in published.columns_of(name)]
     return published.release.table.group_sizes(shown)
 
 
 def _original_groups(comparison: Comparison) -> NDArray[np.int64]:
     """Rows of each combination of the original's values; private."""
-    found = coverings(comparison, _columns(comparison)).values()
+    found = coverings(comparison, _keys(comparison)).values()
     return combine([(covering.own, len(covering.values)) for covering in found]).rows
