@@ -58,7 +58,9 @@ def shown_at(node: tuple[int, ...], row: Row) -> tuple[int, int]:
     return [x, x // 2, 0][a], [y, 0][b]
 
 
-def by_definition(rows: list[Row], node: tuple[int, ...], choice: Choice, k: int = K) -> float:
+def by_definition(
+    rows: list[Row], node: tuple[int, ...], choice: Choice, k: int = K, weight: int = 0
+) -> float:
     """What a node publishes times what it leaves, from rows."""
     a, b = node
     p = float(BETA)
@@ -68,17 +70,21 @@ def by_definition(rows: list[Row], node: tuple[int, ...], choice: Choice, k: int
         else sum(j * math.comb(n, j) * p**j * (1 - p) ** (n - j) for j in range(k, n + 1))
         for n in Counter(shown_at(node, row) for row in rows).values()
     )
-    return score * (1 - (a / 2 + b / 1) / 2)
+    return score * (weight + 1 - (a / 2 + b / 1) / 2) / (weight + 1)
 
 
-@given(ROWS, st.sampled_from(["expected", "sampled"]))
-def test_utilities_equal_their_definition(rows: list[Row], choice: Choice) -> None:
-    """Every node's utility is what it publishes times the share of the levels it leaves."""
+@given(ROWS, st.sampled_from(["expected", "sampled"]), st.sampled_from([0, 1, 7, 100]))
+def test_utilities_equal_their_definition(rows: list[Row], choice: Choice, weight: int) -> None:
+    """Every node's utility is what it publishes times the weighted share of the levels it leaves.
+
+    However suppression is weighted, one row changes no utility by more than before.
+    """
     score = sampled_score(K) if choice == "sampled" else expected_score(K, BETA)
-    nodes = node_utilities(problem_of(rows), score)
+    nodes = node_utilities(problem_of(rows), score, weight)
+    assert nodes.sensitivity / nodes.unit == Fraction(score.sensitivity, UNITS)
     for number, node in enumerate(product(range(3), range(2))):
         assert nodes.lattice.levels(number) == node
-        expected = by_definition(rows, node, choice)
+        expected = by_definition(rows, node, choice, weight=weight)
         assert nodes.utilities[number] / nodes.unit == pytest.approx(expected, abs=1e-4)
 
 

@@ -19,6 +19,7 @@ from voile.errors import PlanError
 from voile.publish.dp_generalization import DPGeneralization
 from voile.publish.dp_generalization.budget import Sampling, least_excess, split_budget
 from voile.randomness import Randomness
+from voile.release.check import check_release
 from voile.release.release import Publication
 from voile.schema.plan import parse_plan
 from voile.table.polars_engine import PolarsEngine
@@ -147,8 +148,11 @@ def test_a_bound_on_delta_is_kept_and_the_rest_goes_into_the_choice(
         ({"k": 1, "epsilon": 3}, "k must be"),
         ({"k": 5}, "epsilon_choice"),
         ({"k": 5, "epsilon": 0}, "epsilon must be a number above 0"),
-        ({"k": 5, "epsilon": 3, "beta": 1}, "beta must be a number between 0 and 1"),
-        ({"k": 5, "epsilon": 3, "beta": 0}, "beta must be a number between 0 and 1"),
+        ({"k": 5, "epsilon": 3, "beta": 1.1}, "beta must be"),
+        ({"k": 5, "epsilon": 3, "beta": 0}, "beta must be"),
+        ({"k": 5, "epsilon": 3, "beta": 1}, 'not with choice = "expected", epsilon'),
+        ({"k": 5, "epsilon_choice": 3, "beta": 1, "choice": "sampled", "delta": 0.1}, "with delta"),
+        ({"k": 5, "epsilon": 3, "suppression_weight": -1}, "suppression_weight must be"),
         ({"k": 5, "epsilon": 1, "beta": 0.7}, "leaves nothing for the choice"),
         ({"k": 5, "epsilon": 2, "epsilon_choice": 1}, "costs at least 1.2039"),
         ({"k": 5, "epsilon": 9, "delta": 1e-9}, "no budget keeps delta"),
@@ -180,3 +184,30 @@ def test_a_release_without_rows_is_a_release() -> None:
     assert made.release.to_native().columns == publish(parcels(300)).release.to_native().columns
     assert made.events == publish(parcels(300)).events
     assert any("leaves no group of 5" in notice for notice in made.private.notices)
+
+
+def test_with_beta_1_every_row_is_taken_and_k_anonymity_alone_is_promised() -> None:
+    """The paper's experiments publish what is a sample already, whole but for suppression."""
+    publication = publish(parcels(300), beta=1, choice="sampled", k=3)
+    release = publication.release
+    (claim,) = release.guarantee.claims
+    assert claim.kind == "k-anonymity"
+    assert "NOT differential privacy" in release.guarantee.statement
+    assert publication.events == ()
+    assert any("no budget is spent" in notice for notice in publication.private.notices)
+    assert min(without_group(release.to_native()).values()) >= 3
+    check_release(release)
+    assert release.rows > 0.8 * 300
+
+
+def test_a_weight_on_suppression_leaves_fewer_rows_out() -> None:
+    """Over 20 draws of a sharp choice, a weight of 20 publishes more rows than none."""
+    frame = parcels(120)
+    rows = {
+        weight: sum(
+            publish(frame, seed, k=6, epsilon_choice=40, suppression_weight=weight).release.rows
+            for seed in range(20)
+        )
+        for weight in (0, 20)
+    }
+    assert rows[20] > rows[0]

@@ -19,6 +19,10 @@ budget draws a node about ten times more sharply than with the seed's utility.
 ``"sampled"`` (the seed's eqs. 19 and 20).  The node is chosen on the sample that is published: a
 group of n rows scores n if n >= k, else nothing, and one row can matter by k.
 
+Weight of suppression w (section VI.C of the seed, where it leaves "more about the suppression" to
+others): sup * (w + gen) / (w + 1), of the same sensitivity, so that 0 is eq. 15 and with a large w
+the rows that are left decide nearly alone.
+
 Either way the score of a group is a whole number of 2**-20 rows: a table for small groups that
 goes on as a straight line.  Its sensitivity is read off the very table that is used, so rounding
 cannot break the guarantee.
@@ -146,7 +150,7 @@ class _NodeUtilities:
     """In units of ``utilities``; one row more never lowers any of them."""
 
 
-def node_utilities(problem: Problem, score: GroupScore) -> _NodeUtilities:
+def node_utilities(problem: Problem, score: GroupScore, weight: int = 0) -> _NodeUtilities:
     """The utility of every node; the lattice must be enumerable."""
     tables = Tables(problem)
     total = np.empty(tables.lattice.size, dtype=np.int64)
@@ -157,6 +161,7 @@ def node_utilities(problem: Problem, score: GroupScore) -> _NodeUtilities:
 
     tables.visit_all(visit)
     left, whole = _levels_left(tables.lattice)
+    left, whole = weight * whole + left, (weight + 1) * whole
     sensitivity = Fraction(score.sensitivity * whole)
     return _NodeUtilities(tables.lattice, total * left, UNITS * whole, sensitivity)
 
@@ -191,6 +196,8 @@ class ChoiceTerms:
     choice: Choice
     rows: int = 1
     """By which neighbours differ."""
+    weight: int = 0
+    """Of suppression, beside the levels that are left."""
 
 
 @dataclass(frozen=True)
@@ -248,7 +255,7 @@ class NodeChoice:
         """
         sampled = terms.choice == "sampled"
         score = sampled_score(terms.k) if sampled else expected_score(terms.k, terms.beta)
-        nodes = node_utilities(problem, score)
+        nodes = node_utilities(problem, score, terms.weight)
         sensitivity = terms.rows * nodes.sensitivity
         return cls(nodes, ExponentialMechanism(terms.epsilon, sensitivity, monotone=not sampled))
 

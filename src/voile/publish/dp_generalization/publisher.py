@@ -13,7 +13,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.dp.events import PrivacyEvent
 from voile.dp.sampling import smallest_k
 from voile.errors import PlanError
-from voile.models.k_anonymity import KAnonymity
+from voile.models.k_anonymity import KAnonymity as SharedByK
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
 from voile.publish.dp_generalization.budget import Sampling, SplitBudget, split_budget
 from voile.publish.dp_generalization.decision import (
@@ -29,7 +29,7 @@ from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.publisher import SingleRelease, Suppressed, refuse_ranking
 from voile.publish.shown import recoded, shown_roles
 from voile.randomness import Randomness
-from voile.release.claims import SampledGeneralization
+from voile.release.claims import KAnonymity, SampledGeneralization
 from voile.release.history import History
 from voile.release.payment import Pay, Price, unaccounted
 from voile.release.release import Guarantee, PrivateRecord, Publication, Release
@@ -63,6 +63,11 @@ class _Terms:
     contribution: Contribution
 
     @property
+    def whole(self) -> bool:
+        """Whether every row is taken, so that nothing is differentially private."""
+        return self.sampling.beta == 1
+
+    @property
     def delta(self) -> Decimal:
         """Delta of the whole release.
 
@@ -77,6 +82,8 @@ class _Terms:
     @property
     def events(self) -> tuple[PrivacyEvent, ...]:
         """What the release spends."""
+        if self.whole:
+            return ()
         split = self.split
         neighbours = self.contribution.neighbours("add-remove")
         name = "sampled-generalization"
@@ -90,6 +97,8 @@ class _Terms:
     @property
     def guarantee(self) -> Guarantee:
         """What a release promises."""
+        if self.whole:
+            return self._guarantee_of_a_sample
         k, beta = self.sampling.k, self.sampling.beta
         split, epsilon = self.split, plain_text(self.split.epsilon)
         how = (
@@ -117,6 +126,19 @@ class _Terms:
             rows_per_person=self.contribution.stated,
         )
         return Guarantee((claim,), f"{promise}: {how}", (self.contribution.assumed, *_ASSUMES))
+
+    @property
+    def _guarantee_of_a_sample(self) -> Guarantee:
+        """Without sampling, k-anonymity alone: what the seed's experiments publish."""
+        k, choice = self.sampling.k, plain_text(self.split.choice)
+        statement = (
+            f"{k}-anonymous: at least {k} published rows share all their published values, by a "
+            f"node that was drawn with a budget of {choice}. This is NOT differential privacy: "
+            "with beta = 1 every row is taken, as in the paper's experiments, where the table is a "
+            "sample already"
+        )
+        claim = KAnonymity(k=k, suppression_limit=Decimal(1))
+        return Guarantee((claim,), statement, (self.contribution.assumed,))
 
     @property
     def nothing_shown(self) -> str:
@@ -148,12 +170,17 @@ class DPGeneralization(SingleRelease):
     """The whole budget, above 0; None: what the choice and the sample cost together."""
     epsilon_choice: Annotated[Number, Field(gt=0)] | None = None
     """The budget of the choice, above 0; None: what the sample leaves of ``epsilon``."""
-    beta: Annotated[Number, Field(gt=0, lt=1)] = Decimal("0.7")
-    """The probability with which a row is sampled, between 0 and 1, both excluded."""
+    beta: Annotated[Number, Field(gt=0, le=1)] = Decimal("0.7")
+    """The probability with which a row is sampled, above 0 and below 1.
+
+    1 takes every row, as the seed's experiments do, whose tables are samples already: of the choice
+    "sampled" alone, and then nothing is differentially private."""
     delta: Annotated[Number, Field(gt=0, lt=1)] | None = None
     """An upper bound, between 0 and 1; None: delta is what comes of the rest, and is reported."""
     choice: Choice = "expected"
     """Choose the node on what all rows promise ("expected"), or as the seed does ("sampled")."""
+    suppression_weight: Annotated[int, Field(ge=0, le=100)] = 0
+    """Weight w of suppression in the utility sup * (w + gen) / (w + 1); 0 is the seed's eq. 15."""
     suppressed: Suppressed = "drop"
     """What becomes of rows that are not published."""
     rows_per_person: RowsPerPerson | None = None
@@ -163,6 +190,8 @@ class DPGeneralization(SingleRelease):
         if self.epsilon is None and self.epsilon_choice is None:
             msg = "epsilon (the whole budget) or epsilon_choice (that of the choice) is needed"
             raise PlanError(msg)
+        if self._beta == 1:
+            self._refuse_without_sampling()
         if self.carries:
             refuse_carrying(self.rows_per_person)
         self._split()
@@ -207,13 +236,15 @@ class DPGeneralization(SingleRelease):
         taking_part = contribution.bounded(table, randomness)
         if taking_part is not table:
             counts = taking_part.count_combinations(columns)
-        sample = taking_part.sample_rows(self._beta, randomness.within("publish"))
+        sample = None
+        if not terms.whole:
+            sample = taking_part.sample_rows(self._beta, randomness.within("publish"))
         sampled = taking_part.count_combinations(columns, sample)
         if self.choice == "sampled":
             counts = sampled  # of the same values, which hierarchies are bound to
         problem = Problem(counts, hierarchies_of(table.plan, counts), (), suppressible=0)
         node = NodeChoice.of(problem, self._choice_terms(terms)).draw(randomness.key("node"))
-        solution = groups_at(replace(problem, counts=sampled, criteria=(KAnonymity(self.k),)), node)
+        solution = groups_at(replace(problem, counts=sampled, criteria=(SharedByK(self.k),)), node)
         found = Outcome(terms, node, solution, sampled, sample)
         publication = self._publication(taking_part, price, randomness, found)
         return contribution.told(publication, table.rows)
@@ -230,8 +261,30 @@ class DPGeneralization(SingleRelease):
     def _choice_terms(self, terms: _Terms) -> ChoiceTerms:
         sampling = terms.sampling
         return ChoiceTerms(
-            sampling.k, sampling.beta, terms.split.choice, self.choice, sampling.rows
+            sampling.k,
+            sampling.beta,
+            terms.split.choice,
+            self.choice,
+            sampling.rows,
+            self.suppression_weight,
         )
+
+    def _refuse_without_sampling(self) -> None:
+        """Raise ``PlanError`` for what needs a sample, where beta = 1 draws none."""
+        given = {
+            'choice = "expected"': self.choice == "expected",
+            "epsilon": self.epsilon is not None,
+            "delta": self.delta is not None,
+            "rows_per_person": self.rows_per_person is not None,
+            'suppressed = "carry"': self.carries,
+        }
+        if named := [name for name, present in given.items() if present]:
+            msg = (
+                "beta = 1 takes every row, so that nothing is differentially private; it is the "
+                'version of the paper\'s experiments and goes with choice = "sampled" and '
+                f"epsilon_choice alone, not with {', '.join(named)}. Name a beta below 1"
+            )
+            raise PlanError(msg)
 
     def _split(self, nodes: int = 1) -> SplitBudget:
         """The budget; a bound on delta is shared by the nodes where the sample chooses."""
@@ -239,6 +292,9 @@ class DPGeneralization(SingleRelease):
             None if value is None else Decimal(value)
             for value in (self.epsilon, self.epsilon_choice, self.delta)
         )
+        if self._beta == 1:
+            assert choice is not None
+            return SplitBudget(choice, excess=Decimal(0), delta=Decimal(1))
         if delta is not None and self.choice == "sampled":
             delta /= nodes
         return split_budget(self._sampling, epsilon, choice, delta)
@@ -256,7 +312,7 @@ class DPGeneralization(SingleRelease):
             disclosure=Disclosure(
                 columns=recoded(found.solution.columns, found.solution.levels),
                 groups=Groups(column=GROUP, made="alike", by=table.plan.roles.published),
-                sampled=self._beta,
+                sampled=None if found.terms.whole else self._beta,
             ),
             guarantee=found.terms.guarantee,
             roles=shown_roles(table.plan.roles, shown.columns),
@@ -290,6 +346,7 @@ class DPGeneralization(SingleRelease):
             "epsilon_choice": json_number(found.terms.split.choice),
             "beta": json_number(self._beta),
             "choice": self.choice,
+            **({"suppression_weight": self.suppression_weight} if self.suppression_weight else {}),
             **({"rows_per_person": self.rows_per_person} if self.rows_per_person else {}),
             "decision": {"levels": found.solution.levels},
         }
@@ -298,7 +355,9 @@ class DPGeneralization(SingleRelease):
         terms = found.terms
         if not len(found.solution.columns[0].codes):
             yield terms.nothing_shown
-        if terms.delta * rows > 1:
+        if terms.whole:
+            yield ("every row was taken: this is not differential privacy, and no budget is spent")
+        elif terms.delta * rows > 1:
             split, wanted = terms.split, Decimal(1) / (10 * rows)
             share = wanted if self.choice == "expected" else wanted / terms.nodes
             k = smallest_k(split.epsilon, share, self._beta, split.choice, terms.sampling.rows)
@@ -316,4 +375,4 @@ class Outcome:
     node: DrawnNode
     solution: Solution
     sampled: CombinationCounts
-    sample: RowSample
+    sample: RowSample | None
