@@ -23,8 +23,6 @@ KnownRows = Literal["one", "all"]
 """How many rows of a target an adversary knows."""
 _CONFIDENCE_BELOW = 0.975
 """How sure an upper bound is: intervals hold with a confidence of 95 %."""
-_NORMAL_QUANTILE = 1.959963984540054
-"""Of the standard normal distribution at that."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +34,18 @@ class Estimate:
     high: float
 
     @classmethod
-    def of_total(cls, total: float, count: int) -> Self:
+    def of_total(cls, total: float, count: int, together: int = 1) -> Self:
         """The mean of ``count`` numbers between 0 and 1 that add up to ``total``.
 
         Wilson's interval for a share: numbers between 0 and 1 with a given mean vary most where
         all are 0 or 1, so it is on the safe side for all others.  Without any numbers nothing is
-        known: 0, between 0 and 1.
+        known: 0, between 0 and 1.  So many intervals as ``together`` hold all at once (Bonferroni).
         """
         if count == 0:
             return cls(0.0, 0.0, 1.0)
         mean = min(max(total / count, 0.0), 1.0)
-        square = _NORMAL_QUANTILE**2 / count
+        quantile = float(special.ndtri(1 - (1 - _CONFIDENCE_BELOW) / together))
+        square = quantile**2 / count
         centre = (mean + square / 2) / (1 + square)
         reach = math.sqrt(square * (mean * (1 - mean) + square / 4)) / (1 + square)
         # The interval holds the mean; only rounding can say otherwise, at 0 and at 1.

@@ -58,6 +58,8 @@ class Column:
     """Shape (v, g), between 0 and 1."""
     numbers: tuple[NDArray[np.float64], NDArray[np.float64]] | None
     """Of values (v,) and of cells (g,), the middle of intervals; None for texts."""
+    wide: Mask
+    """Shape (g,): whether a cell is an interval of more than one number."""
     whole: tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]] | None = None
     """Numbers that were taken together, as they are: for each group of people shape (p,), and of
     published rows (n,); None where none were."""
@@ -168,7 +170,8 @@ def _column(
     ends = np.cumsum(sizes)[:-1]
     parts = tuple(np.split(value, ends))
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
-    return Column(one.name, parts, cell, covers, near.astype(np.float32), numbers, kept)
+    wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
+    return Column(one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, kept)
 
 
 def _are_points(how: ShownAs, seen: pl.DataFrame) -> bool:
@@ -221,6 +224,11 @@ def _numbers(
         return None
     ends = [floats_of(cells[name]) for name in cells.columns]
     return floats_of(values.to_series()), np.mean(ends, axis=0)
+
+
+def _are_wide(cells: pl.DataFrame) -> Mask:
+    ends = [floats_of(cells[name]) for name in cells.columns]
+    return np.asarray(ends[0] < ends[-1])
 
 
 def _nearness(

@@ -5,8 +5,9 @@ Source: WP216, section 3.
 Three adversaries know all other columns of t persons: one takes the value that the nearest
 published rows show, one that of the rows that fit (``likeness``), one has learnt it from the file
 by a forest of trees, where scikit-learn is installed.  A number is right within a twentieth of the
-range of the published ones, unless they are few.  Guess: the value that would be right of most
-published rows.
+range of the published ones; where these are few, if none of them is nearer.  Of intervals the one
+is right that holds the number; a wider one than the narrowest that does so counts by what it tells,
+the share of people outside of it.  Guess: the value that would be right of most published rows.
 
 Cost: t n a column for t people and n different rows, and a forest of 50 trees.
 """
@@ -43,7 +44,7 @@ _AT_A_TIME = 5
 _LEARNT = 50_000
 """Published rows that a forest learns from."""
 _FEW = 20
-"""Numbers that are told exactly or not at all."""
+"""Published numbers, up to which the nearest one is right."""
 
 
 @dataclass(frozen=True)
@@ -96,22 +97,38 @@ def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness)
 
 
 def _right(column: Column) -> Floats:
-    """The chance that naming a cell is right about a value, shape (v, g).
+    """How far naming a cell is right about a value, between 0 and 1, shape (v, g).
 
-    A text that stands for several values names each of them as often: one that stands for anything
-    tells nothing.
+    A text that stands for several values names each of them as often, and one that stands for
+    anything tells nothing, as does an interval of everybody.
     """
     if column.numbers is None:
         return np.asarray(column.covers / np.maximum(column.covers.sum(axis=0), 1))
     values, shown = column.numbers
-    reach = _tolerance(column)
-    near = np.abs(values[:, np.newaxis] - shown) <= reach
-    both_missing = np.isnan(values)[:, np.newaxis] & np.isnan(shown)
-    return np.asarray(near | both_missing, dtype=np.float64)
+    missing = np.isnan(values)[:, np.newaxis] & np.isnan(shown)
+    apart = np.abs(values[:, np.newaxis] - shown)
+    if reach := _tolerance(column):
+        near = apart <= reach
+    else:
+        nearest = np.nanmin(np.where(column.wide, np.nan, apart), axis=1, initial=np.inf)
+        near = (apart <= nearest[:, np.newaxis]) & ~column.wide
+    within = np.where(column.wide, _told_by_intervals(column), 0)
+    return np.maximum(within, near | missing)
+
+
+def _told_by_intervals(column: Column) -> Floats:
+    """What each cell tells of the values that it covers, beside the cell that tells most of them.
+
+    A cell tells the share of people whose value it does not cover.
+    """
+    people = np.bincount(column.value[ORIGINAL], minlength=column.values)
+    outside = 1 - people @ column.covers / max(people.sum(), 1)
+    told = column.covers * outside
+    return np.asarray(told / np.maximum(told.max(axis=1, keepdims=True), np.finfo(float).tiny))
 
 
 def _tolerance(column: Column) -> float:
-    """How far off a number may be: a twentieth of the range of the published ones."""
+    """How far off a number may be: a twentieth of the range of the published ones; 0 of few."""
     assert column.numbers is not None
     numbers = column.numbers[1][column.cell]
     numbers = numbers[np.isfinite(numbers)]
@@ -121,6 +138,8 @@ def _tolerance(column: Column) -> float:
 
 
 def _within(column: Column) -> str:
+    if column.wide.any():
+        return " by an interval that holds it"
     reach = 0.0 if column.numbers is None else _tolerance(column)
     return f", within {reach:.3g}" if reach else ""
 

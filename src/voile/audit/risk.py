@@ -96,31 +96,33 @@ class Question:
         """The rates of the best of several adversaries.
 
         ``won`` has the chance of success of each adversary, by name, for each target, first those
-        of the original and then those of the control.  Who is best, by what he finds beyond the
-        control, is chosen on the first half of the targets, and counted on the second, so that the
-        choice flatters nobody.  ``guessed`` is the rate of guessing, or its successes.
+        of the original and then those of the control.  The best is who finds most beyond the
+        control.  All targets choose and all count: the intervals hold for all adversaries at once,
+        and so for the one that is named, and for what the best of them finds.  (Where one half
+        chooses and the other counts, in turn, two adversaries may be mixed, and what the best of
+        them finds lay in the interval in 85 of 100 simulations.)  ``guessed`` is the rate of
+        guessing, or its successes.
         """
-        count = len(next(iter(won[ORIGINAL].values())))
-        half = count // 2 if len(won[ORIGINAL]) > 1 else 0
-
-        def beyond(name: str) -> float:
-            found = [float(each[name][:half].mean()) for each in won]
-            return found[ORIGINAL] - (found[CONTROL] if len(found) > 1 else 0.0)
-
-        best = max(won[ORIGINAL], key=beyond) if half else next(iter(won[ORIGINAL]))
-        rates = [share_of(each[best][half:]) for each in won]
+        best, several = _best_of(won), len(won[ORIGINAL])
+        rates = [share_of(each[best], several) for each in won]
         return Risk(
             self.name,
             self.of,
             self.goal,
-            count - half,
+            len(won[ORIGINAL][best]),
             rates[ORIGINAL],
             rates[CONTROL] if len(rates) > 1 else None,
-            guessed if isinstance(guessed, Estimate) else share_of(guessed[half:]),
-            (f"the best adversary against {half:,} other targets: {best}",) if half else (),
+            guessed if isinstance(guessed, Estimate) else share_of(guessed),
+            (f"the best of {several} adversaries: {best}",) if several > 1 else (),
         )
 
 
-def share_of(success: NDArray[np.float64]) -> Estimate:
-    """How often each of some targets was found, as a rate."""
-    return Estimate.of_total(float(success.sum()), len(success))
+def _best_of(won: Sequence[Mapping[str, NDArray[np.float64]]]) -> str:
+    """The adversary who finds most beyond the control."""
+    rates = {name: [float(each[name].mean()) for each in won] for name in won[ORIGINAL]}
+    return max(rates, key=lambda name: rates[name][ORIGINAL] - sum(rates[name][CONTROL:]))
+
+
+def share_of(success: NDArray[np.float64], together: int = 1) -> Estimate:
+    """How often each of some targets was found, as a rate; ``together`` as in ``Estimate``."""
+    return Estimate.of_total(float(success.sum()), len(success), together)
