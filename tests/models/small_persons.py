@@ -74,37 +74,37 @@ ONE = math.lcm(*range(1, 8))
 """In how many parts the weight of a person is divided, who has 7 rows at most."""
 
 
-def parts(rows: Sequence[Row], table: Sequence[Row]) -> dict[str, int]:
-    """What each sensitive value weighs among some rows of a table, of which each person is one."""
-    of_person = Counter(row[0] for row in table)
+def parts(rows: Sequence[Row]) -> dict[str, int]:
+    """What each sensitive value weighs among the rows of a group, where each person weighs one."""
+    of_person = Counter(row[0] for row in rows)
     weighed: dict[str, int] = {}
     for person, _, value in rows:
         weighed[value] = weighed.get(value, 0) + ONE // of_person[person]
     return weighed
 
 
-def weights(rows: Sequence[Row], table: Sequence[Row]) -> dict[str, Fraction]:
+def weights(rows: Sequence[Row]) -> dict[str, Fraction]:
     """The same in persons."""
-    return {value: Fraction(part, ONE) for value, part in parts(rows, table).items()}
+    return {value: Fraction(part, ONE) for value, part in parts(rows).items()}
 
 
-def entropy_reaches(rows: Sequence[Row], table: Sequence[Row], least: int) -> bool:
+def entropy_reaches(rows: Sequence[Row], least: int) -> bool:
     """Whether shares are as uncertain as so many equal ones, and that many persons differ."""
-    weighed = parts(rows, table).values()
+    weighed = parts(rows).values()
     size = sum(weighed)
     entropy = -sum(w / size * math.log(w / size) for w in weighed)
     return entropy >= math.log(least) - 1e-12 and different(rows) >= least
 
 
-def recursive(rows: Sequence[Row], table: Sequence[Row], c: Fraction, least: int) -> bool:
+def recursive(rows: Sequence[Row], c: Fraction, least: int) -> bool:
     """r_1 < c (r_l + ...) of weights, and l values of different persons."""
-    weighed = sorted(parts(rows, table).values(), reverse=True)
+    weighed = sorted(parts(rows).values(), reverse=True)
     return weighed[0] < c * sum(weighed[least - 1 :]) and different(rows) >= least
 
 
 def distance(rows: Sequence[Row], table: Sequence[Row]) -> Fraction:
-    """Total variation between the weighed values of some rows and those of the table."""
-    here, all_ = parts(rows, table), parts(table, table)
+    """Total variation between the weighed values of a group and those of the table as one group."""
+    here, all_ = parts(rows), parts(table)
     size, whole = sum(here.values()), sum(all_.values())
     moved = sum(abs(here.get(value, 0) * whole - part * size) for value, part in all_.items())
     return Fraction(moved, 2 * size * whole)

@@ -20,13 +20,16 @@ from tests.models.small_persons import (
     weights,
 )
 from tests.others.plain_others.engine import PlainEngine
-from voile.models.criteria import Groups, SensitiveCells
+from tests.table.spark import engine as spark_engine
+from tests.table.spark import ignoring_warnings_of_spark, needs_spark
+from voile.models.criteria import Groups
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness
 from voile.models.units import GroupedUnits
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
+from voile.table.duckdb_engine import DuckDBEngine
 from voile.table.opening import open_frame
 from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine
@@ -68,18 +71,17 @@ class Groupings:
         values = {"illness": self.counts.codes[:, 2]}
         return GroupedUnits(self.counts.units, label, groups, values)
 
-    def both(self) -> list[tuple[GroupedUnits, list[list[Row]], list[Sequence[Row]]]]:
-        """Groups as they are counted, their rows, and the tables that these are of."""
+    def both(self) -> list[tuple[GroupedUnits, list[list[Row]]]]:
+        """Groups as they are counted, and their rows."""
         quasi = self.counts.values[1].texts
         fine = [
             [row for row in self.tables[key // 2] if row[1] == quasi[key % 2]]
             for key in self.present.tolist()
         ]
-        of_fine = [self.tables[key // 2] for key in self.present.tolist()]
         whole = [list(table) for table in self.tables]
         return [
-            (self.units(self.fine, len(fine)), fine, of_fine),
-            (self.units(self.whole, len(whole)), whole, list(self.tables)),
+            (self.units(self.fine, len(fine)), fine),
+            (self.units(self.whole, len(whole)), whole),
         ]
 
 
@@ -91,7 +93,7 @@ def assert_counted(tables: Sequence[Sequence[Row]], engine: Engine) -> None:
     combination, unit = counts.pairs
     assert np.bincount(combination).tolist() == counts.within.tolist()
     assert len(np.unique(np.column_stack([combination, unit]), axis=0)) == len(unit)
-    for units, groups, of in groupings.both():
+    for units, groups in groupings.both():
         found = [persons(rows) for rows in groups]
         assert units.count().tolist() == found
         for k in (1, 2, 3, 4):
@@ -100,16 +102,36 @@ def assert_counted(tables: Sequence[Sequence[Row]], engine: Engine) -> None:
         for least in (1, 2, 3, 4):
             asked = units.different("illness", least)
             assert asked.tolist() == [n >= least for n in most]
-        weighed = np.zeros(len(groups))
-        np.add.at(weighed, units.label, counts.weight / counts.whole)
-        pairs = zip(groups, of, strict=True)
-        assert np.allclose(weighed, [float(sum(weights(*pair).values())) for pair in pairs])
+        assert weighed_in(units, groupings.counts) == [weights(rows) for rows in groups]
+    totals = np.zeros(len(tables))
+    np.add.at(totals, groupings.whole, counts.weight / counts.whole)
+    assert np.allclose(totals, [persons(table) for table in tables])
 
 
-@pytest.mark.parametrize("engine", [PolarsEngine(), PlainEngine()], ids=["polars", "plain"])
+def weighed_in(units: GroupedUnits, counts: CombinationCounts) -> list[dict[str, Fraction]]:
+    """What each value weighs in each group, in persons, as it is counted."""
+    texts = counts.values[2].texts
+    cells = units.weigh("illness", np.ones(len(texts), dtype=np.int64))
+    found: list[dict[str, Fraction]] = [{} for _ in range(units.groups)]
+    for group, value, part in zip(cells.group, cells.value, cells.rows.tolist(), strict=True):
+        found[group][str(texts[value])] = Fraction(part, units.counts.whole)
+    return found
+
+
+@pytest.mark.parametrize(
+    "engine", [PolarsEngine(), DuckDBEngine(), PlainEngine()], ids=lambda engine: engine.name
+)
 def test_persons_of_small_tables(engine: Engine) -> None:
-    """Every table of up to five rows, or a third of them in an engine of lists."""
+    """Every table of up to five rows, or a fortieth of them in other engines."""
     assert_counted(TABLES if isinstance(engine, PolarsEngine) else TABLES[::40], engine)
+
+
+@needs_spark
+@pytest.mark.slow
+@ignoring_warnings_of_spark
+def test_persons_of_small_tables_on_spark() -> None:
+    """A fortieth of them."""
+    assert_counted(TABLES[::40], spark_engine())
 
 
 @pytest.mark.slow
@@ -123,15 +145,12 @@ def test_persons_of_all_tables() -> None:
 def cells(table: Sequence[Row]) -> tuple[Groups, list[list[Row]]]:
     """A table by its quasi-identifier as criteria see it, from the engine's counts."""
     groupings = Groupings([table], PolarsEngine())
-    units, groups, _ = groupings.both()[0]
+    units, groups = groupings.both()[0]
     counts = groupings.counts
     assert counts.units is not None
-    weight = counts.units.weight
-    value = counts.codes[:, 2].astype(np.int64)
-    total = np.bincount(value, weight).astype(np.int64)
-    sensitive = SensitiveCells(units.label, value, weight, total)
-    sizes = np.bincount(units.label, weight).astype(np.int64)
-    return Groups(sizes, {"illness": sensitive}, units), groups
+    total = np.bincount(counts.codes[:, 2], counts.units.weight).astype(np.int64)
+    sizes = np.array([len(rows) for rows in groups])
+    return units.seen(sizes, {"illness": total}), groups
 
 
 @pytest.mark.parametrize("table", TABLES[7::60], ids=str)
@@ -144,9 +163,9 @@ def test_criteria_count_a_person_once(table: tuple[Row, ...]) -> None:
         held = DistinctDiversity(least, "illness").holds(groups)
         assert held.tolist() == [different(g) >= least for g in rows]
         held = EntropyDiversity(least, "illness").holds(groups)
-        assert held.tolist() == [entropy_reaches(g, table, least) for g in rows]
+        assert held.tolist() == [entropy_reaches(g, least) for g in rows]
         held = RecursiveDiversity(least, 2, "illness").holds(groups)
-        assert held.tolist() == [recursive(g, table, Fraction(2), least) for g in rows]
+        assert held.tolist() == [recursive(g, Fraction(2), least) for g in rows]
     for t in ("0", "0.25", "0.5"):
         held = EqualCloseness(t, "illness").holds(groups)
         assert held.tolist() == [distance(g, table) <= Fraction(t) for g in rows]

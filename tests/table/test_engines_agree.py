@@ -80,6 +80,20 @@ PLANS: dict[str, dict[str, Any]] = {
         "columns": {"age": {"intervals": {"widths": [5, 10, 40]}}, "decimal": {"bounds": [-9, 9]}},
         "method": {"k": 5, "algorithm": "flash", "suppression_limit": 0.1},
     },
+    "generalization of persons": {
+        "roles": {
+            "quasi_identifiers": ["truth", "zero"],
+            "sensitive": ["illness"],
+            "person": "age",
+        },
+        "method": {
+            "k": 3,
+            "algorithm": "flash",
+            "l": {"value": 2, "kind": "entropy"},
+            "t": 0.4,
+            "suppression_limit": 0.1,
+        },
+    },
     "dp-generalization": {
         "roles": {"quasi_identifiers": ["age", "truth"]},
         "columns": {"age": {"intervals": {"widths": [5, 10, 50]}}},

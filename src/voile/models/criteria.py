@@ -2,9 +2,9 @@
 
 ``Groups`` is all that a model may see of a table: how many rows each of p groups has, and how
 often each value of each sensitive column stands in it.  Where persons or households have several
-rows, rows are weighed so that all of one weigh one, and ``Groups.units`` counts them
-(``schema.persons``).  A ``Criterion`` says which groups are valid.  Decisions ask criteria while
-they search; the check of a release asks them again about the published rows.
+rows, each of them weighs one in every group in which any of its rows stands, and ``Groups.units``
+counts them (``schema.persons``).  A ``Criterion`` says which groups are valid.  Decisions ask
+criteria while they search; the check of a release asks them again about the published rows.
 
 A plan states criteria by name (``StatedCriterion``; ``registry`` has the names); what they come to
 for a column is known once the values of that column are.
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.exactness import sums
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import json_number
 from voile.schema.plan import Plan
@@ -39,9 +40,10 @@ class SensitiveCells:
     value: NDArray[np.int64]
     """The rank of the value among the distinct values of the column, ascending."""
     rows: NDArray[np.int64]
-    """Rows, or what they weigh, as ``Groups.rows`` has it."""
+    """Rows; where persons have several, what those of the group weigh, in parts of one."""
     total: NDArray[np.int64]
-    """Shape (v,): the same of each value in the whole table, against which t-closeness measures."""
+    """Shape (v,): the same of each value in the whole table as one group, against which t-closeness
+    measures."""
 
 
 class Units(Protocol):
@@ -59,10 +61,17 @@ class Groups:
     """Sizes of p groups, and their sensitive values."""
 
     rows: NDArray[np.int64]
-    """Shape (p,): at least 1; what the rows weigh where there are ``units``, in parts of one."""
+    """Shape (p,): at least 1."""
     sensitive: Mapping[str, SensitiveCells] = field(default_factory=dict)
     units: Units | None = None
     """None: each row is another person."""
+
+    def sizes(self, column: str) -> NDArray[np.int64]:
+        """Shape (p,): what the cells of a column add up to in each group."""
+        if self.units is None:
+            return self.rows
+        cells = self.sensitive[column]
+        return sums(cells.rows, cells.group, len(self.rows))
 
     def at_least(self, k: int) -> NDArray[np.bool_]:
         """Which groups have k persons or more, shape (p,)."""
@@ -83,7 +92,10 @@ class Criterion(Protocol):
 
     @property
     def monotone(self) -> bool:
-        """Whether a union of valid groups is always valid, so that generalizing never harms."""
+        """Whether a union of valid groups is always valid, so that generalizing never harms.
+
+        Said of groups that share no person: ``counts_alone`` says of which it holds of all.
+        """
 
     @property
     def column(self) -> str | None:

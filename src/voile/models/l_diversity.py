@@ -11,15 +11,16 @@ Claim, for a group whose sensitive values number r_1 >= r_2 >= ... >= r_m rows:
 - recursive: r_1 < c (r_l + r_(l+1) + ... + r_m), so that a value stays below a bounded share even
   after l - 2 others were ruled out.
 
-Where persons have several rows (``Groups.units``), r counts what the rows weigh, and each kind
-asks besides for l values (the least whole number that is not smaller) of as many different
-persons, which is no more than it says where each person is one row.
+Where persons have several rows (``Groups.units``), each person of a group weighs one in it, r is
+what the values weigh, and each kind asks besides for l values (the least whole number that is not
+smaller) of as many different persons, which is no more than it says where each person is one row.
 
 A missing sensitive value counts as a value of its own.  All three are monotone, a union of valid
-groups is valid.  Distinct: values only come together.  Entropy: it is concave, so that a mixture
-has at least the mixed entropies.  Recursive: the l - 1 most frequent values of a union number at
-most as many rows as those of its parts together, so its tail has at least theirs, and its r_1 at
-most theirs.
+groups is valid, where no person stands in several.  Distinct: values only come together, whoever
+has them.  Entropy: it is concave, so that a mixture has at least the mixed entropies.  Recursive:
+the l - 1 most frequent values of a union number at most as many rows as those of its parts
+together, so its tail has at least theirs, and its r_1 at most theirs.  The last two ask for sums of
+the parts, and a person who stands in several weighs one in their union, too: see ``units``.
 
 Algorithm: sums over the cells of each group.  Distinct and recursive compare whole numbers.
 Entropy is compared in floats, and within their error of log l again with 50 digits, where a
@@ -102,7 +103,7 @@ class EntropyDiversity:
         """Which of the p groups are valid, shape (p,)."""
         assert isinstance(self.l, Decimal)
         cells = groups.sensitive[self.column]
-        size = groups.rows.astype(np.float64)
+        size = groups.sizes(self.column).astype(np.float64)
         count = cells.rows.astype(np.float64)
         p = len(size)
         entropy = np.log(size) - sums(count * np.log(count), cells.group, p) / size
@@ -154,7 +155,7 @@ class RecursiveDiversity:
         largest = count[first] if p else count
         # r_1 < c tail  <=>  not (tail / r_1 <= 1 / c); multiplied out, so that all is whole
         top, bottom = self.c.as_integer_ratio()
-        bound = int(groups.rows.max(initial=0)) * max(top, bottom)
+        bound = int(groups.sizes(self.column).max(initial=0)) * max(top, bottom)
         left = whole_numbers(tail, bound) * top
         right = whole_numbers(largest, bound) * bottom
         return _of_different(groups, self.column, self.l, ~at_most(left, right, Decimal(1)))

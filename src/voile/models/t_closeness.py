@@ -18,9 +18,11 @@ between the children of N.  What moves there is half of (sum of |surplus| over t
 |surplus of N|, so the sum telescopes: D is the mean, over the levels 0 to H - 1 of the hierarchy,
 of the total variation between P and Q generalized to that level.  That is what is computed here.
 
-All three are monotone: D is convex in P, and a union's P is a mixture of its parts'.  Where
-persons have several rows, rows are weighed so that all of one person weigh one: P and Q are
-distributions of what somebody meets who draws a person and then one of that person's rows.
+All three are monotone where no person stands in several groups: D is convex in P, and a union's P
+is a mixture of its parts'.  Where persons have several rows, P is the distribution of what somebody
+meets who draws one of the persons of the group and then one of that person's rows in it.  Q is the
+same of the whole table as one group: what was to be learnt before anybody knew in which group a
+person stands, and at distance 0 from a release that shows no more than that.
 
 Values that stand in no row of the whole table do not count.  Algorithm: sums over the cells of
 each group in whole numbers, and an exact comparison with t.
@@ -103,7 +105,7 @@ class _Closeness:
     def _measured(self, groups: Groups) -> _Distances:
         if not len(groups.rows):
             return _Distances(groups.rows, groups.rows)
-        return self._distances(groups.rows, groups.sensitive[self.column])
+        return self._distances(groups.sizes(self.column), groups.sensitive[self.column])
 
     def _distances(self, rows: NDArray[np.int64], cells: SensitiveCells) -> _Distances:
         raise NotImplementedError

@@ -4,8 +4,14 @@ Source: counting persons, not rows, as ``schema.persons`` decides and says; diff
 different persons are a matching in the graph of values and persons (P. Hall, "On representatives
 of subsets", 1935), found by Hopcroft and Karp's algorithm (SciPy).
 
-Claim: ``at_least`` and ``different`` are exact.  Three things keep most groups from being looked at
-in full:
+Weights.  Each unit weighs one in a group in which it has a row, and the rows that it has there
+share that evenly.  So a union's shares are no mixture of those of its parts where a unit stands in
+several: {a: flu, b: hiv} and {c: flu, a: hiv, hiv, hiv} are half and half each, and together flu is
+1.25 of 3.  Entropy and recursive l-diversity and t-closeness are then not monotone; counts of units
+and of different values are (``counts_alone``), and no search may spread more than these.
+
+Claim: ``at_least`` and ``different`` are exact; weights as ``table.units`` says.  Three things keep
+most groups from being looked at in full:
 
 - a unit all of whose rows agree in the counted columns has one value in any group, and is matched
   with it: some largest matching does so, because nothing else could take that unit;
@@ -18,16 +24,24 @@ Cost: O(g) for g combinations, and what ``table.units`` says of those that are i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.models.criteria import Criterion, Groups, SensitiveCells
+from voile.models.k_anonymity import KAnonymity
+from voile.models.l_diversity import DistinctDiversity
 from voile.table.units import UnitCounts
 
-__all__ = ["GroupedUnits"]
+__all__ = ["GroupedUnits", "counts_alone"]
+
+
+def counts_alone(criterion: Criterion) -> bool:
+    """Whether a group that satisfies it does so whatever rows of whomever join it."""
+    return isinstance(criterion, KAnonymity | DistinctDiversity)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +54,23 @@ class GroupedUnits:
     groups: int
     values: Mapping[str, NDArray[Any]]
     """For each sensitive column that criteria read, shape (g,): the code of its value."""
+
+    def seen(self, rows: NDArray[np.int64], total: Mapping[str, NDArray[np.int64]]) -> Groups:
+        """The groups as criteria see them: their rows (p,), and what their values weigh.
+
+        ``total`` has what each value of a sensitive column weighs in the whole table, shape (v,).
+        """
+        return Groups(rows, _WeighedCells(self, total), self)
+
+    def weigh(self, column: str, total: NDArray[np.int64]) -> SensitiveCells:
+        """What the units of each group weigh by their values there, of whom each weighs one."""
+        inside = np.flatnonzero(self.label >= 0)
+        key = self.label[inside] * len(total) + self.values[column][inside]
+        found, of_inside = np.unique(key, return_inverse=True)
+        cell = np.full(len(self.label), -1, dtype=np.int64)
+        cell[inside] = of_inside
+        weight = self.counts.weigh(self.label, cell, len(found))
+        return SensitiveCells(found // len(total), found % len(total), weight, total)
 
     def count(self) -> NDArray[np.int64]:
         """Shape (p,): how many units each group has."""
@@ -69,6 +100,25 @@ class GroupedUnits:
             cell[inside] = np.where(asked[of_inside], of_inside, -1)
             owned = owned + _matched(*self.counts.some(cell, l), group, self.groups)
         return np.asarray((values >= l) & (owned >= l), dtype=np.bool_)
+
+
+class _WeighedCells(Mapping[str, SensitiveCells]):
+    """The cells of each sensitive column, weighed when a criterion asks for them."""
+
+    def __init__(self, units: GroupedUnits, total: Mapping[str, NDArray[np.int64]]) -> None:
+        self._units, self._total = units, total
+        self._weighed: dict[str, SensitiveCells] = {}
+
+    def __getitem__(self, column: str) -> SensitiveCells:
+        if column not in self._weighed:
+            self._weighed[column] = self._units.weigh(column, self._total[column])
+        return self._weighed[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._total)
+
+    def __len__(self) -> int:
+        return len(self._total)
 
 
 def _matched(

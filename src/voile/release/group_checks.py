@@ -146,46 +146,37 @@ def _criteria_of_units(
     label = np.cumsum(new) - 1
     groups = int(new.sum())
     values: dict[str, NDArray[np.int64]] = {}
-    sensitive = {}
+    total: dict[str, NDArray[np.int64]] = {}
     for name in names:
         place = _places_as_counted(found.values[found.columns.index(name)].texts, name, counts)
         if isinstance(place, str):
             yield place
             return
         values[name] = place[found.codes[:, found.columns.index(name)]]
-        sensitive[name] = _weighed(label, values[name], found.units.weight, name, counts)
-    weights = found.units.weight if names else found.rows
+        total[name] = _in_the_table(name, counts, counts.units.weight)
     rows = np.zeros(groups, dtype=np.int64)
-    np.add.at(rows, label, weights)
+    np.add.at(rows, label, found.rows)
     units = _CountedUnits(found.units, label, groups, values)
-    yield from broken_criteria(criteria, Groups(rows, sensitive, units))
+    yield from broken_criteria(criteria, units.seen(rows, total))
 
 
 @dataclass(frozen=True, eq=False)
 class _CountedUnits(GroupedUnits):
-    """Units that are all counted, whatever sums would say."""
+    """Units that are all counted and weighed, whatever sums would say."""
 
     def at_least(self, k: int) -> NDArray[np.bool_]:
         """Which groups have at least k units, shape (p,)."""
         return np.asarray(self.count() >= k, dtype=np.bool_)
 
 
-def _weighed(
-    group: NDArray[np.int64],
-    value: NDArray[np.int64],
-    weight: NDArray[np.int64],
-    name: str,
-    counts: CombinationCounts,
-) -> SensitiveCells:
-    """What the rows of each value weigh in each group, against what they weigh in the table."""
+def _in_the_table(
+    name: str, counts: CombinationCounts, weight: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """How often each value of a column was counted, or what those weigh who have it."""
     column = counts.columns.index(name)
-    assert counts.units is not None
     total = np.zeros(len(counts.values[column]), dtype=np.int64)
-    np.add.at(total, counts.codes[:, column], counts.units.weight)
-    key, member = np.unique(group * len(total) + value, return_inverse=True)
-    weighed = np.zeros(len(key), dtype=np.int64)
-    np.add.at(weighed, member, weight)
-    return SensitiveCells(key // len(total), key % len(total), weighed, total)
+    np.add.at(total, counts.codes[:, column], weight)
+    return total
 
 
 def broken_criteria(criteria: Sequence[Criterion], groups: Groups) -> Iterator[str]:
@@ -245,11 +236,9 @@ def _cells_as_counted(
     place = _places_as_counted(cells.values.texts, name, counts)
     if isinstance(place, str):
         return place
-    column = counts.columns.index(name)
     value = place[cells.value]
     order = np.lexsort((value, cells.group))
-    total = np.zeros(len(counts.values[column]), dtype=np.int64)
-    np.add.at(total, counts.codes[:, column], counts.rows)
+    total = _in_the_table(name, counts, counts.rows)
     return SensitiveCells(cells.group[order], value[order], cells.rows[order], total)
 
 

@@ -21,12 +21,14 @@ anybody counts.  ``table.units`` says how the kernel counts, and what that costs
   another with one make two such values, not eleven.  Joining groups only adds choices, so a valid
   group stays valid.  The entropy and recursive kinds hold besides of the shares below.
 - Shares of values (entropy, recursive, t-closeness, and any criterion that compares how often
-  values stand in a group): each unit weighs one in the table, and its rows share that weight
-  evenly: a row of r weighs 1/r, in whatever group it stands.  This is how often a value is met by
-  somebody who draws a unit and then one of its rows, so what t-closeness compares is what an
-  adversary learns who sees in which group one row of a person stands.  Weights add up over groups:
-  a union's shares are a mixture of those of its parts, and the criteria are monotone as they are
-  of rows.
+  values stand in a group): each unit weighs one in each group in which it has a row, and the rows
+  that it has there share that evenly: with flu, flu and hiv a unit weighs 2/3 and 1/3.  So somebody
+  who learns that a person is in the group believes, as any of its units may be that person.
+  t-closeness compares that with the whole table as one group: what was believed before.  How many
+  rows a unit has elsewhere makes it no lighter: else a hundred with flu and one with hiv were even
+  where each of the hundred has 99 other rows.  A unit that stands in two groups weighs one in each,
+  and one in their union, whose shares are then no mixture of those of its parts: these criteria are
+  monotone of rows and not of units, and searches spread none of their verdicts (``models.units``).
 
 Small cases that show why each is needed stand in ``tests/models/test_units.py``.  Where each unit
 has one row, every count and criterion is what it is of rows; duplicating all rows changes none.

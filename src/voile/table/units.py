@@ -8,11 +8,12 @@ A unit count of a union is not a sum.  It is bracketed by two that are: a group 
 of the units of its combinations, and at least the sum of those that have no other combination.  So
 most groups are decided by sums over the g combinations, and the engine is asked about the rest.
 
-Weights: the rows of a unit share one evenly (``schema.persons``).  They are whole numbers, parts
-of ``whole``, the least common multiple of the rows that units have; where that is so large that
-the weights of all units might not be summed exactly in floating point, ``whole`` is the largest
-power of two for which they can, and a row's weight is rounded down, by less than 1e-6 of itself
-where there are fewer than a million units of fewer than a thousand rows each.
+Weights: the rows that a unit has in a group share one evenly (``schema.persons``).  They are whole
+numbers, parts of ``whole``, the least common multiple of all numbers of rows up to the most that a
+unit has; where that is so large that the weights of all units might not be summed exactly in
+floating point, ``whole`` is the largest power of two for which they can, and a row's weight is
+rounded down, by less than 1e-6 of itself where there are fewer than a million units of fewer than a
+thousand rows each.  Decision and check have the same ``whole``, and round alike.
 
 What crosses the kernel: arrays of g numbers; counts by how many rows units have; and for each pair
 of group and value that has no unit of its own, as many units as are asked for, by number; and of
@@ -22,7 +23,8 @@ those of units that have several combinations, each of which is one pass to coun
 
 Cost for n rows and q pairs: two sorts of n words, a join of q pairs with the units; then a look-up
 and a sort of the pairs of units with several combinations for each grouping that sums do not
-decide.  The engine on one machine keeps 8 to 16 bytes for each of the q pairs.
+decide; of their rows, two sorts and a join, for each whose values are weighed.  The engine on one
+machine keeps 8 to 16 bytes for each of the q pairs.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ from voile.values.expressions import Call, Column, Expression, Literal
 
 __all__ = ["UnitCounts", "numbers_of_rows", "rows_of_units"]
 
-_COMBINATION, _GROUP = "\1combination", "\1group"
+_COMBINATION, _GROUP, _CELL = "\1combination", "\1group", "\1cell"
 _ROWS, _COMBINATIONS, _ROWS_OF_UNIT, _RANK = "\1rows", "\1combinations", "\1of unit", "\1rank"
 """No file has columns whose names begin so."""
 
@@ -93,10 +95,10 @@ class UnitCounts:
     @cached_property
     def whole(self) -> int:
         """What a unit weighs."""
-        rows = numbers_of_rows(self._of_units)[0].tolist()
+        rows = int(numbers_of_rows(self._of_units)[0].max(initial=1))
         most = max(_SUMMED_EXACTLY // max(self.units, 1), 1)
         whole = 1
-        for number in rows:
+        for number in range(2, rows + 1):
             whole = math.lcm(whole, number)
             if whole > most:
                 return 1 << (most.bit_length() - 1)
@@ -104,16 +106,24 @@ class UnitCounts:
 
     @cached_property
     def weight(self) -> NDArray[np.int64]:
-        """Shape (g,): what the rows of each combination weigh, in parts of ``whole``."""
+        """Shape (g,): what the rows of each combination weigh, in parts of ``whole``.
+
+        Each unit weighs one in the whole table.
+        """
         found = self._pairs.join_rows(self._of_units, [self.unit], "inner")
-        counted = found.count([_COMBINATION, _ROWS, _ROWS_OF_UNIT])
-        combination, rows, of_unit = (
-            series_of(values).to_numpy().astype(np.int64)[codes]
-            for values, codes in zip(counted.values, counted.codes.T, strict=True)
-        )
-        weight = np.zeros(len(self._counted.rows), dtype=np.int64)
-        np.add.at(weight, combination, counted.rows * rows * (self.whole // of_unit))
-        return weight
+        return self._summed(found, _COMBINATION, len(self._counted.rows))
+
+    def weigh(
+        self, label: NDArray[np.int64], cell: NDArray[np.int64], cells: int
+    ) -> NDArray[np.int64]:
+        """Shape (cells,): what the units in each cell of a group weigh, in parts of ``whole``.
+
+        ``label`` and ``cell`` (g,) are the group and the cell of each combination; label -1 is in
+        none.  Each unit weighs one in its group, and the rows that it has there share that evenly.
+        """
+        inside = label >= 0
+        found = np.bincount(cell[inside], self._weight_alone[inside], cells).astype(np.int64)
+        return found + self._weigh_shared(label, cell, cells)
 
     def count(self, label: NDArray[np.int64], groups: int) -> NDArray[np.int64]:
         """Shape (groups,): the units of each group of combinations; label -1 is in no group."""
@@ -160,20 +170,74 @@ class UnitCounts:
     # -- how --------------------------------------------------------------------------------------
 
     @cached_property
-    def _pairs(self) -> Rows:
-        """A row for each pair of combination and unit, and how many rows it has."""
+    def _numbered(self) -> Rows:
+        """The combination and the unit of each row."""
         number = array_of(np.arange(len(self._counted.rows), dtype=np.int64))
         rows = self._rows.join(self._counted, {_COMBINATION: number})
-        rows = rows.select([_COMBINATION, self.unit])
-        return rows.distinct([_COMBINATION, self.unit], _ROWS)
+        return rows.select([_COMBINATION, self.unit])
+
+    @cached_property
+    def _pairs(self) -> Rows:
+        """A row for each pair of combination and unit, and how many rows it has."""
+        return self._numbered.distinct([_COMBINATION, self.unit], _ROWS)
+
+    def _of(self, rows: Rows, combinations: str) -> Rows:
+        """Of some rows, those of units that have one combination ("="), or several (">")."""
+        spread = self._pairs.distinct([self.unit], _COMBINATIONS)
+        some = spread.filter(_compared(combinations, _COMBINATIONS, 1))
+        return rows.join_rows(some, [self.unit], "inner")
 
     @cached_property
     def _shared(self) -> Rows:
         """The pairs of units that have several combinations."""
-        spread = self._pairs.distinct([self.unit], _COMBINATIONS)
-        several = spread.filter(_compared(">", _COMBINATIONS, 1))
         pairs = self._pairs.select([_COMBINATION, self.unit])
-        return pairs.join_rows(several, [self.unit], "inner").select([_COMBINATION, self.unit])
+        return self._of(pairs, ">").select([_COMBINATION, self.unit])
+
+    @cached_property
+    def _shared_rows(self) -> tuple[Rows, Counted]:
+        """The rows of units that have several combinations, and these as they are counted."""
+        rows = self._of(self._numbered, ">").select([_COMBINATION, self.unit])
+        return rows, rows.count([_COMBINATION], keep=True)
+
+    @cached_property
+    def _weight_alone(self) -> NDArray[np.int64]:
+        """Shape (g,): what those weigh all of whose counted rows are of one combination."""
+        once = self._of(self._pairs, "=")
+        return self._summed(once, _COMBINATION, len(self._counted.rows), of_unit=_ROWS)
+
+    def _weigh_shared(
+        self, label: NDArray[np.int64], cell: NDArray[np.int64], cells: int
+    ) -> NDArray[np.int64]:
+        """The same as ``weigh``, of units with several combinations."""
+        if not self._shared.height:
+            return np.zeros(cells, dtype=np.int64)
+        rows, counted = self._shared_rows
+        present = series_of(counted.values[0]).to_numpy()[counted.codes[:, 0]]
+        rows = rows.join(
+            counted, {_GROUP: array_of(label[present]), _CELL: array_of(cell[present])}
+        )
+        if (label[present] < 0).any():
+            rows = rows.filter(_compared(">=", _GROUP, 0))
+        of_units = rows.distinct([_GROUP, self.unit], _ROWS_OF_UNIT)
+        pairs = rows.distinct([_GROUP, _CELL, self.unit], _ROWS)
+        return self._summed(pairs.join_rows(of_units, [_GROUP, self.unit], "inner"), _CELL, cells)
+
+    def _summed(
+        self, pairs: Rows, by: str, size: int, of_unit: str = _ROWS_OF_UNIT
+    ) -> NDArray[np.int64]:
+        """What pairs weigh together by a column of numbers, each its rows of those of its unit."""
+        found = np.zeros(size, dtype=np.int64)
+        if pairs.height:
+            counted = pairs.count(list(dict.fromkeys([by, _ROWS, of_unit])))
+            read = {
+                name: series_of(values).to_numpy().astype(np.int64)[codes]
+                for name, values, codes in zip(
+                    counted.columns, counted.values, counted.codes.T, strict=True
+                )
+            }
+            weight = counted.rows * read[_ROWS] * (self.whole // read[of_unit])
+            np.add.at(found, read[by], weight)
+        return found
 
     @cached_property
     def _shared_counted(self) -> Counted:

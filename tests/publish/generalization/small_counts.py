@@ -52,11 +52,21 @@ class MadeUpUnits(UnitCounts):
 
     @cached_property
     def whole(self) -> int:
-        return math.lcm(*self.rows.sum(axis=0).tolist())
+        return math.lcm(*range(1, int(self.rows.sum(axis=0).max()) + 1))
 
     @cached_property
     def weight(self) -> np.ndarray:
         return (self.rows * (self.whole // self.rows.sum(axis=0))).sum(axis=1)
+
+    def weigh(self, label: np.ndarray, cell: np.ndarray, cells: int) -> np.ndarray:
+        found = np.zeros((cells, self.rows.shape[1]), dtype=np.int64)
+        of_group = np.zeros((int(label.max(initial=-1)) + 1, self.rows.shape[1]), dtype=np.int64)
+        group = np.zeros(cells, dtype=np.int64)
+        inside = label >= 0
+        np.add.at(found, cell[inside], self.rows[inside])
+        np.add.at(of_group, label[inside], self.rows[inside])
+        group[cell[inside]] = label[inside]
+        return (found * (self.whole // np.maximum(of_group[group], 1))).sum(axis=1)
 
     def some(self, label: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
         found = self._in_groups(label, int(label.max(initial=-1)) + 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -25,8 +26,12 @@ from tests.models.small_persons import (
 )
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError
+from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
+from voile.models.l_diversity import EntropyDiversity, RecursiveDiversity
+from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization import Generalization
+from voile.publish.generalization.evaluation import Evaluator
 from voile.publish.shown import exactly
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release
@@ -48,11 +53,11 @@ CRITERIA: dict[str, tuple[dict[str, Any], Valid]] = {
     "l": ({"k": 2, "l": 2}, lambda rows, table: different(rows) >= 2),
     "entropy": (
         {"k": 2, "l": {"value": 2, "kind": "entropy"}},
-        lambda rows, table: entropy_reaches(rows, table, 2),
+        lambda rows, table: entropy_reaches(rows, 2),
     ),
     "recursive": (
         {"k": 2, "l": {"value": 2, "kind": "recursive", "c": 2}},
-        lambda rows, table: recursive(rows, table, Fraction(2), 2),
+        lambda rows, table: recursive(rows, Fraction(2), 2),
     ),
     "t": (
         {"k": 2, "t": 0.25},
@@ -137,6 +142,66 @@ def test_small_tables_through_files(tmp_path: Path) -> None:
     assert published > 50
 
 
+PEOPLE = "bcdefgh"
+ONE_IN_MANY: tuple[Row, ...] = (
+    *((who, "p", "flu") for who in PEOPLE),
+    ("a", "p", "hiv"),
+    *((who, "q", value) for who in PEOPLE for value in ("flu", "hiv", "flu", "hiv", "hiv", "flu")),
+)
+"""A group of seven with flu and one with hiv; the seven have six other rows each elsewhere."""
+APART: tuple[Row, ...] = (
+    ("a", "p", "flu"),
+    ("b", "p", "hiv"),
+    ("c", "q", "flu"),
+    *[("a", "q", "hiv")] * 3,
+)
+"""Two groups of two values half and half each, of which all rows together are not."""
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("criterion", ["entropy", "recursive"])
+def test_rows_in_other_groups_make_nobody_lighter(algorithm: str, criterion: str) -> None:
+    """A person weighs one in each group, however many rows the person has elsewhere."""
+    assert distance(ONE_IN_MANY[:8], ONE_IN_MANY) > 0.3
+    private = open_frame(frame_of(ONE_IN_MANY), Plan(ROLES))
+    assert_published_as_defined(ONE_IN_MANY, private, algorithm, criterion)
+    assert len(expected(ONE_IN_MANY, CRITERIA[criterion][1]) or ()) < 2
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_groups_may_do_of_which_all_rows_do_not(algorithm: str) -> None:
+    """Weighed persons are not monotone, and no search takes them for it."""
+    private = open_frame(frame_of(APART), Plan(ROLES))
+    assert not CRITERIA["entropy"][1](APART, APART)
+    assert_published_as_defined(APART, private, algorithm, "entropy")
+    assert len(expected(APART, CRITERIA["entropy"][1]) or ()) == 2
+
+
+@pytest.mark.parametrize("broken", ["entropy", "recursive", "t"])
+def test_the_check_weighs_the_persons_of_each_group(broken: str) -> None:
+    """Groups that do only by what their persons weigh in the whole table are caught."""
+    table = open_frame(frame_of(ONE_IN_MANY), Plan(ROLES))
+    counts = table.count_combinations(["quasi", "illness"])
+    by_quasi = Treatment((), Grouping.of_counts(counts, counts.codes[:, 0].astype("int64")))
+    shown, whose = table.apply_counted(by_quasi, Randomness.seeded(1))
+    sound = Generalization(k=2).publish(table, Randomness.seeded(1))
+    forged = replace(
+        sound,
+        table=shown,
+        disclosure=Disclosure(
+            columns=exactly(["quasi", "illness"]),
+            groups=Groups(column="group", made="alike", by=("quasi",)),
+        ),
+    )
+    criterion: Criterion = {
+        "entropy": EntropyDiversity(2, "illness"),
+        "recursive": RecursiveDiversity(2, 2, "illness"),
+        "t": EqualCloseness("0.3", "illness"),
+    }[broken]
+    with pytest.raises(GuaranteeBrokenError, match="1 groups of the release break"):
+        check_against_counts(forged, [criterion], counts, whose)
+
+
 STAYS = st.lists(
     st.tuples(
         st.sampled_from("abcdef"), st.integers(0, 5), st.sampled_from("uvw"), st.sampled_from("xyz")
@@ -208,6 +273,34 @@ def test_groups_have_k_persons_and_duplicates_change_nothing(
     assert twice.sort(twice.columns).equals(both.sort(both.columns))
 
 
+WEIGHED: list[dict[str, Any]] = [
+    {"l": {"value": 2, "kind": "entropy"}},
+    {"l": {"value": 2, "kind": "recursive", "c": 1}},
+    {"t": 0.3},
+]
+
+
+@pytest.mark.parametrize("asked", WEIGHED, ids=str)
+@pytest.mark.parametrize("algorithm", ["flash", "ola"])
+@given(rows=STAYS, share=st.sampled_from([0, 0.3]))
+@settings(max_examples=examples(25))
+def test_no_level_of_weighed_persons_is_better(
+    algorithm: Any, asked: dict[str, Any], rows: list[tuple[str, int, str, str]], share: float
+) -> None:
+    """The best levels are those that looking at every node finds, or there are none."""
+    plan = plan_of(k=2)
+    table = open_frame(two_columns(rows), plan)
+    publisher = Generalization(k=2, algorithm=algorithm, suppression_limit=share, **asked)
+    if table.units < 2:
+        return
+    problem = publisher._problem_of_all_rows(table, publisher._demands(table))
+    evaluator = Evaluator(problem)
+    nodes = product(*(range(height + 1) for height in evaluator.lattice.heights))
+    best = min(evaluator.evaluate(node).loss for node in nodes)
+    found = publisher._decide()(problem)
+    assert best == (float("inf") if found is None else pytest.approx(found.loss))
+
+
 def test_rows_of_one_person_are_no_group() -> None:
     """Six rows, three of them of one patient, are not published as two groups of three."""
     rows = [("A", 1, "u", "x"), ("A", 1, "u", "y"), ("A", 1, "u", "z")]
@@ -250,6 +343,62 @@ def test_the_check_counts_the_persons_of_what_is_published() -> None:
 
 
 HOSPITAL = "census/diabetes-hospitals.parquet"
+
+
+def test_hospital_stays_weigh_one_a_patient(shared_data: Path) -> None:
+    """A recount finds the patients of every group within .3 of all patients."""
+    columns = ["gender", "time_in_hospital", "number_diagnoses", "num_procedures"]
+    plan = parse_plan(
+        {
+            "roles": {
+                "person": "patient_nbr",
+                "quasi_identifiers": columns,
+                "sensitive": ["readmitted"],
+            },
+            "columns": {
+                "time_in_hospital": {"bounds": [1, 14]},
+                "number_diagnoses": {"bounds": [1, 16]},
+                "num_procedures": {"bounds": [0, 6]},
+            },
+            "method": {"name": "generalization", "k": 5, "algorithm": "mondrian", "t": 0.3},
+        }
+    )
+    made = make_release(shared_data / HOSPITAL, plan, seed=1)
+    shown = made.release.to_native().drop("readmitted").unique()
+    stays = pl.read_parquet(
+        shared_data / HOSPITAL, columns=["patient_nbr", "readmitted", *columns]
+    ).with_columns(pl.col("gender").cast(pl.String))
+    ends = [name for name in columns if f"{name}.low" in shown.columns]
+    of_cell = (
+        stays.select(columns)
+        .unique()
+        .join(shown.with_columns(pl.col("gender").cast(pl.String)), how="cross", suffix=".shown")
+        .filter(
+            *(pl.col(name).is_between(f"{name}.low", f"{name}.high") for name in ends),
+            (pl.col("gender.shown") == "*") | (pl.col("gender.shown") == pl.col("gender")),
+        )
+        .select(*columns, "group")
+    )
+    found = stays.join(of_cell, on=columns)
+    assert found.height == stays.height
+    everybody = shares(found.with_columns(group=pl.lit(0))).drop("group")
+    groups = found.select("group").unique().join(everybody, how="cross")
+    both = groups.join(shares(found), on=["group", "readmitted"], how="left", suffix=".here")
+    off = (pl.col("share.here").fill_null(0) - pl.col("share")).abs().sum() / 2
+    distances = both.group_by("group").agg(off.alias("distance"))["distance"]
+    assert len(distances) > 500
+    assert distances.max() <= 0.3 + 1e-9  # type: ignore[operator]
+
+
+def shares(stays: pl.DataFrame) -> pl.DataFrame:
+    """How often each value is met in a group by who draws a patient and then one of the stays."""
+    own = 1 / pl.len().over("group", "patient_nbr")
+    weighed = (
+        stays.with_columns(own.alias("own"))
+        .group_by("group", "readmitted")
+        .agg(pl.col("own").sum())
+    )
+    return weighed.select("group", "readmitted", share=pl.col("own") / pl.sum("own").over("group"))
 
 
 @pytest.mark.parametrize("algorithm", ["flash", "mondrian"])

@@ -129,7 +129,7 @@ SEEDED = Randomness.seeded(1)
 
 def ordered_distance(rows: Sequence[Row], table: Sequence[Row]) -> Fraction:
     """What must move along the ranks of the values that the table has, from 0 to 1."""
-    here, all_ = parts(rows, table), parts(table, table)
+    here, all_ = parts(rows), parts(table)
     values, size, whole = sorted(all_), sum(here.values()), sum(all_.values())
     moved = total = 0
     for value in values[:-1]:
@@ -151,11 +151,11 @@ OF_PERSONS = {"k = 2": Asked({}), "k = 3": Asked({}, least=3)}
 OF_NAMES = {
     "distinct": Asked({"l": 2}, lambda rows, table: different(rows) >= 2),
     "entropy": Asked(
-        {"l": {"value": 2, "kind": "entropy"}}, lambda rows, table: entropy_reaches(rows, table, 2)
+        {"l": {"value": 2, "kind": "entropy"}}, lambda rows, table: entropy_reaches(rows, 2)
     ),
     "recursive": Asked(
         {"l": {"value": 2, "kind": "recursive", "c": 2}},
-        lambda rows, table: recursive(rows, table, Fraction(2), 2),
+        lambda rows, table: recursive(rows, Fraction(2), 2),
     ),
     "t": Asked({"t": 0.25}, lambda rows, table: distance(rows, table) <= QUARTER),
     "three": Asked({"l": 3}, lambda rows, table: different(rows) >= 3),

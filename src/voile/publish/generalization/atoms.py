@@ -34,7 +34,7 @@ _DENSE = 2_000_000
 
 @dataclass(frozen=True, eq=False)
 class _Sensitive:
-    """How often each value of a sensitive column stands in each atom, by pairs; or its weight."""
+    """How often each value of a sensitive column stands in each atom, by pairs."""
 
     atom: NDArray[np.int64]
     value: NDArray[np.int64]
@@ -57,13 +57,14 @@ class Atoms:
         self.rows: NDArray[np.int64] = _summed(self.of_combination, counts.rows, int(new.sum()))
         """Shape (u,)."""
         self._problem = problem
-        self._sensitive = {
-            column: self._cells(problem, column)
-            for column in dict.fromkeys(c.column for c in problem.criteria if c.column)
-        }
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def _sensitive(self) -> dict[str, _Sensitive]:
+        read = dict.fromkeys(c.column for c in self._problem.criteria if c.column)
+        return {column: self._cells(self._problem, column) for column in read}
 
     @cached_property
     def persons(self) -> NDArray[np.int64]:
@@ -74,24 +75,15 @@ class Atoms:
         units = self._problem.counts.units
         return self.rows if units is None else units.count(self.of_combination, len(self))
 
-    @cached_property
-    def _weights(self) -> NDArray[np.int64]:
-        """Shape (u,): what rows count for criteria that compare values; rows, where none does."""
-        if self._problem.counts.units is None or not self._sensitive:
-            return self.rows
-        return _summed(self.of_combination, self._problem.weights, len(self))
-
     def groups(self, label: NDArray[np.int64], p: int) -> Groups:
         """What criteria may see of p groups of atoms, none empty; -1 is in no group."""
         inside = label >= 0
-        return Groups(
-            rows=_summed(label[inside], self._weights[inside], p),
-            units=self._problem.units(label[self.of_combination], p),
-            sensitive={
-                column: _cells_of_groups(cells, label, p)
-                for column, cells in self._sensitive.items()
-            },
-        )
+        rows = _summed(label[inside], self.rows[inside], p)
+        units = self._problem.units(label[self.of_combination], p)
+        if units is not None:
+            return units.seen(rows, self._problem.total)
+        cells = self._sensitive.items()
+        return Groups(rows, {column: _cells_of_groups(of, label, p) for column, of in cells})
 
     def _cells(self, problem: Problem, column: str) -> _Sensitive:
         index = problem.counts.columns.index(column)
@@ -101,8 +93,8 @@ class Atoms:
         return _Sensitive(
             atom=key // values,
             value=key % values,
-            rows=_summed(member, problem.weights, len(key)),
-            total=_summed(code, problem.weights, values),
+            rows=_summed(member, problem.counts.rows, len(key)),
+            total=problem.total[column],
         )
 
 
@@ -141,5 +133,5 @@ def _cells_of_groups(cells: _Sensitive, label: NDArray[np.int64], p: int) -> Sen
 
 
 def _summed(index: NDArray[Any], rows: NDArray[np.int64], size: int) -> NDArray[np.int64]:
-    # Sums in floats are exact: no table has 2**53 rows, and no more than that do they weigh.
+    # Sums in floats are exact: no table has 2**53 rows.
     return np.bincount(index, rows, size).astype(np.int64)

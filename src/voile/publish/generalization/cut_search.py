@@ -111,7 +111,7 @@ class _Search:
         self._apart = problem.counts.units is None
         self._least_size = self._k if self._apart else 1
         self._criteria: tuple[Criterion, ...] = problem.criteria
-        self._all_or_none = problem.suppressible == 0 and all(c.monotone for c in self._criteria)
+        self._all_or_none = problem.suppressible == 0 and problem.monotone
         self._ranks = [axis.rank[atoms.codes[:, j]] for j, axis in enumerate(axes)]
         self._fields = Fields([len(axis) for axis in axes])
         self._grouper = Grouper()
@@ -229,10 +229,7 @@ class _Search:
         groups = Groups(look.sizes)
         if not self._apart or any(criterion.column for criterion in self._criteria):
             groups = self._atoms.groups(look.member, len(look.sizes))
-        valid = np.ones(len(look.sizes), dtype=np.bool_)
-        for criterion in self._criteria:
-            valid &= criterion.holds(groups)
-        return valid
+        return self._problem.valid(groups, look.sizes)[0]
 
     def _cost(self, look: _Look, published: NDArray[np.bool_], least: int = 1) -> float:
         """What classes cost of which these atoms are published; no class counts less than least."""

@@ -25,8 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.models.criteria import Groups, SensitiveCells
-from voile.models.k_anonymity import KAnonymity
-from voile.models.l_diversity import DistinctDiversity
 from voile.models.units import GroupedUnits
 from voile.publish.generalization.grouping import GroupTable
 from voile.publish.generalization.lattice import Levels
@@ -40,9 +38,6 @@ __all__ = ["Evaluation", "Evaluator"]
 _ENTRIES_OF_PERSONS = 16
 """As many entries can be read while the persons of one are counted."""
 
-_ABSORBING = (KAnonymity, DistinctDiversity)
-"""Criteria by which a valid group stays valid whatever rows join it."""
-
 
 @dataclass(frozen=True)
 class Evaluation:
@@ -50,13 +45,16 @@ class Evaluation:
 
     levels: Levels
     suppressed: int
-    """Rows in groups that may not be published."""
+    """Rows in groups that may not be published; or, of persons with several rows, so many that it
+    is certain that too many are."""
     feasible: bool
     """Whether no more rows are suppressed than may be, and not all."""
     loss: float
     """The objective's value; infinite where the node is not feasible."""
     bound: float
     """At most the loss of this node and of all nodes above it."""
+    hopeless: bool
+    """Whether no node below is feasible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +66,6 @@ class _Node:
     groups: GroupTable
     of_entry: NDArray[np.int64]
     """The group of each entry."""
-    weights: NDArray[np.int64]
-    """What the rows of each entry count for criteria that compare values."""
     label: NDArray[np.int64] | None = None
     """Shape (g,): the group of each combination; None where nobody asks."""
 
@@ -80,14 +76,6 @@ class Evaluator:
     def __init__(self, problem: Problem, objective: ObjectiveName = "loss") -> None:
         self.problem = problem
         self._sensitive = _sensitive_places(problem)
-        self._totals = {
-            name: np.bincount(
-                problem.counts.codes[:, index],
-                problem.weights,
-                len(problem.counts.values[index]),
-            ).astype(np.int64)
-            for name, index in self._sensitive.items()
-        }
         self._tables = Tables(problem, list(self._sensitive.values()))
         self._counted = 0
         self.lattice = self._tables.lattice
@@ -96,10 +84,8 @@ class Evaluator:
     @property
     def monotone(self) -> bool:
         """Whether each node above a feasible one is feasible."""
-        criteria = self.problem.criteria
-        if all(isinstance(criterion, _ABSORBING) for criterion in criteria):
-            return True
-        return self.problem.suppressible == 0 and all(c.monotone for c in criteria)
+        problem = self.problem
+        return problem.counts_alone or (problem.suppressible == 0 and problem.monotone)
 
     @property
     def work(self) -> int:
@@ -119,7 +105,8 @@ class Evaluator:
     def evaluate(self, levels: Levels) -> Evaluation:
         """Look at a node."""
         node = self._node(levels)
-        groups, valid = node.groups, self._valid(node)
+        groups = node.groups
+        valid, hopeless = self.problem.valid(self._measured(node), groups.rows)
         shown = NodeGroups(
             levels, groups.rows, valid, partial(self._left_out, levels, groups, valid)
         )
@@ -130,6 +117,7 @@ class Evaluator:
             feasible=feasible,
             loss=self.objective.loss(shown) if feasible else float("inf"),
             bound=self.objective.bound(shown),
+            hopeless=hopeless or (self.monotone and not feasible),
         )
 
     def solution(self, found: Evaluation, examined: int, proved: bool = False) -> Solution:
@@ -138,7 +126,8 @@ class Evaluator:
         rolled_up = self.problem.rolled_up
         counts = rolled_up.at(levels) if rolled_up else self.problem.counts
         node = self._node_of_combinations(levels, counts)
-        groups, valid, of_combination = node.groups, self._valid(node), node.label
+        groups, of_combination = node.groups, node.label
+        valid, _ = self.problem.valid(self._measured(node), groups.rows)
         assert of_combination is not None
         order = np.lexsort([self._codes(groups, j) for j in reversed(range(len(levels)))])
         order = order[valid[order]]
@@ -180,7 +169,7 @@ class Evaluator:
             return self._node_of_combinations(levels, self.problem.counts)
         table = self._tables.at(levels)
         groups, of_entry = self._groups(table)
-        return _Node(table, groups, of_entry, table.rows)
+        return _Node(table, groups, of_entry)
 
     def _node_of_combinations(self, levels: Levels, counts: CombinationCounts) -> _Node:
         """The groups of a node, with that of each of some combinations."""
@@ -188,10 +177,7 @@ class Evaluator:
         self._counted += _ENTRIES_OF_PERSONS * len(counts.rows)
         table, entry = self._tables.grouper.group_with_members(words, counts.rows)
         groups, of_entry = self._groups(table)
-        weights = table.rows
-        if self.problem.counts.units is not None and self._sensitive:
-            weights = np.bincount(entry, self.problem.weights, len(table)).astype(np.int64)
-        return _Node(table, groups, of_entry, weights, of_entry[entry])
+        return _Node(table, groups, of_entry, of_entry[entry])
 
     def _groups(self, table: GroupTable) -> tuple[GroupTable, NDArray[np.int64]]:
         """Groups that share their quasi-identifiers, and the group of each entry."""
@@ -209,28 +195,16 @@ class Evaluator:
         """What criteria see of the groups of a node, in the order of ``sizes``; private."""
         return self._measured(self._node(levels))
 
-    def _valid(self, node: _Node) -> NDArray[np.bool_]:
-        """Which groups satisfy all criteria."""
-        measured = self._measured(node)
-        valid = np.ones(len(node.groups), dtype=np.bool_)
-        for criterion in self.problem.criteria:
-            valid &= criterion.holds(measured)
-        return valid
-
     def _measured(self, node: _Node) -> Groups:
-        m, p = len(self.lattice.heights), len(node.groups)
-        codes = partial(self._codes, node.entries)
-        sizes = node.groups.rows
-        if node.weights is not node.entries.rows:
-            sizes = np.bincount(node.of_entry, node.weights, p).astype(np.int64)
-        return Groups(
-            sizes,
-            {
-                name: _cells(node.of_entry, codes(m + j), node.weights, self._totals[name])
-                for j, name in enumerate(self._sensitive)
-            },
-            self._units(node),
-        )
+        units, total = self._units(node), self.problem.total
+        if units is not None:
+            return units.seen(node.groups.rows, total)
+        m, entries = len(self.lattice.heights), node.entries
+        sensitive = {
+            name: _cells(node.of_entry, self._codes(entries, m + j), entries.rows, total[name])
+            for j, name in enumerate(self._sensitive)
+        }
+        return Groups(node.groups.rows, sensitive)
 
 
 def _sensitive_places(problem: Problem) -> dict[str, int]:

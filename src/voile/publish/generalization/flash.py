@@ -8,8 +8,8 @@ k-anonymity" (PASSAT 2012), Algorithms 1 to 3.
 
 Claim: optimal among all nodes, for every objective and every criterion; see ``search``.
 
-Algorithm, where criteria are monotone: from each undecided node, the lowest first, follow a path
-upwards through undecided nodes, always to the one of least bound.  Binary search along it; every
+Algorithm: from each undecided node, the lowest first, follow a path upwards through undecided
+nodes, always to the one of least bound.  Binary search along it; where criteria are monotone, every
 look decides all nodes above a feasible node, or below an infeasible one.  Infeasible nodes that
 were looked at wait in a heap, and the next paths start at their successors.  Then evaluate what
 may still be better than the best node found.
@@ -18,8 +18,9 @@ Cost: one roll-up per node looked at (``Solution.examined``).  Memory: about 25 
 
 Departures: the source's optimality rests on a loss that never falls upwards, which suppression
 breaks; the last step takes its place, and nodes whose bound exceeds the best loss are never
-looked at.  Where criteria are not monotone (under suppression all but k-anonymity and distinct
-l-diversity), verdicts say nothing about other nodes, paths are of no use, and only bounds prune.
+looked at.  Where criteria are not monotone (all but k-anonymity and distinct l-diversity, under
+suppression and where persons have several rows), only these two decide nodes below, and one path
+is followed for a node to compare with; then only bounds prune.
 """
 
 from __future__ import annotations
@@ -48,6 +49,8 @@ def flash(
     search = Search(problem, objective, "flash", effort)
     if search.evaluator.monotone:
         _search_paths(search)
+    elif problem.counts.units is not None:
+        _bisect(search, _path(search, 0))
     search.complete()
     return search.solution()
 

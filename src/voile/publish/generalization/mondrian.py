@@ -11,9 +11,10 @@ anonymization techniques for large-scale datasets" (TODS 2008), section 3: a nod
 children.
 
 Claim: every group satisfies all criteria.  No rows are suppressed: if all rows together are
-valid there is a solution, and it publishes them all; if they are not, the answer is None (where
-criteria are monotone, no division publishes every row).  The groups depend on the counted rows
-alone, not on their order.
+valid there is a solution, and it publishes them all; if they are not, the answer is None, unless
+persons who have several rows make the difference (where criteria are monotone, no division
+publishes every row): then there is one if the first cut of some column leaves valid parts.  The
+groups depend on the counted rows alone, not on their order.
 
 Strict: the regions of two groups never overlap, where missing counts as below all other values, and
 equal values of a column are never cut.
@@ -70,10 +71,13 @@ def mondrian(problem: Problem, relaxed: bool = False, sets: bool = False) -> Sol
     if not len(atoms):
         return None
     whole = atoms.groups(np.zeros(len(atoms), dtype=np.int64), 1)
-    if not all(criterion.holds(whole).all() for criterion in problem.criteria):
+    valid, _ = problem.valid(whole, np.array([problem.rows]))
+    if problem.monotone and not valid.all():
         return None
     partition = _Partition(problem, atoms, relaxed, sets)
     partition.cut()
+    if len(partition.groups()) == 1 and not valid.all():
+        return None
     return _solution(problem, atoms, partition, sets)
 
 

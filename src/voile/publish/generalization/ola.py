@@ -20,7 +20,7 @@ Cost: one roll-up per node looked at (``Solution.examined``).  Memory: about 25 
 Departures: the source chooses among the lowest feasible nodes only, which is optimal as long as
 the loss never falls upwards; under suppression it may, and the last step looks further.  A
 sublattice without undecided nodes is not entered, and nodes whose bound exceeds the best loss
-count as decided.  Where criteria are not monotone, only the last step remains.
+count as decided.  Where criteria are not monotone, only the last step remains (see ``flash``).
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import filterfalse
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.models.criteria import Criterion
-from voile.models.units import GroupedUnits
+from voile.models.criteria import Criterion, Groups
+from voile.models.units import GroupedUnits, counts_alone
 from voile.publish.generalization.rolled_up import RolledUp
 from voile.schema.hierarchy.generalized import BoundHierarchy
 from voile.table.decisions import RecodedColumn
@@ -49,13 +51,47 @@ class Problem:
         counts = self.counts
         return np.bincount(counts.codes[:, j], counts.rows, len(counts.values[j])).astype(np.int64)
 
-    @property
-    def weights(self) -> NDArray[np.int64]:
-        """Shape (g,): what the rows of each combination count for criteria that compare values.
+    @cached_property
+    def total(self) -> Mapping[str, NDArray[np.int64]]:
+        """How often each value of each sensitive column stands in the table, shape (v,).
 
-        Rows; or what they weigh, where persons or households have several.
+        In rows; or in what they weigh where persons or households, with several, weigh one each.
         """
-        return self.counts.rows if self.counts.units is None else self.counts.units.weight
+        counts = self.counts
+        weight = counts.rows if counts.units is None else counts.units.weight
+        return {
+            name: np.bincount(codes, weight, len(values)).astype(np.int64)
+            for (name, codes), values in zip(
+                self.sensitive.items(), counts.values[len(self.hierarchies) :], strict=True
+            )
+        }
+
+    @property
+    def counts_alone(self) -> bool:
+        """Whether every group that may be published still may whatever rows join it."""
+        return all(map(counts_alone, self.criteria))
+
+    @property
+    def monotone(self) -> bool:
+        """Whether a union of groups that may be published always may be."""
+        apart = self.counts.units is None
+        return all(counts_alone(one) or (apart and one.monotone) for one in self.criteria)
+
+    def valid(self, groups: Groups, rows: NDArray[np.int64]) -> tuple[NDArray[np.bool_], bool]:
+        """Which groups satisfy all criteria (p,), and whether no finer division leaves enough.
+
+        ``rows`` (p,) are those of the groups.  What counts alone is asked first: a group that falls
+        short of it has no part that does not.  Where more rows stand in such groups than may be
+        left out, and persons would have to be weighed, nothing else is asked.
+        """
+        valid = np.ones(len(rows), dtype=np.bool_)
+        for criterion in filter(counts_alone, self.criteria):
+            valid &= criterion.holds(groups)
+        hopeless = int(rows[~valid].sum()) > self.suppressible
+        if not (hopeless and groups.units):
+            for criterion in filterfalse(counts_alone, self.criteria):
+                valid &= criterion.holds(groups)
+        return valid, hopeless
 
     def units(self, label: NDArray[np.int64], groups: int) -> GroupedUnits | None:
         """The persons or households in groups of combinations; None: each row is another.

@@ -8,9 +8,10 @@ Claim: after ``complete`` no feasible node has a smaller loss than the best one;
 problem alone, not on the order in which a method looked at nodes.
 
 Why: a node is left out only if it is known to be infeasible, because a node above it is and the
-criteria are monotone; or if its bound, its own or one from a node below it, exceeds the best
-loss.  ``complete`` evaluates every node of which neither is known, the smallest bound first.
-Nothing else is asked of the objective or of the criteria: neither need be monotone.
+criteria are monotone, or because too many rows there fall short of what counts alone (k, different
+values), which no finer division mends; or if its bound, its own or one from a node below it,
+exceeds the best loss.  ``complete`` evaluates every node of which neither is known, the smallest
+bound first.  Nothing else is asked of the objective or of the criteria: neither need be monotone.
 
 A search may have an effort, after which it ends: the entries of tables that it reads and, for each
 evaluation, 1 for 16 nodes of the lattice (marking them).  It is counted, never timed, so that the
@@ -116,9 +117,10 @@ class Search:
         self.examined += 1
         self._evaluated[node] = True
         self._verdict[node] = _FEASIBLE if found.feasible else _INFEASIBLE
-        if self.evaluator.monotone:
-            spread = self.lattice.above if found.feasible else self.lattice.below
-            spread(self._verdict, levels)[...] = self._verdict[node]
+        if found.hopeless:
+            self.lattice.below(self._verdict, levels)[...] = _INFEASIBLE
+        elif found.feasible and self.evaluator.monotone:
+            self.lattice.above(self._verdict, levels)[...] = _FEASIBLE
         if found.bound > self.bounds[node]:
             above = self.lattice.above(self.bounds, levels)
             np.maximum(above, found.bound, out=above)

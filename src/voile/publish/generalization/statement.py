@@ -111,23 +111,24 @@ def infeasible(problem: Problem, k: int) -> InfeasibleError:
     from voile.publish.generalization.evaluation import Evaluator  # noqa: PLC0415 - compiled code
 
     evaluator = Evaluator(problem)
-    top = evaluator.evaluate(evaluator.lattice.top)
+    rows, _ = evaluator.sizes(evaluator.lattice.top)
+    groups = evaluator.measured(evaluator.lattice.top)
+    valid = np.logical_and.reduce([one.holds(groups) for one in problem.criteria])
+    suppressed = int(rows[~valid].sum())
     wanted = "this guarantee" if len(problem.criteria) > 1 else f"k = {k:,}"
     lacking = (
         f"no release with {wanted} was found: even with every column at the highest level of its "
-        f"hierarchy, {top.suppressed:,} of {problem.rows:,} rows stand in groups that fall short, "
+        f"hierarchy, {suppressed:,} of {problem.rows:,} rows stand in groups that fall short, "
         f"and {problem.suppressible:,} may be left out"
     )
-    if top.suppressed < problem.rows:
-        share = Decimal(top.suppressed) / problem.rows
+    if suppressed < problem.rows:
+        share = Decimal(suppressed) / problem.rows
         limit = share.quantize(Decimal("0.0001"), ROUND_CEILING).normalize()
         lacking += f". suppression_limit = {limit:f} would do"
     largest = _largest_k(evaluator, problem.suppressible)
     if len(problem.criteria) == 1 and largest >= 2:
         lacking += f"; so would k = {largest:,}"
     if len(problem.criteria) > 1:
-        rows, _ = evaluator.sizes(evaluator.lattice.top)
-        groups = evaluator.measured(evaluator.lattice.top)
         lacking += _reached(problem, groups, rows)
     return InfeasibleError(
         f"{lacking}. Otherwise give the hierarchies a level at which more rows agree, or ask for "

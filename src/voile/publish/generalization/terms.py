@@ -214,7 +214,7 @@ class Demands:
         """The same, and how persons or households with several rows count."""
         if protected == "row" or not self.words:
             return self.words
-        weighed = f"each {protected} weighs one there, divided evenly among its rows in the table"
+        weighed = f"each {protected} weighs one there, divided evenly among its rows in the group"
         asked = any(isinstance(one, LDiversity) for one in self.stated)
         if not asked:
             return f"{self.words}; {weighed}"

@@ -12,7 +12,7 @@ Cost: O(r) for r rows in that box, apart from the search.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -250,30 +250,38 @@ def _satisfying(
     valid = np.ones(groups, dtype=np.bool_)
     if not criteria or not groups:
         return valid
-    weight = counts.rows if counts.units is None else counts.units.weight
-    rows = np.bincount(group[group >= 0], weight[group >= 0], groups).astype(np.int64)
-    names = {criterion.column for criterion in criteria if criterion.column}
-    sensitive = {name: _cells(counts, weight, group, name) for name in names}
-    units = None
-    if counts.units is not None:
-        values = {name: counts.codes[:, counts.columns.index(name)] for name in names}
-        units = GroupedUnits(counts.units, group, groups, values)
+    seen = _seen(counts, group, groups, {one.column for one in criteria if one.column})
     for criterion in criteria:
-        valid &= criterion.holds(Groups(rows, sensitive, units))
+        valid &= criterion.holds(seen)
     return valid
 
 
+def _seen(
+    counts: CombinationCounts, group: NDArray[np.int64], groups: int, names: Collection[str]
+) -> Groups:
+    """What criteria see of the groups, and of their values in some columns."""
+    rows = np.bincount(group[group >= 0], counts.rows[group >= 0], groups).astype(np.int64)
+    codes = {name: counts.codes[:, counts.columns.index(name)].astype(np.int64) for name in names}
+    weight = counts.rows if counts.units is None else counts.units.weight
+    total = {
+        name: np.bincount(of, weight, len(counts.values[counts.columns.index(name)])).astype(
+            np.int64
+        )
+        for name, of in codes.items()
+    }
+    if counts.units is not None:
+        return GroupedUnits(counts.units, group, groups, codes).seen(rows, total)
+    cells = {name: _cells(counts.rows, codes[name], group, of) for name, of in total.items()}
+    return Groups(rows, cells)
+
+
 def _cells(
-    counts: CombinationCounts, weight: NDArray[np.int64], group: NDArray[np.int64], column: str
+    rows: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    group: NDArray[np.int64],
+    total: NDArray[np.int64],
 ) -> SensitiveCells:
-    index = counts.columns.index(column)
-    distinct = len(counts.values[index])
-    codes = counts.codes[:, index].astype(np.int64)
     inside = group >= 0
-    pairs, cell = np.unique(group[inside] * distinct + codes[inside], return_inverse=True)
-    return SensitiveCells(
-        group=pairs // distinct,
-        value=pairs % distinct,
-        rows=np.bincount(cell, weight[inside]).astype(np.int64),
-        total=np.bincount(codes, weight, distinct).astype(np.int64),
-    )
+    pairs, cell = np.unique(group[inside] * len(total) + codes[inside], return_inverse=True)
+    summed = np.bincount(cell, rows[inside]).astype(np.int64)
+    return SensitiveCells(pairs // len(total), pairs % len(total), summed, total)
