@@ -6,6 +6,7 @@ by distance to a centre or by the roads of a map.  The remaining distance has on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -276,15 +277,18 @@ class AngleSelection(_ByZones):
 
     mechanism: Literal["angle-selection"] = "angle-selection"
     epsilon_angle: Positive
-    """The deviation of a turn is 2 pi sqrt(2 ln(1.25 / delta_angle)) / epsilon_angle."""
+    """The deviation of a turn is spread sqrt(2 ln(1.25 / delta_angle)) / epsilon_angle."""
     delta_angle: Share = 1e-5
+    spread: Positive | None = None
+    """The paper's Delta_2, in radians: the largest distance of two angles; None: 2 pi."""
     start: Literal["uniform", "zero"] = "uniform"
     """The first direction: uniform, or (the seed's) zero."""
 
     @property
     def _deviation(self) -> float:
         """Of a turn, in radians."""
-        return turn_deviation(self.epsilon_angle, self.delta_angle)
+        spread = 2 * math.pi if self.spread is None else self.spread
+        return turn_deviation(self.epsilon_angle, self.delta_angle, spread)
 
     def _draw(self, zones: Zones) -> Drawn:
         smaller, factor = lowered(zones)

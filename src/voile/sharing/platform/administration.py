@@ -117,7 +117,7 @@ class Administration:
         self._changed(truck)
         self._registrar.changed()
 
-    def spent(self, company: Company, truck: bytes) -> float:
+    def spent(self, company: Company, truck: bytes) -> float | None:
         """Epsilon of a truck's reports of this day (UTC), at the platform's delta.
 
         It follows from when they were published, which is public.  Raises ``AccessError``, also for

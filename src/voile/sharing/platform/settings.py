@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from voile.errors import PlanError, nearest
 from voile.sharing.ingest import LIVE, Region, Rules
-from voile.sharing.positions import Levels
+from voile.sharing.positions import Levels, PrintedNoise
 
 __all__ = ["MOST_DAYS", "Settings"]
 
@@ -29,7 +29,9 @@ class Settings:
     displacements: Sequence[float] = (150.0, 600.0, 2400.0)
     """``Levels.displacements``: metres, near to far."""
     mechanism: str = "gaussian-field"
-    """``Levels.mechanism``: ``gaussian-field`` or ``correlated-gaussian``."""
+    """``Levels.mechanism``: ``gaussian-field``, ``correlated-gaussian``, or ``angle-selection``."""
+    as_printed: PrintedNoise | None = None
+    """``Levels.as_printed``, of ``angle-selection``: the paper's version, for study."""
     tau: float = 120.0
     """``Levels.tau``: seconds."""
     stays: float = 0.8
@@ -76,6 +78,12 @@ class Settings:
         if self.delta >= 1:
             msg = "delta must be below 1"
             raise PlanError(msg)
+        if self.budget is not None and self.as_printed is not None:
+            msg = (
+                "budget bounds nothing where as_printed is set: reports of angle-selection have no "
+                "price; leave budget out, or choose another mechanism"
+            )
+            raise PlanError(msg)
         self._check_region()
         self.levels  # noqa: B018 - what the noise is made of is checked
 
@@ -102,6 +110,8 @@ class Settings:
         given: dict[str, Any] = {
             name: tuple(value) if name in _LISTS else value for name, value in document.items()
         }
+        if "as_printed" in given:
+            given["as_printed"] = _printed(given["as_printed"])
         return cls(**given)
 
     @cached_property
@@ -115,6 +125,7 @@ class Settings:
             self.stays,
             tuple(self.lengths),
             self.period_days,
+            self.as_printed,
         )
 
     @property
@@ -137,6 +148,22 @@ _SEEN = ("near", "middle", "far", "nothing")
 _LISTS = ("displacements", "near", "lengths", "region")
 _FORMER = frozenset({"speeds_kmh"})
 """Settings of earlier versions, that do nothing now."""
+
+
+def _printed(table: object) -> PrintedNoise:
+    """The paper's noise from its table of a configuration file."""
+    known = [field.name for field in fields(PrintedNoise)]
+    if not isinstance(table, Mapping):
+        msg = "as_printed must be a table, [platform.as_printed]"
+        raise PlanError(msg)
+    for name, value in table.items():
+        if name not in known:
+            msg = f"[platform.as_printed] has no setting {name!r}{nearest(name, known)}"
+            raise PlanError(msg)
+        if isinstance(value, list) != isinstance(getattr(PrintedNoise, name), tuple):
+            msg = f"[platform.as_printed] {name} must be a number, or numbers in a list"
+            raise PlanError(msg)
+    return PrintedNoise(**table)
 
 
 def _whole(value: object) -> bool:

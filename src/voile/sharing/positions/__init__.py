@@ -1,7 +1,14 @@
 """The positions that a moving truck shows: three levels of noise in one, and what they cost."""
 
 from voile.sharing.positions.keeping import without_ended_key
-from voile.sharing.positions.levels import Levels
+from voile.sharing.positions.levels import Levels, PrintedNoise
 from voile.sharing.positions.stream import BudgetSpentError, PositionStream, spent_on
 
-__all__ = ["BudgetSpentError", "Levels", "PositionStream", "spent_on", "without_ended_key"]
+__all__ = [
+    "BudgetSpentError",
+    "Levels",
+    "PositionStream",
+    "PrintedNoise",
+    "spent_on",
+    "without_ended_key",
+]

@@ -14,6 +14,9 @@ one of two mechanisms (``dp.planar.noise``):
   Since the fresh part of a level moves where the next one looks its field up, fields of wider
   levels are longer.
 - ``correlated-gaussian``: all noise is new within minutes, and averages away where a truck stands.
+
+``angle-selection`` is the paper's version, for study alone (``PrintedNoise``): levels are not
+nested, and nothing is promised of the reports of a day.
 """
 
 from __future__ import annotations
@@ -24,17 +27,85 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from voile.dp.planar.noise import CorrelatedGaussian, GaussianField
+from voile.dp.planar.angles import turn_deviation
+from voile.dp.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField
 from voile.dp.planar.radius import MEAN_RADIUS
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, nearest
 from voile.sharing.protocol import LEVELS
 
-__all__ = ["Levels"]
+__all__ = ["Levels", "PrintedNoise"]
 
 _LONGEST_TIME = 30 * 86_400.0
 _LONGEST_PERIOD = 366
-_MECHANISMS = (GaussianField.name, CorrelatedGaussian.name)
+_MECHANISMS = (GaussianField.name, CorrelatedGaussian.name, AngleSelection.name)
+
+
+@dataclass(frozen=True)
+class PrintedNoise:
+    """Algorithm 1 of the seed as it prints it, with the levels and radii of its eqs. 4 to 6.
+
+    Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS
+    2023), sections 5 and 8; defaults are those of section 8.1, but limits and centre, which it
+    leaves to the city.  Each level of each report has noise of its own about the true position, of
+    epsilon = level / radius by the zone of the *true* position, in a direction that starts at 0.
+
+    Guarantee: none for a trip or a day.  At the border of two zones the likelihood ratio is
+    unbounded, parties of several levels average them, and reports are not composed.
+    Raises ``PlanError`` for numbers that cannot be.
+    """
+
+    levels: Sequence[float] = (5.0, 3.0, 1.0)
+    """The l of eq. 4, for those who see the near, the middle and the far position; above 0."""
+    radii: Sequence[float] = (400.0, 1000.0, 2000.0)
+    """The r of eq. 5 in metres, from near the centre to far away; above 0."""
+    radius_limits: Sequence[float] = (5_000.0, 10_000.0)
+    """Metres from the centre at which the next radius begins; ascending, one fewer than radii."""
+    centre: Sequence[float] = (math.nan, math.nan)
+    """Latitude and longitude in degrees; needed where there are several radii."""
+    epsilon_angle: float = 5.0
+    """The epsilon_a of eq. 7; above 0."""
+    delta_angle: float = 1e-5
+    """Between 0 and 1."""
+    spread: float = 2 * math.pi
+    """The Delta_2 of eq. 7, in radians; above 0."""
+
+    def __post_init__(self) -> None:
+        positive = (*self.levels, self.epsilon_angle, self.delta_angle, self.spread)
+        if len(self.levels) != LEVELS or not all(_is_length(n) and n > 0 for n in positive):
+            msg = (
+                f"[platform.as_printed] takes {LEVELS} levels, an epsilon_angle, a delta_angle and "
+                "a spread above 0"
+            )
+            raise PlanError(msg)
+        if self.delta_angle >= 1:
+            msg = "[platform.as_printed] delta_angle must be below 1"
+            raise PlanError(msg)
+        if len(self.centre) != 2 or (len(self.radii) > 1 and not all(map(_is_length, self.centre))):
+            msg = (
+                "[platform.as_printed] centre must be a latitude and a longitude: radii are chosen "
+                "by the distance to it"
+            )
+            raise PlanError(msg)
+        self.noises()
+
+    def noises(self) -> tuple[AngleSelection, ...]:
+        """Of each level, near to far."""
+        turn = turn_deviation(self.epsilon_angle, self.delta_angle, self.spread)
+        return tuple(
+            AngleSelection(
+                Zones(
+                    levels=(level,),
+                    radii=tuple(self.radii),
+                    radius_limits=tuple(self.radius_limits),
+                    centre=(self.centre[0], self.centre[1]) if len(self.radii) > 1 else None,
+                    by="true",
+                ),
+                turn,
+                "zero",
+            )
+            for level in self.levels
+        )
 
 
 @dataclass(frozen=True)
@@ -48,13 +119,15 @@ class Levels:
     near: Sequence[float] = (2_000.0, 10_000.0)
     """Metres to the destination, below which a party sees the near and the middle position."""
     mechanism: str = GaussianField.name
-    """``gaussian-field`` or ``correlated-gaussian``."""
+    """``gaussian-field``, ``correlated-gaussian``, or for study ``angle-selection``."""
     stays: float = 0.8
     """Of a field: the share of the variance that stays with the place, from 0 to below 1."""
     lengths: Sequence[float] = (700.0, 800.0, 1400.0)
     """Of the field of each level: metres in which its correlation falls to 1 / e."""
     period_days: float = 28
     """Days for which a field stays."""
+    as_printed: PrintedNoise | None = None
+    """Of ``angle-selection``, in place of displacements."""
 
     def __post_init__(self) -> None:
         for name, values, count in (
@@ -71,12 +144,21 @@ class Levels:
             raise PlanError(msg)
         self._check_field()
 
-    def _check_field(self) -> None:
+    def _check_mechanism(self) -> None:
         if self.mechanism not in _MECHANISMS:
             known = " or ".join(f'"{name}"' for name in _MECHANISMS)
             hint = nearest(self.mechanism, _MECHANISMS) if isinstance(self.mechanism, str) else ""
             msg = f"mechanism must be {known}{hint}"
             raise PlanError(msg)
+        if (self.mechanism == AngleSelection.name) != (self.as_printed is not None):
+            msg = (
+                f'mechanism = "{AngleSelection.name}" is the paper\'s version, for study, and goes '
+                "with a table [platform.as_printed]; no other mechanism does"
+            )
+            raise PlanError(msg)
+
+    def _check_field(self) -> None:
+        self._check_mechanism()
         if not _is_length(self.stays) or not 0 <= self.stays < 1:
             msg = "stays must be a number from 0 to below 1: how much of the noise a place keeps"
             raise PlanError(msg)

@@ -11,9 +11,9 @@ from voile.dp.planar.live_field import LiveField
 from voile.dp.planar.noise import GaussianField, Live
 from voile.randomness import Key
 from voile.sharing.positions.keeping import PlaceKey
-from voile.sharing.positions.levels import Levels
+from voile.sharing.positions.levels import Levels, PrintedNoise
 
-__all__ = ["Anew", "Moving", "Staying"]
+__all__ = ["Anew", "AsPrinted", "Moving", "Staying", "moving_of"]
 
 _Place = tuple[float, float]
 
@@ -40,8 +40,60 @@ class Moving(Protocol):
         That of the near level: all others follow from it.
         """
 
+    def epsilons(self, place: _Place) -> Sequence[float]:
+        """Of the next report of each level, per metre."""
+
     def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
         """What all levels show; near to far."""
+
+
+def moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
+    """How positions are moved by a mechanism, going on from a state."""
+    if levels.as_printed is not None:
+        return AsPrinted(levels.as_printed, key, held)
+    made = Staying if levels.stays_with_places else Anew
+    return made(levels, key, held)
+
+
+class AsPrinted:
+    """Noise of the paper's Algorithm 1: each level has its own about the true position."""
+
+    def __init__(self, printed: PrintedNoise, key: Key, held: Mapping[str, Any]) -> None:
+        streams = held.get("levels", ({}, {}, {}))
+        self._lives = [
+            Live(noise, key, identity, state=kept)
+            for identity, (noise, kept) in enumerate(zip(printed.noises(), streams, strict=True))
+        ]
+
+    def rekey(self, key: Key) -> None:
+        """See ``Moving``."""
+        for live in self._lives:
+            live.rekey(key)
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """See ``Moving``."""
+        return {"levels": [live.state for live in self._lives]}
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """See ``Moving``."""
+        return {}
+
+    def squared_mu(
+        self, place: _Place, time: float, before: float | None, distance: float
+    ) -> float:
+        """See ``Moving``; unbounded, for nothing is promised."""
+        return math.inf
+
+    def epsilons(self, place: _Place) -> Sequence[float]:
+        """See ``Moving``; by the zone of the true position."""
+        return [live.epsilon(*place) for live in self._lives]
+
+    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+        """See ``Moving``."""
+        number = max(slot, self._lives[0].next_number)
+        return [live.report(*place, time, number=number) for live in self._lives]
 
 
 class Anew:
@@ -76,6 +128,10 @@ class Anew:
         """See ``Moving``; for neighbours that differ anyhow."""
         seconds = None if before is None else time - before
         return next_squared_mu(self._levels.epsilons[0], seconds, distance, self._levels.tau)
+
+    def epsilons(self, place: _Place) -> Sequence[float]:
+        """See ``Moving``."""
+        return self._levels.epsilons
 
     def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
         """See ``Moving``."""
@@ -139,6 +195,10 @@ class Staying:
         return next_squared_mu(
             self._levels.epsilons[0], seconds, fresh, self._levels.tau, "shifted"
         )
+
+    def epsilons(self, place: _Place) -> Sequence[float]:
+        """See ``Moving``."""
+        return self._levels.epsilons
 
     def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
         """See ``Moving``."""

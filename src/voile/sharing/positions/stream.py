@@ -5,6 +5,7 @@ Guarantee, by the mechanism (``levels``), whoever sees whichever levels; times a
 - ``correlated-gaussian``: the reports of one day (UTC) together are mu-Gaussian-differentially
   private for any two trajectories of the truck that are nowhere more than ``distance`` metres
   apart, with the mu that the stream adds up.
+- ``angle-selection``: nothing; what a day costs is unbounded.
 - ``gaussian-field``: those of a period are, for two of which one is the other moved as a whole by
   at most ``distance``; mu squared of a period is the sum of its days', which the stream adds up.
   When a truck stands, and that it is where it was before, is shown.
@@ -31,7 +32,7 @@ from voile.dp.planar.costs import gaussian_epsilon
 from voile.errors import RefusedError
 from voile.randomness import Key
 from voile.sharing.positions.levels import Levels
-from voile.sharing.positions.moving import Anew, Moving, Staying
+from voile.sharing.positions.moving import Moving, moving_of
 from voile.sharing.protocol import Position, day_of
 
 __all__ = ["BudgetSpentError", "PositionStream", "spent_on"]
@@ -45,14 +46,17 @@ class BudgetSpentError(RefusedError):
     """The truck has spent what it may spend on this day; the next day it goes on."""
 
 
-def spent_on(state: bytes, day: int, delta: float) -> float:
+def spent_on(state: bytes, day: int, delta: float) -> float | None:
     """Epsilon of a day's reports at a delta, by the stream's state after them.
 
-    0 for another day than that of the last report.  It depends on times of reports alone, which are
-    public, and not on positions.
+    0 for another day than that of the last report; None where it is unbounded.  It depends
+    on times of reports alone, which are public, and not on positions.
     """
     held = json.loads(state)
-    return gaussian_epsilon(math.sqrt(held["spent"]), delta) if held["day"] == day else 0.0
+    if held["day"] != day:
+        return 0.0
+    spent = float(held["spent"])
+    return gaussian_epsilon(math.sqrt(spent), delta) if math.isfinite(spent) else None
 
 
 class PositionStream:
@@ -75,8 +79,7 @@ class PositionStream:
         held: Mapping[str, Any] = json.loads(state) if state else {}
         self._levels = levels
         self._distance, self._delta, self._budget = distance, delta, budget
-        made = Staying if levels.stays_with_places else Anew
-        self._moving: Moving = made(levels, key, held)
+        self._moving: Moving = moving_of(levels, key, held)
         self._time: float | None = held.get("time")
         self._day: int = held.get("day", -1)
         self._spent: float = held.get("spent", 0.0)
@@ -123,13 +126,15 @@ class PositionStream:
         if self._budget is not None and not self._fits(spent):
             msg = "the budget of the truck for this day is spent"
             raise BudgetSpentError(msg)
+        epsilons = self._moving.epsilons((latitude, longitude))
         places = self._moving.report((latitude, longitude), time, slot)
         self._time, self._day, self._spent = time, day_of(slot), spent
         return tuple(
             Position(*place, int(time), epsilon)
-            for place, epsilon in zip(places, self._levels.epsilons, strict=True)
+            for place, epsilon in zip(places, epsilons, strict=True)
         )
 
     def _fits(self, spent: float) -> bool:
         assert self._budget is not None
-        return gaussian_epsilon(math.sqrt(spent), self._delta) <= self._budget
+        known = math.isfinite(spent)
+        return known and gaussian_epsilon(math.sqrt(spent), self._delta) <= self._budget

@@ -107,7 +107,9 @@ class LastReport(BaseModel):
 class Spending(BaseModel):
     """What the reports of a truck have cost on the present day (UTC)."""
 
-    spent: float = Field(description="Epsilon of the day's reports together.")
+    spent: float | None = Field(
+        description="Epsilon of the day's reports together; null: unbounded (angle-selection)."
+    )
     budget: float | None = Field(description="The most epsilon of a day; null: no bound.")
     delta: float = Field(description="At which epsilon is meant.")
     distance: float = Field(description="Metres between the trajectories it is about.")
