@@ -91,6 +91,14 @@ def test_recursive_survives_numbers_beyond_64_bits():
     ]
 
 
+@pytest.mark.parametrize("c", ["1.5", "1000.5", "0.501", "0.001"])
+def test_recursive_overflows_on_no_way_to_huge_groups(c):
+    """Of three equally frequent values one has fewer rows than c times the two others, or not."""
+    for rows in [int(2 ** (step / 4)) for step in range(240)]:
+        held = RecursiveDiversity(2, c, COLUMN).holds(one_group([rows] * 3)).tolist()
+        assert held == [2 * float(c) > 1], rows
+
+
 @given(tables, whole_l, ratios, st.data())
 def test_a_union_of_valid_groups_is_valid(table, ell, c, data):
     """All three are monotone, as they claim."""

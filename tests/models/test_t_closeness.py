@@ -143,6 +143,19 @@ def test_huge_tables_measure_as_small_ones(table):
         assert criterion.holds(huge).tolist() == criterion.holds(small).tolist()
 
 
+@pytest.mark.parametrize("distance", [EqualCloseness, OrderedCloseness])
+def test_no_product_overflows_on_the_way_to_huge_tables(distance):
+    """Groups of every size up to ten billion rows, of forty values, measure as small ones."""
+    often = [[1 + (7 * value) % 5 for value in range(40)], [9] * 20 + [1] * 20]
+    small = groups_of([[v for v in range(40) for _ in range(group[v])] for group in often])
+    cells = small.sensitive[COLUMN]
+    wanted = distance("0.3", COLUMN).distances(small).tolist()
+    for factor in [int(2 ** (step / 4)) for step in range(132)]:
+        many = SensitiveCells(cells.group, cells.value, cells.rows * factor, cells.total * factor)
+        huge = Groups(small.rows * factor, {COLUMN: many})
+        assert distance("0.3", COLUMN).distances(huge).tolist() == pytest.approx(wanted)
+
+
 TABLE_5 = [[0, 2, 7], [3, 4, 5], [1, 6, 8]]
 """Rows of the paper's groups, from 0."""
 

@@ -7,15 +7,18 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import voile.publish.ke_anonymity.publisher as publisher_module
 from tests.models.small_persons import Row, all_tables, different
 from voile.attack.minimality import MinimalityAttack
 from voile.errors import InfeasibleError, PlanError
 from voile.publish.ke_anonymity import KEAnonymity
+from voile.publish.ke_anonymity.decision import Decision
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_release, check_values_of_units
 from voile.release.release import Release
@@ -24,6 +27,7 @@ from voile.schema.roles import Roles
 from voile.study.run import make_release
 from voile.table.decisions import Grouping, PermutedColumn, Treatment
 from voile.table.opening import open_frame
+from voile.table.summaries import ValueCounts
 
 ROLES = Roles(quasi_identifiers=("quasi",), sensitive=("pay",), person="patient")
 NUMBERS = [dict(zip("xyz", each, strict=True)) for each in permutations((1, 2, 5))]
@@ -197,14 +201,22 @@ def test_households_are_counted_where_they_are_named() -> None:
         KEAnonymity(k=3, e=0).publish(open_frame(frame, Plan(roles)), Randomness.seeded(1))
 
 
-def test_the_check_counts_whose_values_stand_in_the_published_groups() -> None:
-    """A block of one earner's values is caught, though its rows show k values."""
-    rows = [("A", 1), ("A", 2), ("B", 8), ("C", 9)]
+@pytest.mark.parametrize(
+    ("k", "rows"),
+    [
+        (2, [("A", 1), ("A", 2), ("B", 8), ("C", 9)]),
+        (3, [("A", 1), ("A", 2), ("B", 3), ("D", 7), ("E", 8), ("F", 9)]),
+    ],
+)
+def test_the_check_counts_whose_values_stand_in_the_published_groups(
+    k: int, rows: list[tuple[str, int]]
+) -> None:
+    """A block of the values of k - 1 earners is caught, though its rows show k values."""
     table = opened(rows)
-    sound = KEAnonymity(k=2, e=1).publish(table, Randomness.seeded(1))
+    sound = KEAnonymity(k=k, e=1).publish(table, Randomness.seeded(1))
     counts = table.count_values("pay")
     assert counts.of is not None
-    blocks = Grouping(counts.of, counts.pairs[0] // 2)
+    blocks = Grouping(counts.of, counts.pairs[0] // k)
     shown, _ = table.apply_counted(
         Treatment((PermutedColumn("pay"),), blocks), Randomness.seeded(1)
     )
@@ -222,6 +234,19 @@ def test_the_check_counts_whose_values_stand_in_the_published_groups() -> None:
     assert units is not None
     with pytest.raises(GuaranteeBrokenError, match=r"1 groups .* counted by whose values"):
         check_values_of_units(forged, "pay", counts, units)
+
+
+def test_no_release_of_persons_leaves_unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision that makes a block of one earner's values is caught before it is published."""
+
+    def forged(counts: ValueCounts, *of: Any) -> Decision:
+        ranges = np.array([[0, 2], [2, 4]])
+        return Decision(counts.values, ranges, np.zeros(2, dtype=np.int64))
+
+    monkeypatch.setattr(publisher_module, "decide_of_persons", forged)
+    table = opened([("A", 1), ("A", 2), ("B", 8), ("C", 9)])
+    with pytest.raises(GuaranteeBrokenError, match="counted by whose values"):
+        KEAnonymity(k=2, e=1).publish(table, Randomness.seeded(1))
 
 
 def test_a_series_of_persons_with_several_rows_is_refused(tmp_path: Path) -> None:

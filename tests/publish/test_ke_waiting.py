@@ -16,20 +16,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import voile.models.waiting as waiting_module
+import voile.publish.ke_anonymity.publisher as publisher_module
 from tests.publish.worlds import Worlds
 from voile.errors import InfeasibleError, RefusedError
 from voile.ledger import Ledger
 from voile.models.ke_anonymity import is_valid
 from voile.models.waiting import Pool, Refused, WaitingRule, possible
 from voile.publish.ke_anonymity import KEAnonymity
-from voile.publish.ke_anonymity.decision import Search, Terms
+from voile.publish.ke_anonymity.decision import Decision, Search, Terms
 from voile.publish.ke_anonymity.narrow import narrow_blocks
 from voile.randomness import Randomness
+from voile.release.check import GuaranteeBrokenError
 from voile.release.history import History
 from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.opening import open_frame
+from voile.table.summaries import ValueCounts
 
 DOMAIN = range(7)
 SEARCHES: tuple[Search, ...] = ("narrow-batches", "full-cover")
@@ -124,7 +128,20 @@ def test_possible_values_are_those_of_all_assignments(
     values: list[int], earlier: int, k: int, e: int
 ) -> None:
     """What remains for refused rows and for newcomers is what listing all their worlds gives."""
-    earlier = min(earlier, len(values) - 1)
+    assert_possible(values, min(earlier, len(values) - 1), k, e)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_possible_values_of_all_small_pools(k: int) -> None:
+    """The same for every pool of up to six rows of up to three values, which no span tells."""
+    for rows in product(range(1, 5), repeat=3):
+        for some in (rows[:2], rows) if sum(rows) < 7 else ():
+            values = [value for value, number in enumerate(some) for _ in range(number)]
+            for earlier in range(1, len(values)):
+                assert_possible(values, earlier, k, 0)
+
+
+def assert_possible(values: list[int], earlier: int, k: int, e: int) -> None:
     distinct, rows = np.unique(values, return_counts=True)
     worlds: list[tuple[set[int], set[int]]] = []
     for chosen in product([True, False], repeat=len(values)):
@@ -135,6 +152,34 @@ def test_possible_values_are_those_of_all_assignments(
     found = possible(distinct, rows, earlier, k, e)
     assert set(distinct[found.earlier].tolist()) == set().union(*(w[0] for w in worlds))
     assert set(distinct[found.later].tolist()) == set().union(*(w[1] for w in worlds))
+
+
+def fate_of(rows: Sequence[int], refused: int, k: int, e: int) -> str:
+    """What becomes of a pool of so many rows of each of the values 0, 1, 2, ..."""
+    pool = Pool(np.arange(len(rows)), np.array(rows, dtype=np.int64), Refused(refused))
+    return WaitingRule(batch=1, k=k, e=e).fate(pool)
+
+
+def test_newcomers_must_keep_values_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 0, 1, 2, 2 a fourth row after three refused ones was 0 or 1, which are too few for k = 3.
+
+    While newcomers are at least as many as the refused, these keep no more than they: where the
+    newcomers' values are too few or too near, so are any rows of theirs, as many as were refused.
+    """
+    monkeypatch.setattr(waiting_module, "GROWTH", 1)
+    assert fate_of([1, 1, 2], refused=3, k=3, e=0) == "aside"
+    assert fate_of([1, 1, 1, 2], refused=3, k=3, e=0) == "published"
+
+
+def test_newcomers_as_many_as_the_refused_keep_what_these_keep() -> None:
+    """In every pool of up to eight rows of up to four values."""
+    for rows in product(range(4), repeat=4):
+        counts = np.array([number for number in rows if number], dtype=np.int64)
+        for refused, k, e in product(range(1, int(counts.sum()) // 2 + 1), (2, 3), (0, 2, 3)):
+            found = possible(np.flatnonzero(rows), counts, refused, k, e)
+            kept = np.flatnonzero(rows)[found.earlier]
+            enough = len(kept) >= k and kept[-1] - kept[0] >= e
+            assert not enough or (found.later | ~found.earlier).all()
 
 
 def test_a_pool_is_looked_at_by_counts_alone() -> None:
@@ -194,6 +239,37 @@ def test_refused_rows_are_shown_late_and_in_one_group() -> None:
     assert [3300, 3500, 9000, 9400] in office.groups(late)
     more = office.publish(SIX, ALIKE, {"Gus": 9000, "Joe": 9400, "Kim": 1, "Lou": 9999})
     assert [1, 9999] in office.groups(more)
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+def test_refused_rows_are_shown_in_one_group_that_could_be_two(search: Search) -> None:
+    """Two groups would tell in which half of the newcomers nobody could have been refused."""
+    office = Office(search=search)
+    office.publish(SIX)
+    office.publish(SIX, ALIKE)
+    four = {"Gus": 4600, "Joe": 9000, "Kim": 9950, "Lou": 10100}
+    late = office.publish(SIX, ALIKE, four)
+    assert late.private.held == 0
+    together = [group for group in office.groups(late) if 3300 in group]
+    assert [set(group) >= {3300, 3500, *four.values()} for group in together] == [True]
+
+
+@pytest.mark.parametrize("release", [2, 3])
+def test_a_release_that_singles_out_by_comparison_is_caught(
+    release: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a decision does, each later release is held against all earlier ones."""
+    office = Office()
+    for _ in range(1, release):
+        office.publish(SIX)
+
+    def forged(counts: ValueCounts, *of: Any) -> Decision:
+        ranges = np.array([[0, 3], [3, 6]])
+        return Decision(counts.values, ranges, np.zeros(2, dtype=np.int64))
+
+    monkeypatch.setattr(publisher_module, "decide", forged)
+    with pytest.raises(GuaranteeBrokenError, match="compared with earlier releases"):
+        office.publish(SIX)
 
 
 def test_people_who_could_not_be_others_are_set_aside() -> None:

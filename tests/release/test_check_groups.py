@@ -90,6 +90,21 @@ def test_k_l_and_t_are_measured_on_the_rows(parameters, true):
     assert holds(release_of(parameters)) == true
 
 
+@pytest.mark.parametrize(
+    ("stated", "values"),
+    [
+        ({"value": 2, "kind": "distinct"}, 2),
+        ({"value": 3, "kind": "distinct"}, 3),
+        ({"value": 2.5, "kind": "entropy"}, 3),
+        ({"value": 3, "kind": "recursive", "c": 9}, 3),
+    ],
+)
+def test_of_persons_rows_must_show_as_many_values_as_l_says(stated, values):
+    """Of each kind, and no fewer: the second group shows two."""
+    claim = {"k": 3, "l": {**stated, "columns": ["disease"]}, "unit": "person"}
+    assert holds(release_of(claim)) == (values <= 2)
+
+
 def test_groups_are_those_that_readers_see():
     """One row that shows another interval, or another missing value, stands alone."""
     for column, value in (("age.high", 38), ("sex", "m"), ("group", 3)):

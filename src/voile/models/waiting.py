@@ -36,7 +36,9 @@ depend on nothing but which values stand in which published class of rows.  For 
 - Published at the second look.  Its worlds are the assignments of M to its rows for which the
   refused ones are invalid together: the second look depends on M alone, and one block shows M and
   nothing more.  Rows refused are alike, and so are newcomers; ``possible`` goes through all their
-  worlds, and the pool is published only if what is left is valid.
+  worlds, and the pool is published only if what is left is valid.  Newcomers who are as many as
+  the refused keep no less than these: were what they can be too few or too near, so would be any
+  of them, as many as were refused, who may then have been refused in their place.
 
 Cost: O(d log d) for d distinct values.
 """

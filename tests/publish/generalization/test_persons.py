@@ -28,7 +28,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
-from voile.models.l_diversity import EntropyDiversity, RecursiveDiversity
+from voile.models.l_diversity import DistinctDiversity, EntropyDiversity, RecursiveDiversity
 from voile.models.t_closeness import EqualCloseness
 from voile.publish.generalization import Generalization
 from voile.publish.generalization.evaluation import Evaluator
@@ -42,6 +42,8 @@ from voile.study.run import make_release
 from voile.table.decisions import Grouping, Treatment
 from voile.table.opening import open_frame
 from voile.table.private import PrivateTable
+from voile.table.summaries import CombinationCounts
+from voile.table.whose import PublishedUnits
 
 ALGORITHMS = ("auto", "flash", "ola", "datafly", "k-optimize", "mondrian")
 ROLES = Roles(quasi_identifiers=("quasi",), sensitive=("illness",), person="patient")
@@ -142,6 +144,9 @@ def test_small_tables_through_files(tmp_path: Path) -> None:
     assert published > 50
 
 
+SOUND = Generalization(k=2).publish(
+    open_frame(frame_of([("a", "p", "flu"), ("b", "p", "hiv")]), Plan(ROLES)), Randomness.seeded(1)
+)
 PEOPLE = "bcdefgh"
 ONE_IN_MANY: tuple[Row, ...] = (
     *((who, "p", "flu") for who in PEOPLE),
@@ -177,29 +182,51 @@ def test_groups_may_do_of_which_all_rows_do_not(algorithm: str) -> None:
     assert len(expected(APART, CRITERIA["entropy"][1]) or ()) == 2
 
 
-@pytest.mark.parametrize("broken", ["entropy", "recursive", "t"])
-def test_the_check_weighs_the_persons_of_each_group(broken: str) -> None:
-    """Groups that do only by what their persons weigh in the whole table are caught."""
-    table = open_frame(frame_of(ONE_IN_MANY), Plan(ROLES))
-    counts = table.count_combinations(["quasi", "illness"])
-    by_quasi = Treatment((), Grouping.of_counts(counts, counts.codes[:, 0].astype("int64")))
-    shown, whose = table.apply_counted(by_quasi, Randomness.seeded(1))
-    sound = Generalization(k=2).publish(table, Randomness.seeded(1))
+CHECKED: dict[str, tuple[Criterion, Valid]] = {
+    "k = 2": (KAnonymity(2), lambda rows, table: persons(rows) >= 2),
+    "k = 3": (KAnonymity(3), lambda rows, table: persons(rows) >= 3),
+    "l = 2": (DistinctDiversity(2, "illness"), lambda rows, table: different(rows) >= 2),
+    "l = 3": (DistinctDiversity(3, "illness"), lambda rows, table: different(rows) >= 3),
+    "entropy": (EntropyDiversity(2, "illness"), CRITERIA["entropy"][1]),
+    "recursive": (RecursiveDiversity(2, 2, "illness"), CRITERIA["recursive"][1]),
+    "t": (EqualCloseness("0.2", "illness"), lambda rows, table: distance(rows, table) <= 0.2),
+}
+
+
+def test_the_check_counts_and_weighs_the_persons_of_each_group() -> None:
+    """Of a release by quasi-identifiers it says what definitions say, whatever decided on it."""
+    found = dict.fromkeys(CHECKED, 0)
+    for table in (ONE_IN_MANY, APART, *all_tables(6)[40::60]):
+        forged, counts, whose = by_quasi_identifier(table)
+        groups = [[row for row in table if row[1] == value] for value in {row[1] for row in table}]
+        for name, (criterion, valid) in CHECKED.items():
+            broken = sum(not valid(rows, table) for rows in groups)
+            found[name] += broken
+            if not broken:
+                check_against_counts(forged, [criterion], counts, whose)
+                continue
+            with pytest.raises(GuaranteeBrokenError, match=f"^{broken} groups of the release"):
+                check_against_counts(forged, [criterion], counts, whose)
+    assert min(found.values()) > 10
+
+
+def by_quasi_identifier(
+    table: Sequence[Row],
+) -> tuple[Release, CombinationCounts, PublishedUnits | None]:
+    """A release of each value as a group by itself, which nobody decided on."""
+    private = open_frame(frame_of(table), Plan(ROLES))
+    counts = private.count_combinations(["quasi", "illness"])
+    grouping = Grouping.of_counts(counts, counts.codes[:, 0].astype("int64"))
+    shown, whose = private.apply_counted(Treatment((), grouping), Randomness.seeded(1))
+    columns = exactly(["quasi", "illness"])
     forged = replace(
-        sound,
+        SOUND,
         table=shown,
         disclosure=Disclosure(
-            columns=exactly(["quasi", "illness"]),
-            groups=Groups(column="group", made="alike", by=("quasi",)),
+            columns=columns, groups=Groups(column="group", made="alike", by=("quasi",))
         ),
     )
-    criterion: Criterion = {
-        "entropy": EntropyDiversity(2, "illness"),
-        "recursive": RecursiveDiversity(2, 2, "illness"),
-        "t": EqualCloseness("0.3", "illness"),
-    }[broken]
-    with pytest.raises(GuaranteeBrokenError, match="1 groups of the release break"):
-        check_against_counts(forged, [criterion], counts, whose)
+    return forged, counts, whose
 
 
 STAYS = st.lists(
