@@ -39,13 +39,18 @@ def voile(*call: object) -> Result:
 
 
 def audited(
-    folder: Path, released: pl.DataFrame = ORIGINAL, control: pl.DataFrame = CONTROL
+    folder: Path,
+    released: pl.DataFrame = ORIGINAL,
+    control: pl.DataFrame = CONTROL,
+    *,
+    original: pl.DataFrame = ORIGINAL,
+    plan: str = PLAN,
 ) -> Path:
     """The folder of an audit of a file."""
-    ORIGINAL.write_csv(folder / "original.csv")
+    original.write_csv(folder / "original.csv")
     control.write_csv(folder / "control.csv")
     released.write_csv(folder / "copy.csv")
-    (folder / "plan.toml").write_text(PLAN)
+    (folder / "plan.toml").write_text(plan)
     call = ["audit", folder / "copy.csv", "--original", folder / "original.csv"]
     call += ["--control", folder / "control.csv", "--plan", folder / "plan.toml", "--seed", 1]
     found = voile(*call, "--targets", 100, "--out", folder / "judged")

@@ -48,6 +48,83 @@ def test_an_untouched_copy_fails_under_every_template(copied: Path, name: str) -
     assert failed - {"question", "assumptions"}
 
 
+@pytest.fixture(scope="module")
+def hardly_planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The audit of an untouched copy beside a plan that names one column, all being ticked."""
+    plan = '[roles]\nquasi_identifiers = ["sex"]\n'
+    folder = audited(tmp_path_factory.mktemp("hardly"), plan=plan)
+    assert voile("check", folder, "--policy", "five-safes").exit_code == 4
+    return folder
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_columns_that_a_plan_does_not_name_fail_under_every_template(
+    hardly_planned: Path, name: str
+) -> None:
+    """Each of them is named, and no tick helps: attacks look at the columns of roles alone."""
+    voile("check", hardly_planned, "--policy", name)
+    tick_all(hardly_planned)
+    status, verdict = _told(hardly_planned, name)
+    assert status == 4
+    refused = [one for one in verdict["rulings"] if one["kind"] == "column"]
+    assert {one["asks"] for one in refused} == {
+        f"column {column!r} may be published" for column in ORIGINAL.columns if column != "sex"
+    }
+    assert not any(one["passed"] for one in refused)
+    assert all("name it under keep" in one["why"] for one in refused)
+
+
+KEEPING = """
+[roles]
+quasi_identifiers = ["sex"]
+sensitive = ["code"]
+keep = ["age", "serial"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "columns"),
+    [
+        (KEEPING, {"serial": "singles out rows", "code": "looks like an id"}),
+        (KEEPING.replace('["age"', '["code", "age"').replace('sensitive = ["code"]', ""), None),
+        (KEEPING + 'keep_unique = ["serial"]\nperson = "row"\n', {}),
+        ('[roles]\nquasi_identifiers = ["sex", "age", "serial", "code"]\n', {}),
+    ],
+)
+def test_columns_that_no_release_may_keep_fail(
+    tmp_path: Path, plan: str, columns: dict[str, str] | None
+) -> None:
+    """What publishing refuses to keep as it is, a file of another make may not show either."""
+    serial, code = pl.int_range(400).cast(pl.Float64) / 7, pl.format("K{}x", pl.int_range(400))
+    table = ORIGINAL.select("sex", "age", serial=serial, code=code)
+    folder = audited(tmp_path, table, table[:100], original=table, plan=plan)
+    _, verdict = _told(folder, policy(tmp_path, 'kind = "group-size"\nleast = 1'))
+    found = {
+        one["asks"].split("'")[1]: one["why"]
+        for one in verdict["rulings"]
+        if one["kind"] == "column"
+    }
+    wanted = (
+        {"serial": "singles out rows", "code": "singles out rows"} if columns is None else columns
+    )
+    assert found.keys() == wanted.keys()
+    assert all(part in found[name] for name, part in wanted.items())
+
+
+def test_columns_that_no_plan_names_fail_without_a_plan(tmp_path: Path) -> None:
+    """A column whose role nobody could propose has to be named in a plan."""
+    notes = [f"note {i} of a visit that was long and is told here" for i in range(400)]
+    table = ORIGINAL.with_columns(remark=pl.Series(notes))
+    table.write_csv(tmp_path / "original.csv")
+    call = ["audit", tmp_path / "original.csv", "--original", tmp_path / "original.csv"]
+    folder = tmp_path / "judged"
+    assert voile(*call, "--attacks", "prosecutor", "--out", folder).exit_code == 0
+    status, verdict = _told(folder, policy(tmp_path, 'kind = "group-size"\nleast = 1'))
+    assert status == 4
+    (refused,) = (one for one in verdict["rulings"] if one["kind"] == "column")
+    assert refused["asks"] == "column 'remark' may be published"
+
+
 def test_every_risk_of_a_copy_is_found(copied: Path) -> None:
     """All three, each against the control."""
     _, verdict = _told(copied, "gdpr")

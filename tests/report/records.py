@@ -258,6 +258,7 @@ def audited(**more: Any) -> AuditRecord:
         "utility": measures(),
         "utility_skipped": [],
         "notices": [],
+        "unfit": {},
         "versions": {"voile": "0.1.0"},
         "seconds": {"reading": 0.2},
     }  # fmt: skip

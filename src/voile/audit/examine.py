@@ -32,6 +32,7 @@ from voile.audit.record import AuditRecord, ColumnDocument
 from voile.audit.repetition import repetition
 from voile.audit.risk import Risk
 from voile.audit.sides import Sides, read_sides
+from voile.audit.unfit import unfit_columns
 from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
 from voile.release.reading.rows import People, PublishedRows
@@ -101,8 +102,12 @@ def audit(
     recognised = recognise(sides.released, sides.original, said)
     foreign = as_release(sides.released, recognised, _roles(sides, recognised))
     twice = repetition(foreign, sides.original)
+    unfit = unfit_columns(
+        recognised, sides.original, sides.identifiers, proposed=sides.roles_of == "proposal"
+    )
     notices = (
         *sides.notices,
+        *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
         *twice.notices,
         *order_notices(recognised, sides.original),
         *copy_notices(foreign, sides.original, sides.control),
@@ -130,6 +135,7 @@ def audit(
         utility=tuple(one for each in measured for one in each),
         utility_skipped=utility_skipped,
         notices=(*notices, *court.notices),
+        unfit=unfit,
         versions=versions(),
         seconds=clock.seconds,
         protected=sides.original.protected,

@@ -82,6 +82,8 @@ class AuditRecord:
     utility_skipped: Several[Skipped]
     notices: Several[str]
     """What a reader should know, a sentence each without a full stop."""
+    unfit: Mapping[str, str]
+    """Why columns that the file shows must not leave, whatever else is found, by their names."""
     versions: Mapping[str, str]
     seconds: Mapping[str, float]
     protected: Protected = "row"

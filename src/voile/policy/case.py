@@ -108,25 +108,25 @@ class Case:
         """What somebody must make sure of, since no adversary has read it as an insider could.
 
         Of an audit: columns that have the name of none of the original, that hold labels which
-        nobody explains, that show identifiers, or that have no role and no plan that keeps them.
-        They are named as in the file, which is published.
+        nobody explains, or that show identifiers.  They are named as in the file, which is
+        published.
         """
         if not isinstance(self.record, AuditRecord):
             return ()
-        roles = self.record.roles
-        known = {name for names in roles.values() for name in names}
-        kept = self.record.roles_of == "plan"
         named = "which has the name of no column of the original"
         found = dict.fromkeys(self.record.unused, named)
         for column in self.record.columns:
             why = "whose labels nobody explains" if column["unread"] else None
-            if column["name"] in roles.get("identifiers", ()):
+            if column["name"] in self.record.roles.get("identifiers", ()):
                 why = "which holds identifiers"
-            elif column["name"] not in known and not kept:
-                why = why or "of which no plan says what it is"
             if why:
                 found |= dict.fromkeys(column["of"], why)
         return tuple(f"Column {name!r}, {why}, gives nobody away" for name, why in found.items())
+
+    @property
+    def unfit(self) -> Mapping[str, str]:
+        """Why columns of the original that the file shows must not leave; none of a study."""
+        return self.record.unfit if isinstance(self.record, AuditRecord) else {}
 
     @property
     def whose(self) -> str:

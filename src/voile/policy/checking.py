@@ -1,7 +1,8 @@
 """A policy held against a release and its evidence.
 
-Whatever the policy says, a release that was made with a seed fails: others may know the seed.  What
-no adversary could read in a file of another make passes where somebody has ticked it.
+Whatever the policy says, a release that was made with a seed fails: others may know the seed; and
+so does a file of another make that shows a column which its plan does not let out.  What no
+adversary could read in such a file passes where somebody has ticked it.
 """
 
 from __future__ import annotations
@@ -63,6 +64,9 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
             why=UNFIT,
             of_original=False,
         )
+    for name, why in case.unfit.items():
+        asks = f"column {name!r} may be published"
+        yield Ruling("column", asks, passed=False, why=why, of_original=True)
     for says in case.unexamined:
         yield asked("unexamined", says, ticks)
     for criterion in stated.policy.criteria:
