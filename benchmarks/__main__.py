@@ -53,6 +53,7 @@ NAMES = (
     "trucks_worldwide",
     "sharing_protocol",
     "sharing_arrival",
+    "sharing_arrival_tours",
     "sharing_arrival_roads",
     "sharing_ingest",
     "sharing_tenants",

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["share"]
 
 _ELSEWHERE = {
+    "arrivals": "what a company's past tours teach, and how well that held",
     "carrier": "say on which truck a parcel is, in which depot, or delivered",
     "audit": "show what people did on the operator's page",
     "backup": "write a service to one file, while it runs",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 import click
 
 from voile.cli.extra import share_extra
+from voile.cli.share_arrivals import coverage_text
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, print_table, say, telling_what_is_done
 from voile.errors import InputError
@@ -254,17 +255,18 @@ def arrivals_command(
             return
         if histories:
             texts = [one.read(_MOST_HISTORY) for one in histories]
-            table = fitted(texts, carrier.carrier.clock())
+            table, tried = fitted(texts, carrier.carrier.clock())
+            say(coverage_text(tried))
             ask("PUT", "/api/v1/arrivals", json=table.document())
         known = ask("GET", "/api/v1/arrivals").json()
     if as_json:
         print_json(known)
         return
     table_ = known["table"]
-    rests = 0 if table_ is None else table_["drives"]
+    rests = 0 if table_ is None else table_["tours"]
     said = "fitted by the carrier" if known["published"] else "fitted by the platform"
-    say(f"{known['drives']} past drives at the platform")
-    say(f"a table of {rests} drives, {said}" if table_ else "no table: too few drives")
+    say(f"{known['drives']} past drives at the platform, {known['tours']} tours that are over")
+    say(f"a table of {rests} tours, {said}" if table_ else "no table: fewer than 3 tours")
 
 
 def _opened(folder: Path) -> AbstractContextManager[CarrierFolder]:

@@ -20,15 +20,15 @@ from voile.sharing.page import SECURITY_HEADERS, page_files
 
 TABLE = {
     "voile": "arrival table",
-    "version": 1,
+    "version": 2,
     "coverage": 0.9,
-    "drives": 80,
+    "tours": 80,
     "fitted": 0,
     "nearest": 100.0,
     "factor": 1.15,
     "rows": {"all": [[1_800, 5_400, 80]] * 60},
 }
-"""By past drives every parcel arrives half an hour to an hour and a half after it is seen."""
+"""By past tours every parcel arrives half an hour to an hour and a half after it is seen."""
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 
@@ -11,9 +12,10 @@ from voile.errors import InputError
 from voile.geodesy import displaced, metres_between
 from voile.sharing.arrival import ArrivalTable, Shown
 from voile.sharing.platform import AccessError, Vault
-from voile.sharing.platform.arrivals import Learning, Trail, drives_in, shown_at
+from voile.sharing.platform.arrivals import Learning, Trail, shown_at
 from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.settings import Settings
+from voile.sharing.platform.tours import drive_document, past_of, with_drive
 from voile.sharing.protocol import Position
 
 
@@ -41,7 +43,8 @@ def test_a_delivery_teaches_what_was_shown(scene):
         0 < abs(metres - 1_500 * left) < 6_000
         for metres, left in zip(shown, (4, 3, 2, 1), strict=True)
     )
-    assert set(drive) == {"arrived", "shown"}
+    assert set(drive) == {"truck", "arrived", "shown"}
+    assert drive["truck"] not in truck.truck.hex()
 
 
 def test_what_is_learnt_is_what_the_party_was_told(scene):
@@ -72,22 +75,87 @@ def test_reports_from_before_the_parcel_was_aboard_teach_nothing(scene):
     assert len(scene.platform.past_drives(company)) == 1
 
 
-def test_links_are_given_a_table_when_enough_is_known(scene):
-    """None with few drives; with 40 alike one, which tells of a new drive what those took."""
+DAY = 86_400
+
+
+def drive_days(scene, company, days, seconds=600, truck=b"T", parcels=20):
+    """Tours of a truck, a day each, whose parcels take as long at 5 km; then all is over."""
+    for _ in range(days):
+        for at in range(parcels):
+            arrived = scene.clock.now + 600 * at
+            shown = [Shown(arrived - seconds - at, 5_000.0)]
+            scene.platform.learn(company.company, shown, arrived, truck)
+        scene.clock.now += DAY
+    scene.platform.tidy()
+    scene.clock.now += 60
+
+
+def test_links_are_given_a_table_from_three_tours_on(scene):
+    """None after two tours of 20 parcels; after three a table, which tells what those took."""
     company = scene.company()
-    truck, token = scene.truck(company)
-    deliver(scene, company, truck, token)
+    drive_days(scene, company, 2)
     assert scene.platform.arrival_table(company.company) is None
-    for at in range(40):
-        shown = [Shown(scene.clock.now - 600 - at, 5_000.0)]
-        scene.platform.learn(company.company, shown, scene.clock.now)
+    drive_days(scene, company, 1)
     table = ArrivalTable.read(scene.platform.arrival_table(company.company))
     interval = table.forecast(Shown(scene.clock.now, 5_000.0))
-    assert 600 <= interval.low < 603
-    assert 636 < interval.high <= 640
+    assert interval.tours == 3
+    assert 540 < interval.low < 600
+    assert 620 < interval.high < 700
     assert table.forecast(Shown(scene.clock.now, 400_000.0)) is None
     assert table.forecast(Shown(scene.clock.now, 5_000.0, stands=1_800.0)) is None
     assert scene.platform.arrival_table(scene.company("Post of Leiden").company) is None
+    tried = scene.platform.tried_arrivals(company)
+    assert (tried.tours, tried.forecasts, tried.figures) == (3, 60, 0)
+
+
+def test_a_tour_that_is_under_way_teaches_nothing_yet(scene):
+    """Its early parcels are no sample of it; 16 hours after its first delivery it counts."""
+    company = scene.company()
+    drive_days(scene, company, 3)
+    before = scene.platform.arrival_table(company.company)
+    for at in range(8):
+        arrived = scene.clock.now + 3_600 * at
+        scene.platform.learn(company.company, [Shown(arrived - 9_000, 5_000.0)], arrived, b"T")
+    scene.clock.now += 9 * 3_600
+    scene.platform.tidy()
+    assert scene.platform.arrival_table(company.company) == before
+    scene.clock.now += 7 * 3_600
+    scene.platform.tidy()
+    assert scene.platform.arrival_table(company.company)["tours"] == 4
+    assert scene.platform.arrivals(company).tours == 4
+
+
+@pytest.mark.parametrize("hour", [0, 6, 12, 18])
+def test_a_tour_is_one_whatever_the_clock_says_at_midnight(scene, hour):
+    """Ten hours of deliveries are one tour, wherever on Earth; two trucks have two."""
+    began = 20_000 * DAY + hour * 3_600
+    drives = [
+        {"truck": truck, "arrived": began + day * DAY + 1_800 * at, "shown": [[300, 900, None]]}
+        for day in range(3)
+        for at in range(20)
+        for truck in "ab"
+    ]
+    past = past_of(drives, began + 9 * DAY)
+    assert len({one.tour for one in past}) == 6
+    assert len(past) == 120
+
+
+def test_drives_that_name_no_truck_are_one_tour_a_day(scene):
+    """As an earlier Voile kept them: never taken for more evidence than they are."""
+    old = [
+        {"arrived": 1_000_000 + DAY * day + 600 * at, "shown": [[300 + at, 2_000, None]]}
+        for day in range(4)
+        for at in range(50)
+    ]
+    company = scene.company()
+    learning = Learning(scene.platform._core)
+    parcels = {"voile": "arrival table", "version": 1, "drives": 200, "rows": {"all": []}}
+    change = {"drives": old, "fitted": parcels, "published": parcels}
+    learning._change(company.company, lambda held: {**held, **change})
+    assert scene.platform.arrival_table(company.company) is None
+    scene.platform.tidy()
+    kept = scene.platform.arrivals(company)
+    assert (kept.drives, kept.tours, kept.published, kept.table.tours) == (200, 4, False, 4)
 
 
 def test_the_past_is_sealed_for_its_company_and_forgotten_with_its_key(scene):
@@ -116,8 +184,8 @@ def test_the_past_is_sealed_for_its_company_and_forgotten_with_its_key(scene):
 def test_a_company_publishes_a_table_that_it_has_fitted_itself(scene):
     """It stands in the place of the platform's own, which goes on learning; others are refused."""
     company = scene.company()
-    past = [{"arrived": 2_000_000 + at, "shown": [[300 + at, 2_000, None]]} for at in range(50)]
-    table = ArrivalTable.fit(drives_in(past), 5.0)
+    past = [{"arrived": DAY * at, "shown": [[300 + at, 2_000, None]]} for at in range(50)]
+    table = ArrivalTable.fit(past_of(past, 99 * DAY), 5.0)
     scene.platform.publish_arrivals(company, table.document())
     assert scene.platform.arrival_table(company.company) == table.document()
     truck, token = scene.truck(company)
@@ -127,7 +195,7 @@ def test_a_company_publishes_a_table_that_it_has_fitted_itself(scene):
     assert scene.platform.arrival_table(company.company) == table.document()
     document = table.document()
     changes = (
-        {"version": 2},
+        {"version": 1},
         {"rows": {"all": [[5, 1, 9]]}},
         {"rows": {"all": [["a", 1, 9]]}},
         {"more": "x" * 300_000},
@@ -174,25 +242,25 @@ def test_histories_that_are_none_are_refused():
         [{}],
         [{"arrived": 1, "shown": [[1]]}],
         [{"arrived": "x", "shown": [[1, 2, None]]}],
+        [{"arrived": 1, "shown": [[1, float("nan"), None]]}],
     ):
         with pytest.raises(InputError):
-            drives_in(odd)
-    assert drives_in(json.loads("[]")) == []
+            past_of(odd, 9e9)
+    assert past_of(json.loads("[]"), 9e9) == []
 
 
 def test_a_shorter_past_has_a_table_of_its_own(scene):
-    """What is older is in the table no more, and nothing is said where too little is left."""
+    """What is older is in the table no more, and nothing is said where too few tours are left."""
     company = scene.company()
-    for at in range(80):
-        arrived = scene.clock.now + at
-        seconds = 600 if at < 40 else 1_200
-        scene.platform.learn(company.company, [Shown(arrived - seconds, 5_000.0)], arrived)
+    began = scene.clock.now
+    drive_days(scene, company, 4)
+    drive_days(scene, company, 4, seconds=1_200)
     here = Shown(scene.clock.now, 5_000.0)
-    assert scene.platform.forecast(company.company, here).low == 600
-    assert scene.platform.forget_drives(company.company, scene.clock.now + 40) == 40
-    assert scene.platform.forecast(company.company, here).low == 1_200
-    assert scene.platform.forget_drives(company.company, scene.clock.now + 40) == 0
-    assert scene.platform.forget_drives(company.company, scene.clock.now + 60) == 20
+    assert scene.platform.forecast(company.company, here).low < 600
+    assert scene.platform.forget_drives(company.company, began + 4 * DAY) == 80
+    assert 1_100 < scene.platform.forecast(company.company, here).low <= 1_200
+    assert scene.platform.forget_drives(company.company, began + 4 * DAY) == 0
+    assert scene.platform.forget_drives(company.company, began + 6 * DAY) > 0
     assert scene.platform.forecast(company.company, here) is None
     assert scene.platform.forget_drives(scene.company("Post of Leiden").company, 9e9) == 0
 
@@ -207,20 +275,35 @@ def test_a_delivery_waits_for_no_lesson(scene, monkeypatch):
     assert scene.platform.past_drives(company) == []
 
 
-def test_what_is_kept_is_bounded(scene):
-    """At most 500 drives of at most 24 positions, the latest; years later none is left."""
-    company = scene.company()
-    learning = Learning(scene.platform._core)
-    past = [{"arrived": 1_000_000 + at, "shown": [[300, 2_000, None]]} for at in range(500)]
-    learning._change(company.company, lambda held: {**held, "drives": past})
-    many = [Shown(2_000_000.0 + at, 3_000.0) for at in range(100)]
-    learning.learn(company.company, many, 2_000_200.0)
-    drives = learning.past_drives(company)
-    assert len(drives) == 500
-    assert drives[0]["arrived"] == 1_000_001
-    assert len(drives[-1]["shown"]) <= 24
-    assert drives[-1]["shown"][-1][0] == 101
-    learning.learn(company.company, [Shown(2_000_300.0, 3_000.0)], 2_000_301.0)
-    assert learning.past_drives(company) == drives
-    learning.learn(company.company, [Shown(9e7, 3_000.0)], 9e7 + 60)
-    assert len(learning.past_drives(company)) == 1
+def test_what_is_kept_is_bounded_by_tours():
+    """120 tours of 20 parcels of 12 positions, and none that began more than a year ago."""
+    drives = []
+    for day in range(130):
+        for at in range(45):
+            shown = [Shown(DAY * day + at * 600 - 60.0 * each, 900.0) for each in range(99, -1, -1)]
+            drive = drive_document(shown, DAY * day + at * 600.0, b"T")
+            drives = with_drive(drives, drive)
+    tours = {one.tour for one in past_of(drives, 999 * DAY)}
+    assert (len(tours), len(drives)) == (120, 120 * 20)
+    assert all(len(one["shown"]) <= 12 for one in drives)
+    assert drives[-1]["shown"][-1] == [0, 900, None]
+    first = [one["arrived"] - DAY * 10 for one in drives][:20]
+    assert first[0] == 0
+    assert max(after - before for before, after in pairwise(first)) <= 4 * 600
+    late = drive_document([Shown(DAY * 470.0, 900.0)], DAY * 470.0 + 60, b"T")
+    assert with_drive(drives, late)[0]["arrived"] >= DAY * 104
+
+
+def test_a_day_of_a_large_fleet_is_not_all_that_is_kept():
+    """Of 200 vans of one morning 12 tours are kept, whole; the next day's come beside them."""
+    drives = []
+    for day in range(3):
+        for at in range(5):
+            for van in range(200):
+                arrived = DAY * day + 3_600 * at + van
+                document = drive_document([Shown(arrived - 60.0, 900.0)], arrived, b"%d" % van)
+                drives = with_drive(drives, document)
+    past = past_of(drives, 9 * DAY)
+    tours = [one.tour for one in past]
+    assert len(set(tours)) == 36
+    assert {tours.count(one) for one in tours} == {5}

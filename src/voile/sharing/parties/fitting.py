@@ -6,26 +6,33 @@ import json
 from collections.abc import Iterable
 
 from voile.errors import InputError
-from voile.sharing.arrival import ArrivalTable
-from voile.sharing.platform.arrivals import drives_in
+from voile.sharing.arrival import ArrivalTable, LeftOut, left_out
+from voile.sharing.platform.tours import past_of
 
 __all__ = ["fitted"]
 
 
-def fitted(histories: Iterable[str], now: float) -> ArrivalTable:
-    """A table from what trucks have learnt, in JSON; raises ``InputError``.
+def fitted(histories: Iterable[str], now: float) -> tuple[ArrivalTable, LeftOut]:
+    """A table from what trucks have learnt, in JSON, and how it does on each tour left out.
 
-    It is the same fit as the platform's of trucks whose keys it holds.
+    It is the same fit as the platform's of trucks whose keys it holds; what stands twice counts
+    once, and a history that names no truck is that of one.  Raises ``InputError``.
     """
-    drives = []
-    for text in histories:
+    drives = {}
+    for number, text in enumerate(histories):
         try:
-            drives += json.loads(text)["drives"]
+            for one in json.loads(text)["drives"]:
+                of_truck = {"truck": f"history {number}", **one}
+                drives[json.dumps(of_truck, sort_keys=True)] = of_truck
         except (ValueError, LookupError, TypeError, RecursionError):
             msg = "this is no history of `voile share truck history`"
             raise InputError(msg) from None
-    table = ArrivalTable.fit(drives_in(drives), now)
+    past = past_of(list(drives.values()), now)
+    table, tried = ArrivalTable.fit(past, now), left_out(past)
     if not table.rows:
-        msg = f"{len(drives)} drives are too few to tell an arrival by"
+        msg = (
+            f"{table.tours} tours that are over are too few to tell an arrival by: "
+            "it takes 3, and a tour is over 16 hours after its first delivery"
+        )
         raise InputError(msg)
-    return table
+    return table, tried

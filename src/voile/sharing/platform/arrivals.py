@@ -2,8 +2,8 @@
 
 While a parcel is under way nothing is written down: what was shown of its truck stays in memory
 (``Trail``).  When its company says that it was delivered, the distances that its parties were shown
-and how long it took from each are put to the company's past drives, and a table is fitted to them
-(``arrival``), which its links are given.  No place is kept.
+and how long it took from each are put to the company's past drives (``tours``).  When the tour is
+over a table is fitted to all of them (``arrival``), which its links are given.  No place is kept.
 
 The past is one document of each company, under a key of its own, which the vault seals: who has the
 store without the vault's key reads none of it, and when a company forgets it key, past and fit are
@@ -14,6 +14,7 @@ one that is fitted here.
 from __future__ import annotations
 
 import json
+import math
 import struct
 import zlib
 from collections import deque
@@ -28,9 +29,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from voile.errors import InputError
 from voile.geodesy import metres_between
 from voile.randomness import Randomness
-from voile.sharing.arrival import ArrivalTable, Interval, Past, Shown, standing
+from voile.sharing.arrival import ArrivalTable, Interval, LeftOut, Shown, left_out, standing
 from voile.sharing.platform.access import AccessError
 from voile.sharing.platform.core import PlatformCore
+from voile.sharing.platform.tours import drive_document, has_ended, past_of, since, with_drive
 from voile.sharing.positions import Levels
 from voile.sharing.protocol import LEVELS, Position
 from voile.sharing.store import ArrivalPast, Company, StoreError
@@ -39,21 +41,12 @@ __all__ = [
     "ArrivalsKept",
     "Learning",
     "Trail",
-    "drive_document",
-    "drives_in",
     "past_context",
     "shown_at",
 ]
 
 _MOST_REPORTS = 144
 """Of a truck, in memory: half a day of five minutes."""
-_MOST_DRIVES = 500
-_MOST_OF_DRIVE = 24
-_FULL_SECONDS = 300.0
-"""Between two drives that are learnt from where there are as many as are kept."""
-_MANY, _FRESH_SECONDS = 100, 600.0
-"""With more drives than these a table is as good as new for so long: a fit takes .1 s."""
-_OLDEST_SECONDS = 366 * 86_400.0
 _TRIES = 5
 _BELIEVED_SECONDS = 30.0
 _NONCE_BYTES = 12
@@ -116,40 +109,13 @@ def shown_at(
     ]
 
 
-def drive_document(shown: Sequence[Shown], arrived: float) -> dict[str, Any]:
-    """One drive for JSON: distances and times, no place."""
-    those = [one for one in shown if one.tells and one.time <= arrived]
-    every = max(1, -(-len(those) // _MOST_OF_DRIVE))
-    kept = those[::-1][::every][::-1]
-    return {
-        "arrived": int(arrived),
-        "shown": [[int(arrived - one.time), round(one.metres), one.stops] for one in kept],
-    }
-
-
-def drives_in(documents: Sequence[Any]) -> list[Past]:
-    """What ``drive_document`` wrote; raises ``InputError``."""
-    try:
-        return [
-            Past.of(
-                [
-                    Shown(one["arrived"] - seconds, float(metres), stops=stops)
-                    for seconds, metres, stops in one["shown"]
-                ],
-                one["arrived"],
-            )
-            for one in documents
-        ]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        msg = "these are no past drives of `voile share truck history`"
-        raise InputError(msg) from None
-
-
 @dataclass(frozen=True, slots=True)
 class ArrivalsKept:
     """How much is kept of a company's past drives."""
 
     drives: int
+    tours: int
+    """That are over, and taught."""
     published: bool
     """Whether the table is one that the company has fitted itself."""
     table: ArrivalTable | None = field(repr=False)
@@ -163,15 +129,24 @@ class Learning:
         self._tables: dict[str, tuple[float, dict[str, Any] | None]] = {}
         self._opened: dict[str, tuple[dict[str, Any], ArrivalTable | None]] = {}
 
-    def learn(self, company: str, shown: Sequence[Shown], arrived: float) -> None:
+    def learn(
+        self, company: str, shown: Sequence[Shown], arrived: float, truck: bytes = b""
+    ) -> None:
         """Learn from one drive that is over; what tells nothing of arrivals is passed over.
 
         Raises ``StoreError``.
         """
-        drive = drive_document(shown, arrived)
+        drive = drive_document(shown, arrived, truck)
         if not drive["shown"]:
             return
-        self._change(company, lambda held: _with_drive(held, drive, arrived))
+
+        def change(held: dict[str, Any]) -> dict[str, Any]:
+            drives = with_drive(held["drives"], drive)
+            if drives is held["drives"]:
+                return held
+            return _fitted({**held, "drives": drives}, arrived)
+
+        self._change(company, change)
 
     def publish_arrivals(self, company: Company, table: Any) -> None:
         """Give a company's links a table that it has fitted itself, in the place of one from here.
@@ -188,11 +163,18 @@ class Learning:
         """What is kept of a company's past drives."""
         held = self._held(self._core.directory.arrival_past(company.company))
         table = held["published"] or held["fitted"]
+        past = past_of(held["drives"], self._core.clock())
         return ArrivalsKept(
             len(held["drives"]),
+            len({one.tour for one in past}),
             held["published"] is not None,
             None if table is None else ArrivalTable.read(table),
         )
+
+    def tried_arrivals(self, company: Company) -> LeftOut:
+        """How intervals do on a company's own tours, each told by the others."""
+        held = self._held(self._core.directory.arrival_past(company.company))
+        return left_out(past_of(held["drives"], self._core.clock()))
 
     def past_drives(self, company: Company) -> list[Any]:
         """A company's past drives as documents: for who fits elsewhere."""
@@ -205,17 +187,31 @@ class Learning:
         return self._core.directory.forget_arrivals(company.company)
 
     def forget_drives(self, company: str, before: float) -> int:
-        """Forget the drives that were over before a time, and fit to the others; how many.
+        """Forget the tours that began before a time, and fit to the others; how many drives.
 
         Raises ``StoreError``, and ``InputError`` where what is kept does not open.
         """
         row = self._core.directory.arrival_past(company)
         if row is None:
             return 0
-        gone = len([one for one in self._held(row)["drives"] if one["arrived"] < before])
+        drives = self._held(row)["drives"]
+        gone = len(drives) - len(since(drives, before))
         if gone:
-            self._change(company, lambda held: _without(held, before, self._core.clock()))
+            now = self._core.clock()
+
+            def change(held: dict[str, Any]) -> dict[str, Any]:
+                return _anew({**held, "drives": since(held["drives"], before)}, now)
+
+            self._change(company, change)
         return gone
+
+    def learn_ended_tours(self, company: str) -> None:
+        """Fit anew where a tour is over that the table does not know.
+
+        Raises ``StoreError``, and ``InputError`` where what is kept does not open.
+        """
+        if self._core.directory.arrival_past(company) is not None:
+            self._change(company, lambda held: _fitted(held, self._core.clock()))
 
     def arrival_table(self, company: str) -> dict[str, Any] | None:
         """What a company's links are given; None where nothing was learnt, or it does not open.
@@ -282,6 +278,8 @@ class Learning:
             held: dict[str, Any] = json.loads(zlib.decompress(_open(secret, row.past, b"past")))
             if row.fitted is not None:
                 held["fitted"] = json.loads(_open(secret, row.fitted, b"fitted"))
+            for name in ("published", "fitted"):
+                held[name] = _of_this_voile(held[name])
         except (InvalidTag, ValueError, zlib.error):
             msg = (
                 f"the past drives of company {row.company} in the store were changed by something "
@@ -294,27 +292,22 @@ class Learning:
         return self._core.vault.unseal(past_context(row.company), row.secret)
 
 
-def _with_drive(held: dict[str, Any], drive: dict[str, Any], now: float) -> dict[str, Any]:
-    """With one drive more, and the table fitted again, now and then where there are many."""
-    drives = [one for one in held["drives"] if one["arrived"] > now - _OLDEST_SECONDS]
-    if len(drives) >= _MOST_DRIVES and now - drives[-1]["arrived"] < _FULL_SECONDS:
-        return held
-    drives = [*drives, drive][-_MOST_DRIVES:]
-    fitted = held["fitted"]
-    is_fresh = fitted is not None and 0 <= now - fitted["fitted"] < _FRESH_SECONDS
-    if not (is_fresh and len(drives) > _MANY):
-        table = ArrivalTable.fit(drives_in(drives), now)
-        fitted = table.document() if table.rows else None
-    return {**held, "drives": drives, "fitted": fitted}
+def _of_this_voile(table: Any) -> Any:
+    """A table as it is kept; None for one of an earlier Voile, which counted parcels."""
+    with suppress(InputError):
+        return None if table is None else ArrivalTable.read(table).document()
+    return None
 
 
-def _without(held: dict[str, Any], before: float, now: float) -> dict[str, Any]:
-    """Without the drives that were over before a time, and the table of the others."""
-    drives = [one for one in held["drives"] if one["arrived"] >= before]
-    if len(drives) == len(held["drives"]):
-        return held
-    table = ArrivalTable.fit(drives_in(drives), now)
-    return {**held, "drives": drives, "fitted": table.document() if table.rows else None}
+def _fitted(held: dict[str, Any], now: float) -> dict[str, Any]:
+    """With a table of all tours that are over; the same where none has ended since it was made."""
+    fitted = -math.inf if held["fitted"] is None else held["fitted"]["fitted"]
+    return _anew(held, now) if has_ended(held["drives"], fitted, now) else held
+
+
+def _anew(held: dict[str, Any], now: float) -> dict[str, Any]:
+    table = ArrivalTable.fit(past_of(held["drives"], now), now)
+    return {**held, "fitted": table.document() if table.rows else None}
 
 
 def _seal(secret: bytes, text: bytes, what: bytes) -> bytes:

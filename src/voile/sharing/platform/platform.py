@@ -219,7 +219,7 @@ class Platform(Operating, Administration, Linking, Learning, Publishing, _Readin
             left, since = stops
             shown = [replace(one, stops=left) if one.time >= since else one for one in shown]
         with suppress(StoreError, InputError):  # a delivery waits for no lesson
-            self.learn(company.company, shown, self._core.clock())
+            self.learn(company.company, shown, self._core.clock(), parcel.truck)
 
     def settle(self) -> None:
         """Finish what the log could not, such as reports that wait for a chain.
@@ -261,13 +261,16 @@ class Platform(Operating, Administration, Linking, Learning, Publishing, _Readin
             directory.purge_traffic(number, age if most is None else min(age, most + 1))
             if number in own:
                 directory.purge_ended(number, age)
-        self._forget_drives({number: before(days) for number, days in own.items()})
+        self._tidy_arrivals({number: before(days) for number, days in own.items()})
 
-    def _forget_drives(self, before: Mapping[str, float]) -> None:
+    def _tidy_arrivals(self, before: Mapping[str, float]) -> None:
+        """Forget old drives of some companies, and learn of all the tours that are over."""
         failed: InputError | None = None
-        for company, limit in before.items():
+        for one in self._core.directory.companies():
             try:
-                self.forget_drives(company, limit)
+                if one.company in before:
+                    self.forget_drives(one.company, before[one.company])
+                self.learn_ended_tours(one.company)
             except InputError as error:
                 failed = error
         if failed is not None:

@@ -28,7 +28,9 @@ async def arrivals(request: Request, token: CompanyToken) -> models.ArrivalsKnow
     def read(platform: Platform, company: Company) -> models.ArrivalsKnown:
         kept = platform.arrivals(company)
         table = None if kept.table is None else kept.table.document()
-        return models.ArrivalsKnown(drives=kept.drives, published=kept.published, table=table)
+        return models.ArrivalsKnown(
+            drives=kept.drives, tours=kept.tours, published=kept.published, table=table
+        )
 
     return await as_company(request, token, read)
 

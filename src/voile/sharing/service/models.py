@@ -225,7 +225,8 @@ class LinkWanted(_Asked):
 class ArrivalsKnown(BaseModel):
     """What a company's past drives have taught."""
 
-    drives: int = Field(description="That are over and were learnt from here.")
+    drives: int = Field(description="That are over and are kept here.")
+    tours: int = Field(description="Of these drives that are over: a truck and its day.")
     published: bool = Field(description="Whether the table is one that the company has fitted.")
     table: dict[str, Any] | None = Field(description="What its links are given; null: nothing.")
 

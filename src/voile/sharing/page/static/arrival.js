@@ -1,23 +1,20 @@
 /**
- * When a parcel arrives: what past drives of its carrier say, at a like distance that was shown.
+ * When a parcel arrives: what past tours of its carrier say, at a like distance that was shown.
  *
  * The table is made by voile.sharing.arrival, which says what is promised of it; this is its lookup,
- * and a test compares both.  Where the table has nothing to say, nothing is said: where few drives
+ * and a test compares both.  Where the table has nothing to say, nothing is said: where few tours
  * were like this one, far away, and where the truck stands, as in a depot.
  */
 
 const WHAT = "arrival table";
-const VERSION = 1;
+const VERSION = 2;
 const PART_SECONDS = 4 * 3_600;
 const DAY = 86_400;
 const STOPS = [0, 2, 5, 10];
 const STANDS_SECONDS = 1_800;
 
-/** Fewer drives than these are said to be few. */
-export const MANY = 60;
-
 /**
- * Seconds from the fix between which it arrives, and on how many drives that rests; or null.
+ * Seconds from the fix between which it arrives, and on how many tours that rests; or null.
  *
  * `metres` is the shown distance to the destination, `stands` for how many seconds the same place
  * was shown, `stops` how many are left before it; null where that is not known.
@@ -29,13 +26,13 @@ export function forecast(table, { time, metres, stands, stops }) {
   for (const name of namesOf(time, stops)) {
     const found = rows[name]?.[place];
     if (Array.isArray(found) && found.every(Number.isFinite)) {
-      return { low: found[0], high: found[1], drives: found[2] };
+      return { low: found[0], high: found[1], tours: found[2] };
     }
   }
   return null;
 }
 
-/** Which drives are like this one: first those that say most. */
+/** Which positions are like this one: first those that say most. */
 function namesOf(time, stops) {
   const bucket = STOPS.filter((most) => stops > most).length;
   return [

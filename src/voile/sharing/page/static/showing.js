@@ -1,6 +1,5 @@
 /** Writes what is known to the page, and in words to who hears it. */
 
-import { MANY } from "./arrival.js";
 import { say, sayOf } from "./language.js";
 import { notice } from "./notices.js";
 import { course } from "./plane.js";
@@ -60,7 +59,7 @@ export function speak(sentences) {
 export function arrivalWords(exact, now, isOld) {
   if (exact === null) return null;
   const { low, high } = rounded(exact);
-  const values = { from: clock(low, now), to: clock(high, now), drives: exact.drives };
+  const values = { from: clock(low, now), to: clock(high, now), tours: exact.tours };
   if (exact.high < now) {
     const spoken = say("spoken-late", values);
     return isOld
@@ -68,8 +67,7 @@ export function arrivalWords(exact, now, isOld) {
       : worded(say("late"), say("late.text", values), spoken);
   }
   const which = exact.low < now ? "before" : "between";
-  const basis = say("share") + (exact.drives < MANY ? say("few", values) : "");
-  return worded(say(which, values), basis, say(`spoken-${which}`, values));
+  return worded(say(which, values), say("share", values), say(`spoken-${which}`, values));
 }
 
 const worded = (when, basis, spoken) => ({ when, basis, spoken });

@@ -154,7 +154,7 @@ export class Tracking {
     return Number.isFinite(expires) && now + this.ahead >= expires ? expires : null;
   }
 
-  /** When the parcel arrives: {low, high}, times, and {drives}; null where nothing can be said. */
+  /** When the parcel arrives: {low, high}, times, and {tours}; null where nothing can be said. */
   arrival() {
     const { sighting } = this;
     if (!sighting || this.absent || sighting.remaining === null) return null;
