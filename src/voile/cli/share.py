@@ -36,6 +36,7 @@ _ELSEWHERE = {
     "restore": "make a folder of a backup",
     "retention": "for how many days a company's data are kept",
     "rotate-keys": "seal what the store holds by another key",
+    "set-back": "take back what a truck has published ahead of time",
     "truck": "perturb, encrypt and publish on the truck itself",
     "upgrade": "lead a store to the format of this Voile",
     "user": "say who may sign in to the operator's page",

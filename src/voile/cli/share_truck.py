@@ -119,6 +119,19 @@ def unload_command(folder: Path, parcel: str, *, delivered: bool) -> None:
     say(f"{folder}: one parcel less is on board.")
 
 
+@truck_command.command("set-back", short_help="take back reports made with a clock ahead")
+@_FOLDER
+def set_back_command(folder: Path) -> None:
+    """Drop the reports of FOLDER that are later than this device's clock, so that it goes on.
+
+    Set the clock first: what is later by it is dropped. Where the platform holds such reports, too,
+    its operator gives: voile share set-back SERVICE TRUCK.
+    """
+    with _truck(folder) as truck:
+        taken = truck.set_back()
+    say(f"{folder}: {taken} reports of times that have not come were taken back")
+
+
 @truck_command.command("history", short_help="print what was learnt of arrivals")
 @_FOLDER
 @click.option("--forget", is_flag=True, help="Forget it instead.")

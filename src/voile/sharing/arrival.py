@@ -301,18 +301,18 @@ class _Tally:
             count = count.copy()
             count[:, without] = 0
         tours = (count > 0).sum(axis=1)
-        row: list[Interval | None] = [None] * int(
-            np.flatnonzero(tours >= self.fewest).max(initial=-1) + 1
-        )
-        for place in np.flatnonzero(tours >= self.fewest):
+        told = np.flatnonzero(tours >= self.fewest)
+        row: list[Interval | None] = [None] * int(told.max(initial=-1) + 1)
+        for place in told:
             those = count[place] > 0
-            given = (one[place][those] for one in (count, self.total, self.squares))
-            row[place] = Interval(*_ends(*given, coverage), int(tours[place]))
+            sums = np.stack([count[place], self.total[place], self.squares[place]])[:, those]
+            row[place] = Interval(*_ends(sums, coverage), int(tours[place]))
         return row
 
 
-def _ends(count: _Floats, total: _Floats, squares: _Floats, coverage: float) -> tuple[float, float]:
-    """Of the interval of what tours have in a window; all of shape (tours,)."""
+def _ends(sums: _Floats, coverage: float) -> tuple[float, float]:
+    """Of the interval, from count, total and squares of the tours in a window: (3, tours)."""
+    count, total, squares = sums
     mean = total / count
     within = np.maximum(squares / count - mean**2, 0.0)
     weight, tours = np.full(len(count), 1 / len(count)), float(len(count))
@@ -326,7 +326,7 @@ def _ends(count: _Floats, total: _Floats, squares: _Floats, coverage: float) -> 
     between = weight @ (mean - centre) ** 2 * tours / (tours - 1)
     spread = math.sqrt(between * (1 + 1 / tours) + weight @ within)
     reach = float(stdtrit(degrees, (1 + coverage) / 2)) * spread
-    low, high = (math.exp(min(centre + side * reach, 20.0)) - _SHIFT for side in (-1, 1))
+    low, high = (math.exp(min(float(centre) + side * reach, 20.0)) - _SHIFT for side in (-1, 1))
     return min(max(low, 0.0), _LONGEST), min(max(high, 0.0), _LONGEST)
 
 
@@ -367,12 +367,12 @@ def _tallies(past: Sequence[Past]) -> tuple[dict[str, _Tally], int]:
     tour = np.repeat([number for number, _ in drives], [len(one.metres) for _, one in drives])
     names = [some for _, one in drives for some in one.classes or [()] * len(one.metres)]
     order = np.argsort(metres, kind="stable")
-    given = np.log(np.maximum(metres, _NEAREST))[order], np.log(seconds + _SHIFT)[order]
+    distance, y = np.log(np.maximum(metres, _NEAREST))[order], np.log(seconds + _SHIFT)[order]
     tour = tour[order].astype(np.int64)
     tallies = {}
     for name, fewest in _named(names):
         those = np.array([name == _ALL or name in names[at] for at in order], dtype=np.bool_)
-        tallies[name] = _tally(fewest, *(one[those] for one in given), tour[those], len(tours))
+        tallies[name] = _tally(fewest, distance[those], y[those], tour[those], len(tours))
     return tallies, len(tours)
 
 

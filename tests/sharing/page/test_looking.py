@@ -251,7 +251,7 @@ def test_a_share_of_arrivals_is_said_where_one_was_learnt(
     stub.publish(*delivery.report(remaining=9_800))
     viewer.open(delivery.link().fragment())
     viewer.says("arrival-when", "Between")
-    viewer.says("arrival-basis", "9 of 10 parcels that were as far away came in such a time.")
+    viewer.says("arrival-basis", "From 80 tours: 9 of 10 arrivals should fall into such a time.")
     assert "9 times out of 10" in viewer.text("seen-within")
     stub.terms = {"arrival": None}
     viewer.page.reload()

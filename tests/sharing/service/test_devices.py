@@ -276,7 +276,8 @@ def test_owntracks_goes_on_too_and_gets_its_list(service, http, company):
     old = fix_of(service, "fleet/truck-7", back=8 * 86_400)
     message = {**json.loads(as_owntracks(old)), "topic": "owntracks/fleet/truck-7"}
     answer = http.post("/ingest", json=message, headers=basic(token))
-    assert (answer.status_code, answer.json()) == (200, [])
+    assert (answer.status_code, answer.json()) == (202, [])
+    assert answer.headers["voile-outcome"] == "time-too-old"
     assert service.scene.store.last(bytes.fromhex(truck)) is None
 
 
@@ -297,7 +298,7 @@ def test_iso_times_are_read(service, http, company):
 
 
 def test_the_operator_hears_that_a_truck_has_spent_its_budget(tmp_path):
-    """The device is answered as ever, nothing is published, and the operator is told so, once."""
+    """The device is told that nothing is published, by 202, and the operator is told so, once."""
     with serving(
         tmp_path, scene=Scene(tmp_path, Settings(budget=6.0, mechanism="correlated-gaussian"))
     ) as service:
@@ -309,8 +310,8 @@ def test_the_operator_hears_that_a_truck_has_spent_its_budget(tmp_path):
                 answers.append(service.send(http, token).status_code)
             service.next_slot()
             answers.append(service.send(http, token).status_code)
-        assert set(answers) == {200}
-        assert len(answers) > 2
+        assert set(answers[:-2]) == {200}
+        assert answers[-2:] == [202, 202]
         (said,) = service.told
         assert "budget" in said
         assert len(list(service.scene.store.in_slots(0, 2**32 - 1, 100))) == len(answers) - 2

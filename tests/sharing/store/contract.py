@@ -211,6 +211,26 @@ class ReportLogContract:
         assert log.forget(2**32 - 1) == 2
         assert log.last(number_of(1)) == bare(entries)[5]
 
+    def test_the_end_of_a_chain_is_taken_back(self, log):
+        """Reports later than a slot go with their records, and the chain goes on before them."""
+        entries, other = chain(1, 6), chain(2, 2)
+        log.append([*entries[:5], *other])
+        if not self.forgets:
+            with pytest.raises(InputError, match="chain"):
+                log.take_back(number_of(1), slot_of(2))
+            assert all_reports(log, 1) == bare(entries[:5])
+            return
+        assert log.take_back(number_of(1), slot_of(2)) == 2
+        assert all_reports(log, 1) == bare(entries[:3])
+        assert all_reports(log, 2) == bare(other)
+        assert len(audited(log, 1)) == 3
+        assert log.take_back(number_of(1), slot_of(2)) == 0
+        assert list(log.append(entries[3:5])) == [Appended.NEW] * 2
+        assert log.take_back(number_of(2), -1) == 2
+        assert log.last(number_of(2)) is None
+        assert list(log.append(other)) == [Appended.NEW] * 2
+        assert log.take_back(number_of(9), 0) == 0
+
     def test_threads_never_fork_a_chain(self, log):
         """Threads that race for the slots of one truck: the log takes one story, and says which."""
         rounds, racers = 12, 4

@@ -12,7 +12,15 @@ them before anything is stored.
 from voile.sharing.ingest.arrivals import Arrival, Decoded, Format, Refusal
 from voile.sharing.ingest.detecting import Request, decode, detect, passed_over
 from voile.sharing.ingest.errors import REASONS, IngestError
-from voile.sharing.ingest.fixes import BACKFILL, LIVE, Fix, Region, Rules
+from voile.sharing.ingest.fixes import (
+    AHEAD_SECONDS,
+    BACKFILL,
+    LIVE,
+    Fix,
+    Region,
+    Rules,
+    check_last,
+)
 from voile.sharing.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
 from voile.sharing.ingest.tokens import (
     DeviceToken,
@@ -24,6 +32,7 @@ from voile.sharing.ingest.tokens import (
 )
 
 __all__ = [
+    "AHEAD_SECONDS",
     "BACKFILL",
     "LIVE",
     "REASONS",
@@ -38,6 +47,7 @@ __all__ = [
     "Request",
     "Rules",
     "admit",
+    "check_last",
     "decode",
     "decode_owntracks_mqtt",
     "detect",

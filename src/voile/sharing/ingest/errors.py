@@ -45,6 +45,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "too-many-fields": "The message has too many fields",
         "too-many-fixes": "The message has too many positions",
         "topic-unfit": "The topic is not that of a device",
+        "truck-ahead": "The truck's last report is ahead of the clock of the service",
         "unknown-format": "The message is of no known format",
         "value-out-of-range": "A value is out of its range",
     }
@@ -61,6 +62,8 @@ class IngestError(InputError):
         """``advice`` says where, or what to do; it must not quote the message."""
         super().__init__(f"{REASONS[reason]}{': ' if advice else ''}{advice}")
         self.reason = reason
+        self.truck: bytes | None = None
+        """Whose tracker has sent the message, where that is known."""
         self.positions = 0
         """How many positions were refused, where the message was one of positions."""
 

@@ -14,7 +14,17 @@ from types import MappingProxyType
 
 from voile.sharing.ingest.errors import IngestError
 
-__all__ = ["BACKFILL", "KNOT", "LIVE", "Fix", "Region", "Rules", "checked"]
+__all__ = [
+    "AHEAD_SECONDS",
+    "BACKFILL",
+    "KNOT",
+    "LIVE",
+    "Fix",
+    "Region",
+    "Rules",
+    "check_last",
+    "checked",
+]
 
 KNOT = 1852 / 3600
 """One knot in m/s."""
@@ -30,6 +40,10 @@ _RANGES: Mapping[str, tuple[float, float]] = MappingProxyType(
     }
 )
 _UNKNOWN_BELOW_ZERO = ("speed", "course", "battery")
+
+
+AHEAD_SECONDS = 60
+"""By which a last report may be ahead of our clock: clocks are set by seconds all the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +138,15 @@ def checked(fix: Fix, now: float, rules: Rules) -> Fix:
         altitude=_known("altitude", fix.altitude),
         battery=_known("battery", fix.battery),
     )
+
+
+def check_last(slot: int, now: float) -> None:
+    """Refuse what comes for a truck whose last report is of a time that has not come.
+
+    Until then no report is later: the clock that made it is to be seen to.
+    """
+    if slot > now + AHEAD_SECONDS:
+        raise IngestError("truck-ahead", "the operator takes it back: voile share set-back")
 
 
 def _check_position(fix: Fix, rules: Rules) -> None:

@@ -16,10 +16,12 @@
     own_reports          what is looked at where a truck writes its reports itself
     submitting           what parties send to trucks
     owing                answers that are owed
+    tours                past drives as they are kept, and the tours that they are of
     arrivals             what past drives teach, sealed
     telling              what companies are told of their parcels
     rotation             another key for what is sealed
     publishing           the way as a whole
+    troubles             why a truck publishes nothing, and what helps
 
     platform             what readers and auditors are shown, and all of it behind one face
 

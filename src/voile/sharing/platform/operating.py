@@ -14,6 +14,8 @@ from voile.sharing.ingest import token_hash
 from voile.sharing.platform.access import printable
 from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.registrar import Registrar
+from voile.sharing.platform.writing import stream_context
+from voile.sharing.positions import without_time
 from voile.sharing.store import AccessToken, Company, Role
 
 __all__ = ["KnownAuditor", "KnownCompany", "Operating"]
@@ -89,6 +91,31 @@ class Operating:
         for truck in self._core.directory.trucks(number):
             self._changed(truck.truck)
         self._registrar.changed()
+
+    def set_back(self, truck: bytes) -> int:
+        """Take back what a truck has published of times that have not come; how many reports.
+
+        It then goes on with its next position.  Where its reports were read already, its chain of
+        records has another end than auditors know.  Raises ``InputError``, and ``StoreError``.
+        """
+        directory, log, now = self._core.directory, self._core.log, self._core.clock()
+        if directory.truck(truck) is None:
+            msg = f"there is no truck {truck.hex()}"
+            raise InputError(msg)
+        last = log.last(truck)
+        if last is None or last.slot <= now:
+            msg = (
+                f"the last report of truck {truck.hex()} is not ahead of this machine's clock, so "
+                "there is nothing to take back"
+            )
+            raise InputError(msg)
+        context, sealed = stream_context(truck), directory.state(truck)
+        if sealed is not None:
+            state = without_time(self._core.vault.unseal(context, sealed))
+            directory.replace_state(truck, sealed, self._core.vault.seal(context, state))
+        taken = log.take_back(truck, int(now))
+        self._changed(truck)
+        return taken
 
     def set_retention(self, number: str, days: int | None) -> None:
         """For how many days a company's data are kept; None: as the settings say.

@@ -26,7 +26,7 @@ from threading import Thread
 from typing import Any, NamedTuple, TypeVar
 
 from voile.sharing.arrival import Shown
-from voile.sharing.ingest import Arrival, Decoded, Request
+from voile.sharing.ingest import Arrival, Decoded, IngestError, Request
 from voile.sharing.platform.arrivals import Trail
 from voile.sharing.platform.core import PlatformCore
 from voile.sharing.platform.fair_queue import FairQueue
@@ -37,6 +37,7 @@ from voile.sharing.platform.receiving import Admission, Message, Receipt, Recept
 from voile.sharing.platform.storing import Committer
 from voile.sharing.platform.submitting import Submitting
 from voile.sharing.platform.telling import Nearing
+from voile.sharing.platform.troubles import Trouble
 from voile.sharing.platform.trucks import Held, Storing, Trucks, UnderWay
 from voile.sharing.platform.writers import Writers
 from voile.sharing.platform.writing import Draft, Outcome, Writer, Written
@@ -166,6 +167,10 @@ class Publishing(Submitting):
         """
         return self._trucks.shown(truck)
 
+    def trouble(self, truck: bytes) -> Trouble | None:
+        """Why nothing was published for what a truck's tracker sent last to this process."""
+        return self._trucks.trouble(truck)
+
     def waited(self) -> float:
         """For how many seconds something has waited for its turn, or to be stored."""
         return max(self._queue.waited(), self._committer.waited())
@@ -257,6 +262,8 @@ class Publishing(Submitting):
         try:
             task = message.understood(self._core.clock(), self._core.settings)
         except BaseException as error:
+            if isinstance(error, IngestError) and error.truck is not None:
+                self._trucks.of(error.truck).became(error.reason, self._core.clock())
             message.answer.set_exception(error)
             return None
         if not task.slots:
@@ -273,13 +280,18 @@ class Publishing(Submitting):
         try:
             with held.lock:
                 under_way, before = held.present(task.truck, task.now), held.storing
-                draft = under_way.draft(task.slots[:_SLOTS_AT_ONCE])
+                some = task.slots[:_SLOTS_AT_ONCE]
+                draft = under_way.draft(some, task.now)
+                is_behind = under_way.is_behind(some[-1][0])
         except BaseException as error:
             held.forget()
+            if isinstance(error, IngestError):
+                held.became(error.reason, task.now)
             task.message.answer.set_exception(error)
             return None
         if draft is None:
-            left += self._rest_of(task, Outcome.KNOWN_SLOT, held, before)
+            outcome = Outcome.BEHIND if is_behind else Outcome.KNOWN_SLOT
+            left += self._rest_of(task, outcome, held, before)
             return None
         return _Drafted(task, held, under_way, before, draft)
 
@@ -335,6 +347,7 @@ class Publishing(Submitting):
         if rest.slots:
             return [rest]
         assert rest.outcome is not None
+        held.became(rest.outcome, task.now)
         receipt = rest.receipt(rest.outcome)
         if storing is None:
             task.message.answer.set_result(receipt)

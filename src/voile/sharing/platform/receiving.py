@@ -153,6 +153,8 @@ class Receipt:
     body: bytes
     refused: int = 0
     """How many of its positions were not taken, for reasons of ``ingest.REASONS``."""
+    reason: str = ""
+    """Why none of them will ever be, where the message is not to be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,11 @@ class Message:
     def understood(self, now: float, settings: Settings) -> Understood:
         """Look who sent it and what it says; raises ``IngestError``."""
         admitted = self.admitted(now)
-        decoded = self.decoded(admitted, now)
+        try:
+            decoded = self.decoded(admitted, now)
+        except IngestError as error:
+            error.truck = admitted.truck.truck
+            raise
         return Understood(self, admitted.truck, decoded, now, _by_slot(decoded, now, settings))
 
     def again(self) -> Self | None:
@@ -252,8 +258,13 @@ class Reception:
 
 
 def _by_slot(decoded: Decoded, now: float, settings: Settings) -> tuple[tuple[int, Fix], ...]:
-    """The first position of each slot, ascending; of the last slots where there are many."""
+    """The first position of each slot, ascending; of the last slots where there are many.
+
+    What is ahead of our clock, by as much as is taken, is of now: else it would silence its truck
+    until then.
+    """
     chosen: dict[int, Fix] = {}
     for fix in sorted(decoded.fixes, key=lambda fix: fix.time):
-        chosen.setdefault(settings.slot(min(fix.time, now)), fix)
+        known = fix if fix.time <= now else replace(fix, time=now)
+        chosen.setdefault(settings.slot(known.time), known)
     return tuple(chosen.items())[-_MOST_SLOTS:]

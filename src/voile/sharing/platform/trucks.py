@@ -13,11 +13,12 @@ from concurrent.futures import Future
 from contextlib import suppress
 from threading import Lock
 
-from voile.sharing.ingest import Fix
+from voile.sharing.ingest import AHEAD_SECONDS, Fix, check_last
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
 from voile.sharing.platform.arrivals import Trail
 from voile.sharing.platform.core import PlatformCore, Seen
-from voile.sharing.platform.writing import Aboard, Draft, Written, stream_context
+from voile.sharing.platform.troubles import Trouble
+from voile.sharing.platform.writing import Aboard, Draft, Outcome, Written, stream_context
 from voile.sharing.positions import without_ended_key
 from voile.sharing.protocol import (
     Position,
@@ -37,6 +38,7 @@ __all__ = ["Held", "Storing", "Trucks", "UnderWay"]
 _MAIL_AT_ONCE = 1000
 
 Storing = Future[Sequence[Appended]]
+_NO_TROUBLE = frozenset({Outcome.PUBLISHED, Outcome.KNOWN_SLOT, Outcome.NOTHING})
 
 
 class Trucks:
@@ -55,6 +57,11 @@ class Trucks:
         held = self._held.get(truck)
         under_way = None if held is None else held.under_way
         return None if under_way is None else under_way.shown
+
+    def trouble(self, truck: bytes) -> Trouble | None:
+        """Why nothing was published for what a truck's tracker sent last to this process."""
+        held = self._held.get(truck)
+        return None if held is None else held.trouble
 
     def destroy_ended_keys(self, now: float) -> None:
         """Forget the keys by which noise stayed with places, of periods that are over.
@@ -91,6 +98,16 @@ class Held:
         """What becomes of the last reports that were handed on to be stored."""
         self.trail = Trail()
         """What was published of the truck lately."""
+        self.trouble: Trouble | None = None
+        """Why nothing was published for what was sent last; None: something was."""
+
+    def became(self, reason: str, now: float) -> None:
+        """A message was answered; ``reason`` is the outcome, or why it was refused."""
+        before = self.trouble
+        if reason in _NO_TROUBLE:
+            self.trouble = None if reason == Outcome.PUBLISHED else before
+        elif before is None or before.reason != reason:
+            self.trouble = Trouble(reason, now)
 
     def change(self) -> None:
         """Look again what the truck carries before its next report."""
@@ -99,7 +116,8 @@ class Held:
 
     def present(self, truck: Truck, now: float) -> UnderWay:
         """The truck with its present parcels; the caller holds the lock."""
-        if self.under_way is None:
+        if self.under_way is None or self.under_way.is_ahead(now):
+            # Of one that is ahead the operator may have taken reports back since.
             self.under_way = UnderWay(self._core, truck)
         changed, self.changed = self.changed, False
         self.under_way.refresh(now, changed=changed)
@@ -151,8 +169,13 @@ class UnderWay:
     def _context(self) -> bytes:
         return stream_context(self._truck)
 
-    def draft(self, slots: Sequence[tuple[int, Fix]]) -> Draft | None:
-        """What reports are made of for the positions of some slots; None where none is new."""
+    def draft(self, slots: Sequence[tuple[int, Fix]], now: float) -> Draft | None:
+        """What reports are made of for the positions of some slots; None where none is new.
+
+        Raises ``IngestError`` where the last report is of a time that has not come: then nothing is
+        later until it comes, so that the clock which made it is to be seen to.
+        """
+        check_last(self._publisher.last, now)
         fixes = [(slot, fix) for slot, fix in slots if slot > self._publisher.last]
         if not fixes:
             return None
@@ -160,6 +183,14 @@ class UnderWay:
         aboard = {day: self._on(day) for day in days}
         drawn = self._core.fresh("reports")
         return Draft(self._publisher, self.state, drawn, fixes, aboard)
+
+    def is_ahead(self, now: float) -> bool:
+        """Whether the last report is of a time that has not come."""
+        return self._publisher.last > now + AHEAD_SECONDS
+
+    def is_behind(self, slot: int) -> bool:
+        """Whether a slot is earlier than those of the last two reports, however far apart."""
+        return slot < self._publisher.last - self._core.settings.slot_seconds
 
     def wrote(self, written: Written) -> None:
         """Go on after what a draft of this object has become."""

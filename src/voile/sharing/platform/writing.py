@@ -54,6 +54,8 @@ class Outcome(StrEnum):
     """At least one report was published for it, and is durable."""
     KNOWN_SLOT = "known-slot"
     """Its slots are published already, or earlier than the last one that is."""
+    BEHIND = "behind"
+    """Its positions are of slots long before the last report: they are thrown away."""
     SUPERSEDED = "superseded"
     """Its positions are not later than the last one published."""
     BUDGET_SPENT = "budget-spent"

@@ -2,7 +2,12 @@
 
 from voile.sharing.positions.keeping import without_ended_key
 from voile.sharing.positions.levels import Levels, PrintedNoise
-from voile.sharing.positions.stream import BudgetSpentError, PositionStream, spent_on
+from voile.sharing.positions.stream import (
+    BudgetSpentError,
+    PositionStream,
+    spent_on,
+    without_time,
+)
 
 __all__ = [
     "BudgetSpentError",
@@ -11,4 +16,5 @@ __all__ = [
     "PrintedNoise",
     "spent_on",
     "without_ended_key",
+    "without_time",
 ]

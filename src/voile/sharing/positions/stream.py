@@ -35,7 +35,7 @@ from voile.sharing.positions.levels import Levels
 from voile.sharing.positions.moving import Moving, moving_of
 from voile.sharing.protocol import Position, day_of
 
-__all__ = ["BudgetSpentError", "PositionStream", "spent_on"]
+__all__ = ["BudgetSpentError", "PositionStream", "spent_on", "without_time"]
 
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
@@ -57,6 +57,14 @@ def spent_on(state: bytes, day: int, delta: float) -> float | None:
         return 0.0
     spent = float(held["spent"])
     return gaussian_epsilon(math.sqrt(spent), delta) if math.isfinite(spent) else None
+
+
+def without_time(state: bytes) -> bytes:
+    """A state that does not know when it last reported: for a clock that was ahead.
+
+    What its day has cost stays, and the key by which noise stays with places.
+    """
+    return _encode({**json.loads(state), "time": None}).encode()
 
 
 class PositionStream:

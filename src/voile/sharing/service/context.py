@@ -22,6 +22,7 @@ from fastapi.security.base import SecurityBase
 from voile.sharing import ingest
 from voile.sharing.ingest import IngestError, token_hash
 from voile.sharing.platform import AccessError, Outcome, Platform, Receipt
+from voile.sharing.platform.troubles import REMEDIES
 from voile.sharing.service.awaiting import outcome_of
 from voile.sharing.service.limits import Meter, network_of
 from voile.sharing.service.options import Options
@@ -32,10 +33,6 @@ __all__ = ["ServiceContext", "Token", "context_of"]
 T = TypeVar("T")
 
 _THREADS = 16
-_BUDGET_SPENT = (
-    "a truck has spent its budget of this day (UTC), and publishes no more until it is over: see "
-    "budget under [platform] in share.toml"
-)
 _OPENS_NOTHING = ("token-refused", "link-unknown")
 
 
@@ -121,18 +118,23 @@ class ServiceContext:
         try:
             return self.told(await outcome_of(self.platform.receive(token, message)))
         except IngestError as error:
+            self._tell(error.reason)
             self.refused(request, error.reason)
             reply = ingest.passed_over(error, message)
             if reply is None:
                 raise
-            return Receipt(Outcome.NOTHING, *reply, error.positions)
+            return Receipt(Outcome.NOTHING, *reply, error.positions, error.reason)
 
     def told(self, receipt: Receipt) -> Receipt:
-        """The same; the operator hears what devices do not: that trucks have stopped publishing."""
+        """The same; the operator hears of trucks that have stopped publishing."""
         self.outcomes[receipt.outcome.value] += 1
-        if receipt.outcome is Outcome.BUDGET_SPENT:
-            self._say(_BUDGET_SPENT)
+        self._tell(receipt.outcome)
         return receipt
+
+    def _tell(self, reason: str) -> None:
+        if reason in REMEDIES:
+            which = "" if reason == "token-refused" else "; /operator/fleet shows which"
+            self._say(REMEDIES[reason] + which)
 
 
 def _refuse(wait: float) -> None:

@@ -16,7 +16,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voile.sharing import ingest
+from voile.sharing.ingest import IngestError
 from voile.sharing.platform import Outcome
+from voile.sharing.platform.troubles import THROWN_AWAY
 from voile.sharing.service.context import context_of
 from voile.sharing.service.problems import ProblemError, documented
 
@@ -25,7 +27,7 @@ __all__ = ["Trackers", "describe"]
 _PATH = "/ingest"
 _METHODS = ("GET", "POST")
 _READ = frozenset({b"content-type", b"x-limit-u", b"x-limit-d"})
-_NOT_PUBLISHED = frozenset({Outcome.KNOWN_SLOT, Outcome.SUPERSEDED, Outcome.BUDGET_SPENT})
+_NOT_PUBLISHED = frozenset({Outcome.KNOWN_SLOT, *THROWN_AWAY})
 _ASK = {"www-authenticate": 'Bearer realm="voile", Basic realm="voile"'}
 
 
@@ -53,7 +55,7 @@ _TAKEN = {
         "Voile-Outcome": {
             "description": "What became of it; where nothing was published the body says so, too, "
             "but where the app expects JSON.",
-            "schema": {"type": "string", "enum": [one.value for one in Outcome]},
+            "schema": {"type": "string"},
         }
     },
     "content": {
@@ -61,7 +63,15 @@ _TAKEN = {
         "application/json": {"schema": {"type": "array", "maxItems": 0}},
     },
 }
-_ANSWERS = {200: _TAKEN, **documented(*ingest.REASONS, "token-missing", "too-slow")}
+_THROWN_AWAY = {
+    **_TAKEN,
+    "description": "Not published, and not to be sent again: Voile-Outcome and the body say why.",
+}
+_ANSWERS = {
+    200: _TAKEN,
+    202: _THROWN_AWAY,
+    **documented(*ingest.REASONS, "token-missing", "too-slow"),
+}
 _QUERY = [
     {
         "name": name,
@@ -154,6 +164,8 @@ class Trackers:
             response = await _taken(request, scope["path"][len(_PATH) + 1 :] or token_of(request))
         except Exception as error:
             response = await self._answer(request, error)
+            if isinstance(error, IngestError):
+                response.headers["voile-outcome"] = error.reason
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, error: Exception) -> Any:
@@ -193,9 +205,12 @@ async def _taken(request: Request, token: str) -> Response:
         headers,
     )
     receipt = await context_of(request).receive(request, token, message)
-    body = receipt.body
+    body, became = receipt.body, receipt.reason or receipt.outcome.value
     if not body and receipt.outcome in _NOT_PUBLISHED:
         body = f"not published: {receipt.outcome}\n".encode()
-    return Response(
-        body, headers={"voile-outcome": receipt.outcome}, media_type=receipt.content_type
-    )
+    said = {"voile-outcome": became}
+    if receipt.refused:
+        said["voile-refused"] = f"{receipt.refused}"
+    # What is thrown away must leave the device's queue, and is not said to be taken.
+    status = 202 if receipt.reason or became in THROWN_AWAY else 200
+    return Response(body, status, headers=said, media_type=receipt.content_type)

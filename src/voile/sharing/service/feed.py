@@ -31,6 +31,7 @@ from typing import Any
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from voile.sharing.ingest import AHEAD_SECONDS
 from voile.sharing.platform import AccessError
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.context import ServiceContext
@@ -154,7 +155,10 @@ class FeedResponse(Response):
         self._feeds = feeds
         token, link, self._company = opened
         settings = context.platform.settings
-        earliest = int(context.platform.clock()) - MOST_RESUMED * settings.slot_seconds
+        platform_now = int(context.platform.clock())
+        earliest = platform_now - MOST_RESUMED * settings.slot_seconds
+        if last is not None and last > platform_now + AHEAD_SECONDS:
+            last = None  # of a report that was taken back since: see ``Platform.set_back``
         resumed = -1 if last is None else max(last, earliest)
         # The last report read may be of another truck than the parcel is on now.
         begun = last is not None and not link.follows_parcel
@@ -235,7 +239,8 @@ class FeedResponse(Response):
         platform, reader = self._context.platform, self._reader
         link, before = platform.link_of(reader.token), reader.link
         news = []
-        if link.truck != before.truck:
+        is_ahead = reader.last > platform.clock() + AHEAD_SECONDS  # perhaps taken back since
+        if link.truck != before.truck or (is_ahead and self._is_taken_back(link)):
             reader.begun, reader.last = False, -1  # each truck has slots of its own
         if link.notice is not None and link.notice != reader.notice:
             reader.notice = link.notice
@@ -251,6 +256,10 @@ class FeedResponse(Response):
         if entries:
             reader.last = entries[-1].slot
         return news + [event("report", to_base64url(one.message), one.slot) for one in entries]
+
+    def _is_taken_back(self, link: TrackingLink) -> bool:
+        last = self._context.platform.last_report(link)
+        return last is None or last.slot < self._reader.last
 
     async def _woken(self, woken: asyncio.Event) -> bool:
         """Wait for a report, the end of the service or of the link, or a heartbeat."""

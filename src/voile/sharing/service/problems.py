@@ -101,7 +101,7 @@ _STATUS = {
     408: ("too-slow",),
     409: (
         *("conflict", "card-taken", "parcel-carried", "own-keys", "truck-retired"),
-        *("chain", "replayed", "not-in-the-chain", "slot-taken"),
+        *("chain", "replayed", "not-in-the-chain", "slot-taken", "truck-ahead"),
     ),
     410: ("link-expired", "link-revoked"),
     413: ("too-large", "too-many-fixes"),

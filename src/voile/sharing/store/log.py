@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from voile.sharing.protocol.audit import Record
 from voile.sharing.store.heads import Arrival, Head, decide
 from voile.sharing.store.protocols import Appended, ReportLog
 from voile.sharing.store.records import Entry
@@ -59,6 +60,10 @@ class SQLReportLog(ReportLog):
             (truck, number, limit),
         )
         return [record for (record,) in found]
+
+    def take_back(self, truck: bytes, slot: int) -> int:
+        locking = self._engine.locking
+        return self._engine.write(lambda connection: _take_back(connection, truck, slot, locking))
 
     def forget(self, before: int) -> int:
         statement = """DELETE FROM reports WHERE seq IN (
@@ -117,6 +122,29 @@ def _append(
     states = {one.entry.truck: one.entry.state for one in taken if one.entry.state is not None}
     save_states(connection, states.items())
     return outcomes
+
+
+def _take_back(connection: Connection, truck: bytes, slot: int, locking: str) -> int:
+    """Records of slots later than ``slot`` are the last ones, since slots of a truck ascend."""
+    _locked_heads(connection, [truck], locking)
+    taken = 0
+    while found := connection.rows(
+        "SELECT number, record FROM records WHERE truck = ? ORDER BY number DESC LIMIT 1", (truck,)
+    ):
+        last = Record.decode(found[0][1])
+        if last.at.slot <= slot:
+            break
+        connection.change(
+            "DELETE FROM records WHERE truck = ? AND number = ?", (truck, found[0][0])
+        )
+        taken += 1
+    end = Head(last.at.slot, last.sequence, last.digest()) if found else Head()
+    connection.change("DELETE FROM reports WHERE truck = ? AND slot > ?", (truck, slot))
+    connection.change(
+        "UPDATE heads SET slot = ?, number = ?, digest = ? WHERE truck = ?",
+        (end.slot, end.number, end.digest, truck),
+    )
+    return taken
 
 
 def _locked_heads(

@@ -88,6 +88,17 @@ class ReportLog(Protocol):
         They are there for reports that were forgotten, too.
         """
 
+    def take_back(self, truck: bytes, slot: int) -> int:
+        """Drop reports and records of a truck later than ``slot``, as its chain's end; how many.
+
+        Raises ``InputError`` in a log that takes nothing back, such as a chain.
+        """
+        msg = (
+            "reports on a chain are there for ever: retire the truck (DELETE /api/v1/trucks/TRUCK) "
+            "and register another"
+        )
+        raise InputError(msg)
+
     def forget(self, before: int) -> int:
         """Drop the bodies of reports of slots before ``before``, keeping records and last reports.
 

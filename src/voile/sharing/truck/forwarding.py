@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import httpx2 as httpx
 
 from voile.errors import InputError, VoileError
-from voile.sharing.protocol import RejectedError
+from voile.sharing.protocol import Reason, RejectedError
 from voile.sharing.protocol.base64url import from_base64url
 from voile.sharing.truck.own import OwnTruck
 
@@ -121,6 +121,8 @@ class Forwarding:
             raise AwayError(msg) from None
         if answer.status_code in _REFUSED:
             msg = f"the platform refuses: {_reason(answer)}"
+            if (_document(answer) or {}).get("reason") == Reason.FUTURE.value:
+                msg += "; set the clock of this device, then: voile share truck set-back FOLDER"
             raise InputError(msg)
         document = _document(answer) if answer.is_success else None
         if document is None:

@@ -122,6 +122,16 @@ class OwnTruck:
         self._recall()
         self._platform.end_parcel(self._company, self.truck, parcel, delivered=delivered)
 
+    def set_back(self) -> int:
+        """Take back reports of times that have not come, made while the clock was ahead; how many.
+
+        Raises ``InputError`` where there are none.
+        """
+        taken = self._platform.set_back(self.truck)
+        last = self._store.last(self.truck)
+        self.sent = min(self._sent, -1 if last is None else last.slot)
+        return taken
+
     def past_drives(self) -> list[Any]:
         """What was learnt of arrivals: documents of ``platform.arrivals``, for its company."""
         return self._platform.past_drives(self._company)

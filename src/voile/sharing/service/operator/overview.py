@@ -10,8 +10,10 @@ from itertools import islice
 from typing import Any
 
 from voile.errors import InputError
+from voile.sharing.ingest import AHEAD_SECONDS
 from voile.sharing.platform import Platform
 from voile.sharing.platform.links import Labelled
+from voile.sharing.platform.troubles import REMEDIES, trouble_text
 from voile.sharing.platform.writing import stream_context
 from voile.sharing.positions import spent_on
 from voile.sharing.protocol import day_of
@@ -33,12 +35,14 @@ class Row:
 
     truck: FleetRow
     state: str
-    """``here``, ``late``, ``silent`` or ``new``."""
+    """``here``, ``late``, ``silent``, ``ahead`` or ``new``."""
     minutes: int | None
     """Since the slot of its last report began."""
     spent: float | None
     """Epsilon of this day; None of trucks that hold their keys."""
     seen: Seen | None
+    trouble: str = ""
+    """Why nothing is published for what its tracker sends, and what helps."""
 
     @property
     def number(self) -> str:
@@ -148,6 +152,8 @@ class Overview:
         match missed:
             case None:
                 state = "new"
+            case _ if missed * slot_seconds < -AHEAD_SECONDS:
+                state = "ahead"
             case _ if missed > _SILENT:
                 state = "silent"
             case _ if missed > _LATE:
@@ -155,7 +161,14 @@ class Overview:
             case _:
                 state = "here"
         minutes = None if truck.slot is None else int((now - truck.slot) // 60)
-        return Row(truck, state, minutes, self._spent(truck, now), self._seen(truck, state))
+        seen, spent = self._seen(truck, state), self._spent(truck, now)
+        return Row(truck, state, minutes, spent, seen, self._trouble(truck, state))
+
+    def _trouble(self, truck: FleetRow, state: str) -> str:
+        if state == "ahead":
+            return f"{REMEDIES['truck-ahead']} SERVICE {truck.truck.hex()}"
+        trouble = self._platform.trouble(truck.truck)
+        return "" if trouble is None else trouble_text(trouble.reason)
 
     def _spent(self, truck: FleetRow, now: float) -> float | None:
         if truck.own_keys:
