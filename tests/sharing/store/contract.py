@@ -215,8 +215,8 @@ class ReportLogContract:
         """Reports later than a slot go with their records, and the chain goes on before them."""
         entries, other = chain(1, 6), chain(2, 2)
         log.append([*entries[:5], *other])
-        if not self.forgets:
-            with pytest.raises(InputError, match="chain"):
+        if type(log).take_back is ReportLog.take_back:  # on a chain
+            with pytest.raises(InputError, match="for ever"):
                 log.take_back(number_of(1), slot_of(2))
             assert all_reports(log, 1) == bare(entries[:5])
             return
