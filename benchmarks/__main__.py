@@ -45,6 +45,7 @@ NAMES = (
     "shuffle_process",
     "trucks",
     "trucks_days",
+    "trucks_dense",
     "trucks_fields",
     "trucks_filtered",
     "trucks_laws",

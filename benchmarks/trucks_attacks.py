@@ -9,8 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.trucks_data import TRACKED, Drive
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted
+from voile.attack.trajectory.adversaries import Finding, RoadAdversary
 from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.speeds import fastest_of
 from voile.dp.planar.noise import (
     AngleSelection,

@@ -54,6 +54,8 @@ class Drive:
     """Shape (n, 2), metres of the map's plane."""
     road: Indices
     """Shape (n,): the roads of the matched track, as ``roads.stretches`` numbers them."""
+    fine: Floats
+    """Shape (m, 2): a position every second from 0."""
 
     def every(self, interval: float) -> slice:
         """Which positions are reported, one every ``interval`` seconds."""
@@ -65,7 +67,12 @@ class _Stretch:
     user: int
     trip: str
     labelled: bool
-    track: Floats
+    fine: Floats
+
+    @property
+    def track(self) -> Floats:
+        """A position every ``TRACKED`` seconds."""
+        return self.fine[:: round(TRACKED)]
 
     @property
     def moves_as_a_car(self) -> bool:
@@ -99,7 +106,7 @@ def drives(roads: RoadNetwork) -> list[Drive]:
         if match.lost or _off(roads, road, match.road, one.track).mean() > MATCHED:
             continue
         taken.update([one.trip, one.user])
-        found.append(Drive(one.user, one.labelled, one.track, match.road))
+        found.append(Drive(one.user, one.labelled, one.track, match.road, one.fine))
     return found
 
 
@@ -124,11 +131,12 @@ def _stretches(roads: RoadNetwork) -> Iterator[_Stretch]:
         seconds = fixes["seconds"].to_numpy()
         plane = roads.to_plane(fixes["lat"].to_numpy(), fixes["lon"].to_numpy())
         for begin in np.arange(seconds[0], seconds[-1] - SHORTEST, LONGEST):
-            time = np.arange(begin, min(begin + LONGEST, seconds[-1]), TRACKED)
-            track = np.stack([np.interp(time, seconds, plane[:, k]) for k in (0, 1)], axis=1)
+            time = np.arange(begin, min(begin + LONGEST, seconds[-1]))
+            fine = np.stack([np.interp(time, seconds, plane[:, k]) for k in (0, 1)], axis=1)
+            track = fine[:: round(TRACKED)]
             driven = np.hypot(*np.diff(track[::3], axis=0).T).sum()
             if driven > LEAST_METRES and ((track > low) & (track < high)).all():
-                yield _Stretch(user, trip, label in LABELS, track)
+                yield _Stretch(user, trip, label in LABELS, fine)
 
 
 def _without_gaps() -> Iterator[pl.DataFrame]:

@@ -17,7 +17,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from benchmarks.trucks_data import beijing
-from voile.attack.trajectory.adversaries import RoadAdversary, Sighted
+from voile.attack.trajectory.adversaries import RoadAdversary
+from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,

@@ -18,8 +18,9 @@ from benchmarks.trucks_attacks import USUAL, learned_elsewhere, trip_of
 from benchmarks.trucks_data import Drive, beijing, drives
 from benchmarks.trucks_days import clustered
 from benchmarks.trucks_staying import DEFAULT, EPSILON, INTERVAL, STAYING
-from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
+from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.filters import smoother
+from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import LocationNoise, perturb
 from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones

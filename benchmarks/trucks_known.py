@@ -23,7 +23,8 @@ import numpy as np
 
 from benchmarks.trucks_attacks import USUAL, learned_elsewhere, trip_of
 from benchmarks.trucks_data import Drive
-from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
+from voile.attack.trajectory.adversaries import RoadAdversary, share_right
+from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import CorrelatedGaussian, perturb
 from voile.dp.planar.zones import Zones
 from voile.geodesy import Floats

@@ -22,15 +22,9 @@ import numpy as np
 
 from benchmarks.trucks_attacks import trip_of
 from benchmarks.trucks_data import TRACKED, Drive
-from voile.attack.trajectory.adversaries import (
-    FieldKnown,
-    Finding,
-    Moving,
-    RoadAdversary,
-    Sighted,
-    share_right,
-)
+from voile.attack.trajectory.adversaries import FieldKnown, Finding, RoadAdversary, share_right
 from voile.attack.trajectory.fleets import Day, follow_days
+from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile.dp.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
 from voile.dp.planar.staying import DAY
 from voile.dp.planar.steps import gaussian_scale
@@ -149,9 +143,9 @@ def _same_timing(adversary, roads, track, noise, key, days: int) -> Finding:
     time = np.arange(len(track)) * INTERVAL
     seen = Sighted(time, np.mean(shown, axis=0), np.full(len(track), EPSILON))
     if isinstance(noise, GaussianField):
-        moves, known = Moving.of(seen), _nothing(adversary, noise, days)
+        moves, known = FollowedReports.of(seen, stays=True), _nothing(adversary, noise, days)
         law = adversary.staying(moves.sighted, noise, known)
-        return moves.all_of(adversary.follow(moves.sighted.time, law))
+        return adversary.follow(moves.sighted.time, law).for_all(moves)
     return adversary.informed(replace(seen, epsilon=seen.epsilon * days**0.5), noise)
 
 

@@ -17,8 +17,9 @@ from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.trucks import with_interval
 from benchmarks.trucks_attacks import MECHANISMS
-from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
+from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.speeds import fastest_of
 from voile.dp.planar.noise import GaussianField, LocationNoise, perturb
 from voile.dp.planar.trips import Trips

@@ -44,7 +44,8 @@ def drive(roads: RoadNetwork, user: int, speed: float) -> Drive:
     along = np.concatenate(([0.0], np.cumsum(np.hypot(*np.diff(way, axis=0).T))))
     here = np.minimum(np.arange(30) * TRACKED * speed, along[-1])
     track = np.stack([np.interp(here, along, way[:, axis]) for axis in (0, 1)], axis=1)
-    return Drive(user, True, track, np.zeros(30, dtype=np.int64))
+    fine = np.repeat(track, round(TRACKED), axis=0)
+    return Drive(user, True, track, np.zeros(30, dtype=np.int64), fine)
 
 
 def test_every_case_is_run_on_every_drive() -> None:

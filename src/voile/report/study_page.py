@@ -100,6 +100,7 @@ def _fleet(fleet: FollowedFleet) -> Mapping[str, Any]:
             Share(one["right_roads"]["value"]),
             round(one["error_metres"]["value"]),
             one["lost_reports"],
+            "; ".join(one["lower_bound_reasons"]),
         )
         for one in fleet.adversaries
     ]

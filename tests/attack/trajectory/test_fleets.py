@@ -11,12 +11,13 @@ import pytest
 
 import voile
 from tests.roads.grids import random_network
-from voile.attack.trajectory.adversaries import Known, RoadAdversary, Sighted
+from voile.attack.trajectory.adversaries import Known, RoadAdversary
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.knowing import ENDS, TripKnowledge, read_places
 from voile.attack.trajectory.movements import read_movement
 from voile.attack.trajectory.on_release import Limits, follow_trips
+from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
 from voile.dp.planar.staying import DAY
 from voile.dp.planar.trips import Trips

@@ -15,7 +15,7 @@ from scipy import stats
 import voile.attack.trajectory.driven
 import voile.attack.trajectory.reach
 from tests.roads.grids import network_of, random_network, split
-from voile.attack.trajectory.adversaries import RoadAdversary, Sighted, share_right
+from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.distributions import (
     Distances,
     LaplaceNoise,
@@ -34,6 +34,7 @@ from voile.attack.trajectory.factors import (
 )
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, infer
+from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.states import U_TURN, RoadStates
 from voile.dp.planar.angles import wrapped_density
 from voile.dp.planar.noise import AngleSelection, PlanarLaplace, perturb

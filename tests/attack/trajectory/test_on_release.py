@@ -189,7 +189,7 @@ def test_who_supposes_that_trucks_are_slow_finds_a_lower_bound():
     assert (informed.beyond, informed.lower_bound) == (4 * 19, True)
     assert (none.beyond, none.lower_bound) == (0, False)
     assert informed.document()["reports_beyond"] == 76
-    assert any(note.startswith("76 reports lie farther from the one") for note in informed.notes)
+    assert any("76 reports lie farther from the one" in note for note in informed.notes)
     assert any("faster than 100 km/h" in note for note in informed.notes)
     for speed in (0.0, -3.0, float("nan"), float("inf")):
         with pytest.raises(InputError, match="fastest"):
@@ -218,7 +218,7 @@ def test_where_no_way_leads_on_the_truck_is_lost_and_that_is_counted():
     (unsure,) = (note for note in notes if note.startswith("no way led on at 2 reports"))
     for cause in ("ferry", "clock", "share ids of trips"):
         assert cause in unsure
-    assert any(note.startswith("informed lost the truck at 2 reports") for note in notes)
+    assert any(note.startswith("informed: it lost the truck at 2 reports") for note in notes)
     assert any("lower bound" in note for note in notes)
 
 
@@ -264,7 +264,7 @@ def test_whatever_is_left_out_is_counted():
     limits = Limits(trips=3, reports=8)
     found = follow_trips(release, lacking, ROADS, limits=limits, randomness=Randomness.seeded(1))
     assert (found[0].trips, found[0].reports) == (3, 24)
-    assert found[0].notes[:-2] == (
+    assert found[0].notes[:5] == (
         "1 trip of the release that the original does not hold: not followed",
         "12 reports were left out: the original has the trip and no report of it at that time, or "
         "the release has several",
@@ -274,7 +274,7 @@ def test_whatever_is_left_out_is_counted():
     )
     assert "looking up" in found[0].notes[-1]
     whole = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
-    assert len(whole[0].notes) == 2
+    assert len(whole[0].notes) == 3
     assert not any(one.lost or one.beyond or one.lower_bound for one in whole)
 
 

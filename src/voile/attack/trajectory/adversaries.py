@@ -37,6 +37,7 @@ from voile.attack.trajectory.driven import Driven
 from voile.attack.trajectory.filters import median_filter, smoother
 from voile.attack.trajectory.inference import Movement, Posterior, infer
 from voile.attack.trajectory.reach import Reach
+from voile.attack.trajectory.reports import ODOMETER_SPEED, STEP, FollowedReports, Sighted
 from voile.attack.trajectory.states import RoadStates
 from voile.dp.planar.noise import (
     AngleSelection,
@@ -49,7 +50,7 @@ from voile.geodesy import Floats
 from voile.roads.nearest import NearbyRoads
 from voile.roads.network import Indices, RoadNetwork
 
-__all__ = ["FieldKnown", "Finding", "Known", "Moving", "RoadAdversary", "Sighted", "share_right"]
+__all__ = ["FieldKnown", "Finding", "Known", "RoadAdversary", "share_right"]
 
 Known = Mapping[int, tuple[Floats, int | None]]
 """For some reports, the true place (2,) in metres of the plane, and the road if that is known."""
@@ -58,20 +59,13 @@ _SHORTEST = 200.0
 """Metres: a truck is looked for at least this far."""
 _TRACKING_ERROR = 15.0
 """Metres: what exact positions of a receiver are off by."""
-
-
-@dataclass(frozen=True, eq=False)
-class Sighted:
-    """What is published of one trip: n reports."""
-
-    time: Floats
-    """Shape (n,), seconds."""
-    shown: Floats
-    """Shape (n, 2): published positions, in metres of the network's plane."""
-    epsilon: Floats
-    """Shape (n,), per metre; a function of what was published before."""
-    number: Indices | None = None
-    """Shape (n,): of each among all reports of the trip, from 0; None where all are here."""
+_MATCHED = 5.0
+"""Seconds between positions of an exact track that are matched."""
+_BY_WAY = Movement(
+    usual=ODOMETER_SPEED, deviation=1.0, memory=0.0, fastest=1.5 * ODOMETER_SPEED, standing=1e-3,
+    stop=1.0,
+)  # fmt: skip
+"""How far a truck gets where its own way is the clock."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +86,16 @@ class Finding:
     lost: int = 0
     """At how many reports no way led on, and the inference began anew from this report alone."""
 
+    def for_all(self, some: FollowedReports) -> Finding:
+        """What was found of some reports of a trip, for all of them."""
+        at, spread = some.nearest, self.spread
+        return replace(
+            self,
+            position=some.between(self.position),
+            road=self.road[at],
+            spread=None if spread is None else spread[at],
+        )
+
 
 @dataclass(frozen=True, eq=False)
 class FieldKnown:
@@ -109,42 +113,6 @@ class FieldKnown:
         """Before anything is seen; ``scale`` is the deviation of all noise per axis, in metres."""
         deviation = np.full(pieces, math.sqrt(noise.share) * scale)
         return cls(np.zeros((pieces, 2)), deviation)
-
-
-@dataclass(frozen=True, eq=False)
-class Moving:
-    """A trip whose noise stays with places, without the reports at which the truck stands.
-
-    Such a report shows the position of the one before again, and nothing else; that the truck
-    stands is thus told exactly, and is no matter of belief.
-    """
-
-    sighted: Sighted
-    """The reports at which it moved; times are seconds of driving."""
-    report: Indices
-    """Shape (n,): for each report of the trip, the one of these whose place it shows."""
-
-    @classmethod
-    def of(cls, sighted: Sighted) -> Moving:
-        """From all reports of the trip."""
-        moved = np.append(True, (np.diff(sighted.shown, axis=0) != 0).any(axis=1))
-        driven = np.cumsum(np.where(moved, np.diff(sighted.time, prepend=sighted.time[0]), 0.0))
-        some = Sighted(driven[moved], sighted.shown[moved], sighted.epsilon[moved])
-        return cls(some, np.cumsum(moved) - 1)
-
-    def known(self, known: Known) -> Known:
-        """What is known of reports, by these ones."""
-        return {int(self.report[report]): place for report, place in known.items()}
-
-    def all_of(self, finding: Finding) -> Finding:
-        """What was found of these, for each report of the trip."""
-        at, spread = self.report, finding.spread
-        return replace(
-            finding,
-            position=finding.position[at],
-            road=finding.road[at],
-            spread=None if spread is None else spread[at],
-        )
 
 
 class RoadAdversary:
@@ -210,20 +178,41 @@ class RoadAdversary:
             lambda: smoother(sighted.time, sighted.shown, deviation, acceleration)
         )
 
-    def matching(self, sighted: Sighted) -> Finding:
-        """Matches to the map, taking the noise for planar Laplace drawn afresh."""
-        distribution = LaplaceNoise(self.states.middle, sighted.shown, sighted.epsilon)
-        return self.follow(sighted.time, distribution)
+    def matching(self, sighted: Sighted, every: float = STEP) -> Finding:
+        """Matches to the map, taking the noise for planar Laplace drawn afresh.
+
+        Of dense reports those are followed that are ``every`` seconds apart at least.
+        """
+        some = FollowedReports.of(sighted, stays=False, every=every)
+        seen = some.sighted
+        distribution = LaplaceNoise(self.states.middle, seen.shown, seen.epsilon)
+        return self.follow(seen.time, distribution).for_all(some)
 
     def informed(
-        self, sighted: Sighted, noise: LocationNoise, known: Known = MappingProxyType({})
+        self,
+        sighted: Sighted,
+        noise: LocationNoise,
+        known: Known = MappingProxyType({}),
+        every: float = STEP,
     ) -> Finding:
-        """Matches to the map with the true distribution of noise, and what he knows of reports."""
+        """Matches to the map with the true distribution of noise, and what he knows of reports.
+
+        Of dense reports those are followed that are ``every`` seconds apart at least.
+        """
+        some = FollowedReports.of(sighted, isinstance(noise, GaussianField), every)
+        distribution = self.distribution(some.sighted, noise)
+        found = self.follow(some.sighted.time, distribution, some.known(known))
+        return found.for_all(some)
+
+    def odometer(self, sighted: Sighted, noise: LocationNoise) -> Finding | None:
+        """The same by the way that dense reports show; None where they show none."""
+        some = None
         if isinstance(noise, GaussianField):
-            moves = Moving.of(sighted)
-            distribution = self.staying(moves.sighted, noise)
-            return moves.all_of(self.follow(moves.sighted.time, distribution, moves.known(known)))
-        return self.follow(sighted.time, self.distribution(sighted, noise), known)
+            some = FollowedReports.by_odometer(sighted)
+        if some is None:
+            return None
+        he = self.supposing(replace(_BY_WAY, traffic=self.movement.traffic))
+        return he.follow(some.sighted.time, he.distribution(some.sighted, noise)).for_all(some)
 
     def colluding(
         self, time: Floats, places: Floats, distances: Floats, epsilon: Floats
@@ -232,9 +221,17 @@ class RoadAdversary:
         return self.follow(time, Distances(self.states.middle, places, distances, epsilon))
 
     def match(self, time: Floats, track: Floats, error: float = _TRACKING_ERROR) -> Finding:
-        """An exact track (n, 2), matched to the map with a receiver's error in metres."""
-        scale = np.full(len(track), error)
-        return self.follow(time, ReceiverError(self.states.line, len(self.states), track, scale))
+        """An exact track (n, 2), matched to the map with a receiver's error in metres.
+
+        Positions nearer together than ``_MATCHED`` seconds have the roads of those beside them.
+        """
+        every = FollowedReports.of(
+            Sighted(time, track, np.ones(len(track))), stays=False, every=_MATCHED
+        )
+        some = every.sighted
+        scale = np.full(len(some.shown), error)
+        distribution = ReceiverError(self.states.line, len(self.states), some.shown, scale)
+        return self.follow(some.time, distribution).for_all(every)
 
     def true_roads(self, time: Floats, track: Floats) -> Indices:
         """The roads of an exact track (n, 2), as ``match`` finds them."""
@@ -304,17 +301,18 @@ class RoadAdversary:
     ) -> Staying:
         """The distribution of noise that stays with places, of which something may be known.
 
-        The reports are those at which the truck moved (``Moving``).
+        The reports are those at which the truck moved (``FollowedReports``).
         """
         scale = np.array([gaussian_scale(float(e)) for e in sighted.epsilon])
         known = known or FieldKnown.nothing(len(self.states), noise, float(scale[0]))
+        driven = sighted.time if sighted.driven is None else sighted.driven
         return Staying(
             self.states.middle,
             sighted.shown,
             known.mean,
             known.deviation,
             (1 - noise.share) * scale**2 / known.days,
-            np.exp(-np.diff(sighted.time, prepend=-np.inf) / noise.tau),
+            np.exp(-np.diff(driven, prepend=-np.inf) / noise.tau),
             noise.length,
             self.blur,
         )

@@ -35,10 +35,9 @@ from voile.attack.trajectory.adversaries import (
     FieldKnown,
     Finding,
     Known,
-    Moving,
     RoadAdversary,
-    Sighted,
 )
+from voile.attack.trajectory.reports import STEP, FollowedReports, Sighted
 from voile.dp.planar.noise import GaussianField, LocationNoise
 from voile.dp.planar.staying import DAY
 from voile.dp.planar.steps import gaussian_scale
@@ -114,22 +113,24 @@ def follow_days(
     habit: float = HABIT,
 ) -> list[Finding]:
     """Follow all trips of one vehicle together; a finding for each."""
-    if not isinstance(noise, GaussianField):
-        return _together(adversary, days, noise, rounds, habit)
-    moves = [Moving.of(day.sighted) for day in days]
+    stays = isinstance(noise, GaussianField)
+    moves = [FollowedReports.of(day.sighted, stays, STEP) for day in days]
     some = [
         Day(one.sighted, day.began, one.known(day.known))
         for one, day in zip(moves, days, strict=True)
     ]
     found = _together(adversary, some, noise, rounds, habit)
-    return [one.all_of(finding) for one, finding in zip(moves, found, strict=True)]
+    return [finding.for_all(one) for one, finding in zip(moves, found, strict=True)]
 
 
 def _together(
     adversary: RoadAdversary, days: Sequence[Day], noise: LocationNoise, rounds: int, habit: float
 ) -> list[Finding]:
-    """The same where trucks never stand."""
-    found = [adversary.informed(day.sighted, noise, day.known) for day in days]
+    """The same of reports that are all followed, and at which trucks never stand."""
+    found = [
+        adversary.follow(day.sighted.time, adversary.distribution(day.sighted, noise), day.known)
+        for day in days
+    ]
     learner = _Learner(adversary, days, noise) if isinstance(noise, GaussianField) else None
     sites = [learner.sites(i, one, None) for i, one in enumerate(found)] if learner else []
     for _ in range(rounds):

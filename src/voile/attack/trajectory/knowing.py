@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from voile.attack.trajectory.adversaries import Finding, Known, RoadAdversary, Sighted
+from voile.attack.trajectory.adversaries import Finding, Known, RoadAdversary
 from voile.attack.trajectory.fleets import Day, follow_days
+from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import LocationNoise
 from voile.dp.planar.staying import STILL
 from voile.errors import InputError

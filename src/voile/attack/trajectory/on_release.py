@@ -13,9 +13,10 @@ Means are over trips, with intervals of confidence 95 % by Student's distributio
 because the reports of one trip are not independent.  What is left out is counted in notes
 (``selection``).
 
-Where an adversary on the map loses a truck, or supposes that trucks are slower than they are, a
-better one finds more: his figures are marked as a lower bound of what is found.  What more the
-informed one may know, and what that adds, is that of ``knowing``.
+The informed one is the strongest of several (``strongest``).  Where an adversary on the map errs in
+a way that can be seen, a better one finds more: his figures are marked as a lower bound of what is
+found, with the reason (``strongest.doubts``).  What more the informed one may know, and what that
+adds, is that of ``knowing``.
 
 Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
 """
@@ -30,11 +31,13 @@ from typing import Any
 import numpy as np
 
 from voile.attack.outcome import Estimate
-from voile.attack.trajectory.adversaries import Finding, RoadAdversary, Sighted, share_right
+from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.knowing import Seen, TripKnowledge, findings, vehicles_of
+from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.selection import counted, selected
 from voile.attack.trajectory.speeds import fastest_of
+from voile.attack.trajectory.strongest import Strongest, attempts, doubts, strongest_of
 from voile.disclosure import moved as stating
 from voile.disclosure.moved import Moved
 from voile.dp.planar.noise import (
@@ -60,7 +63,6 @@ __all__ = ["Limits", "TripsOutcome", "Watch", "follow_trips", "noise_of"]
 _ON_ROADS = ("map-matching", "informed")
 Watch = Callable[[Seen, Mapping[str, Finding]], None]
 """Takes a trip, and what each adversary makes of it, by name; private."""
-_ADVERSARIES = ("none", "median", "smoother", *_ON_ROADS)
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,8 @@ class Limits:
 
     trips: int = 100
     """At most so many are drawn."""
-    reports: int = 100
-    """At most so many of each trip, its first ones."""
+    reports: int | None = None
+    """At most so many of each trip, its first ones; None: all of them."""
     fastest: float | None = None
     """In m/s: for the adversaries no truck is faster; None for a limit by the map and the trips
     (``speeds``)."""
@@ -100,13 +102,15 @@ class TripsOutcome:
     """Reports at which he lost the truck, and began anew."""
     beyond: int = 0
     """Reports farther from the one before than he looks for a truck in that time."""
+    reasons: tuple[str, ...] = ()
+    """Why he finds less than his knowledge allows; empty where nothing is known against it."""
     notes: tuple[str, ...] = ()
-    """What was left out, and where adversaries lost a truck; the same for all of a release."""
+    """What was left out, and what bounds figures; the same for all of a release."""
 
     @property
     def lower_bound(self) -> bool:
         """Whether he finds less than his knowledge allows: errors are smaller, shares larger."""
-        return self.lost > 0 or self.beyond > 0
+        return bool(self.reasons)
 
     def document(self) -> dict[str, Any]:
         """The outcome for JSON, without the notes."""
@@ -119,6 +123,7 @@ class TripsOutcome:
             "lost_reports": self.lost,
             "reports_beyond": self.beyond,
             "lower_bound": self.lower_bound,
+            "lower_bound_reasons": list(self.reasons),
             "seconds_per_trip": self.seconds,
         }
 
@@ -163,20 +168,24 @@ def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
     judge, adversary = _judge_and_adversary(roads, sighted, limits)
     seen, unsure = _true_ways(judge, chosen.trips, sighted)
     beyond = [adversary.beyond(one.sighted.time, one.track) for one in seen]
-    found: dict[str, list[_Trip]] = {name: [] for name in _ADVERSARIES}
-    for each, behind in zip(seen, beyond, strict=True):
-        made = dict(_followed(adversary, each.sighted, noise))
-        for name, finding in made.items():
-            found[name].append(_trip(each, finding, behind if name in _ON_ROADS else 0))
-        if watch is not None:
-            watch(each, made)
-    for name, some in findings(adversary, seen, noise, knowledge, vehicle_of):
-        found[f"informed, {name}"] = [_trip(*each) for each in zip(seen, some, beyond, strict=True)]
-    outcomes = [_outcome(name, rows) for name, rows in found.items()]
+    plain = [dict(_plainly_followed(adversary, one.sighted)) for one in seen]
+    best = strongest_of(seen, [attempts(adversary, one.sighted, noise) for one in seen])
+    made = {name: [one[name] for one in plain] for name in plain[0]}
+    made["informed"] = list(best.findings)
+    if watch is not None:
+        for i, one in enumerate(seen):
+            watch(one, {name: some[i] for name, some in made.items()})
+    made |= {
+        f"informed, {name}": some
+        for name, some in findings(adversary, seen, noise, knowledge, vehicle_of)
+    }
+    judged = _Judged(seen, beyond, chosen.cut, best)
+    outcomes = [judged.outcome(name, some, made["none"]) for name, some in made.items()]
     notes = (
         *chosen.notes,
         *_unsure(unsure),
-        *_lost(outcomes),
+        *best.notes,
+        *_bounded(outcomes),
         *_supposed(adversary),
         *_knew(knowledge, seen, vehicle_of),
     )
@@ -241,14 +250,12 @@ def _positions(release: Release) -> Moved:
     raise InputError(msg)
 
 
-def _followed(
-    adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise
-) -> Iterator[tuple[str, Finding]]:
+def _plainly_followed(adversary: RoadAdversary, sighted: Sighted) -> Iterator[tuple[str, Finding]]:
+    """Who do not know the mechanism."""
     yield "none", adversary.as_shown(sighted)
     yield "median", adversary.median(sighted)
     yield "smoother", adversary.smoother(sighted)
     yield "map-matching", adversary.matching(sighted)
-    yield "informed", adversary.informed(sighted, noise)
 
 
 def _judge_and_adversary(
@@ -293,21 +300,14 @@ def _unsure(reports: int) -> Iterator[str]:
         )
 
 
-def _lost(outcomes: Sequence[TripsOutcome]) -> Iterator[str]:
+def _bounded(outcomes: Sequence[TripsOutcome]) -> Iterator[str]:
     """Why figures are lower bounds."""
     for outcome in outcomes:
-        if outcome.lost:
+        for reason in outcome.reasons:
             yield (
-                f"{outcome.adversary} lost the truck at {counted(outcome.lost, 'report')} and "
-                "began anew there: what it finds is a lower bound of what can be found"
+                f"{outcome.adversary}: {reason}: what it finds is a lower bound of what can be "
+                "found"
             )
-    beyond = max(outcome.beyond for outcome in outcomes)
-    if beyond:
-        yield (
-            f"{counted(beyond, 'report')} {'lies' if beyond == 1 else 'lie'} farther from the one "
-            f"before than {' and '.join(_ON_ROADS)} look for a truck: what they find is a lower "
-            "bound of what can be found"
-        )
 
 
 def _supposed(adversary: RoadAdversary) -> Iterator[str]:
@@ -331,12 +331,6 @@ def _knew(
             f"all days are those that are followed: {counted(len(seen), 'trip')} of "
             f"{counted(vehicles, 'vehicle')}; --targets follows more"
         )
-
-
-def _trip(seen: Seen, finding: Finding, beyond: int) -> _Trip:
-    error = float(np.hypot(*(finding.position - seen.track).T).mean())
-    right = share_right(finding.road, seen.road)
-    return _Trip(len(seen.track), error, right, finding.seconds, finding.lost, beyond)
 
 
 def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:
@@ -363,26 +357,49 @@ def _sighted(trip: Frame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats,
     return true[kept], seen
 
 
-@dataclass(frozen=True)
-class _Trip:
-    """What came of one trip."""
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Trips by which findings are judged."""
 
-    reports: int
-    error: float
-    right: float
-    seconds: float
-    lost: int
-    beyond: int
+    seen: Sequence[Seen]
+    beyond: Sequence[int]
+    """Of each trip, how many reports lie farther from the one before than adversaries look."""
+    cut: int
+    """Trips of which later reports are not followed."""
+    best: Strongest
 
+    def outcome(
+        self, name: str, found: Sequence[Finding], shown: Sequence[Finding]
+    ) -> TripsOutcome:
+        """What came of an adversary; ``shown`` takes what is published for true."""
+        pairs = list(zip(self.seen, found, strict=True))
+        errors = [float(np.hypot(*(one.position - trip.track).T).mean()) for trip, one in pairs]
+        right = [share_right(one.road, trip.road) for trip, one in pairs]
+        on_roads = name.startswith(_ON_ROADS)
+        outcome = TripsOutcome(
+            name,
+            trips=len(found),
+            reports=sum(len(trip.track) for trip in self.seen),
+            error=Estimate.of_units(errors),
+            right=Estimate.of_units(right, most=1.0),
+            seconds=math.fsum(one.seconds for one in found) / len(found),
+            lost=sum(one.lost for one in found),
+            beyond=sum(self.beyond) if on_roads else 0,
+        )
+        reasons = [*self._reasons(outcome)] if on_roads else []
+        if name.startswith("informed"):
+            reasons += doubts(self.seen, found, shown)
+        if name == "informed":
+            reasons += self.best.reasons
+        return replace(outcome, reasons=tuple(reasons))
 
-def _outcome(name: str, found: Sequence[_Trip]) -> TripsOutcome:
-    return TripsOutcome(
-        name,
-        trips=len(found),
-        reports=sum(trip.reports for trip in found),
-        error=Estimate.of_units([trip.error for trip in found]),
-        right=Estimate.of_units([trip.right for trip in found], most=1.0),
-        seconds=math.fsum(trip.seconds for trip in found) / len(found),
-        lost=sum(trip.lost for trip in found),
-        beyond=sum(trip.beyond for trip in found),
-    )
+    def _reasons(self, outcome: TripsOutcome) -> Iterator[str]:
+        if outcome.lost:
+            yield f"it lost the truck at {counted(outcome.lost, 'report')} and began anew there"
+        if outcome.beyond:
+            yield (
+                f"{counted(outcome.beyond, 'report')} {'lies' if outcome.beyond == 1 else 'lie'} "
+                "farther from the one before than it looks for a truck"
+            )
+        if self.cut:
+            yield f"of {counted(self.cut, 'trip')} only the first reports were followed"

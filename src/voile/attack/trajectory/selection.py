@@ -32,6 +32,8 @@ class Selection:
     """The columns of ``paired_reports``, and ``followed``: all reports, in the order of time."""
     notes: tuple[str, ...]
     """What is left out, in words."""
+    cut: int = 0
+    """Of how many trips later reports are left out."""
 
 
 def selected(
@@ -39,7 +41,7 @@ def selected(
     original: Any,
     named: TrajectoryColumns,
     roads: RoadNetwork,
-    limits: tuple[int, int],
+    limits: tuple[int, int | None],
     randomness: Randomness,
 ) -> Selection:
     """Trips drawn by their ids and not by their places; at most ``limits`` of trips and reports.
@@ -50,7 +52,8 @@ def selected(
     most_trips, most_reports = limits
     pairs = pairs.with_columns(on_map=_on_map(pairs, roads))
     place = pl.col("on_map").cast(pl.Int64).cum_sum().over("trip")
-    pairs = pairs.with_columns(followed=pl.col("on_map") & (place <= most_reports))
+    early = pl.lit(True) if most_reports is None else place <= most_reports
+    pairs = pairs.with_columns(followed=pl.col("on_map") & early)
     counts = pairs.group_by("trip").agg(
         reports=pl.len(), inside=pl.col("on_map").sum(), followed=pl.col("followed").sum()
     )
@@ -66,7 +69,7 @@ def selected(
     drawn = sorted(able["trip"].to_list(), key=lambda trip: key.digest(trip.encode()))[:most_trips]
     chosen = pairs.filter(pl.col("trip").is_in(drawn)).partition_by("trip", as_dict=True)
     kept = able.filter(pl.col("trip").is_in(drawn))
-    cut = kept.filter(pl.col("inside") > most_reports).height
+    cut = kept.filter(pl.col("inside") > pl.col("followed")).height
     partly = kept.filter(pl.col("inside") < pl.col("reports"))
     beyond = int((partly["reports"] - partly["inside"]).sum())
     notes = (
@@ -76,9 +79,9 @@ def selected(
         *_left_out(several.height - able.height, "with fewer than two reports on the map"),
         *_left_out(able.height - len(drawn), f"that {_were(able.height - len(drawn))} not drawn"),
         *(_beyond(beyond, partly.height) if beyond else ()),
-        *(_cut(cut, most_reports) if cut else ()),
+        *(_cut(cut, most_reports) if most_reports is not None and cut else ()),
     )
-    return Selection(tuple(chosen[(trip,)] for trip in drawn), notes)
+    return Selection(tuple(chosen[(trip,)] for trip in drawn), notes, cut)
 
 
 def _on_map(pairs: pl.DataFrame, roads: RoadNetwork) -> pl.Series:
