@@ -18,8 +18,9 @@ import polars as pl
 from voile.errors import TableError
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
-from voile.release.manifest import DOCUMENT, release_document, verified_files
+from voile.release.manifest import DOCUMENT
 from voile.release.reading.rows import People
+from voile.release.recounting import recount
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.alignment import common_places
@@ -59,7 +60,8 @@ def read_sides(
     """Read the files of an audit; ``released`` may be a release folder of Voile.
 
     Raises ``TableError`` where a file cannot be read or the control lacks a column of the original,
-    ``PlanError`` for a plan that is wrong or names columns that the original lacks.
+    ``PlanError`` for a plan that is wrong or names columns that the original lacks,
+    ``RefusedError`` for a release folder that is not what it claims.
     """
     stated = read_plan(plan) if plan is not None else None
     held, schema, said = _original(original, stated)
@@ -118,10 +120,13 @@ def _original(path: Path, stated: Plan | None) -> tuple[pl.DataFrame, pl.Schema,
 
 
 def _data_of(released: Path) -> Path:
-    """The data of a release folder, held against their hashes; any other path as it is."""
+    """The data of a release folder, which is recounted; any other path as it is."""
     if not (released / DOCUMENT).is_file():
         return released
-    return verified_files(release_document(released), released).whole
+    found = recount(released)
+    if refusal := found.refusal():
+        raise refusal
+    return found.whole
 
 
 def _proposed(names: Sequence[str], details: Sequence[ColumnDetails]) -> Plan:

@@ -11,8 +11,8 @@ from typing import Any
 from voile.errors import InputError
 from voile.publish.registry import read_plan
 from voile.randomness import Randomness
+from voile.release.recounting import read_recounted
 from voile.release.release import Release
-from voile.release.stored import read_release
 from voile.schema.plan import Plan
 from voile.table.opening import rows_in_memory
 from voile.table.places import Place
@@ -51,8 +51,8 @@ class Call:
         return cls(**{name: options[name] for name in own}, said=said)
 
     def read(self, release: Path) -> Release:
-        """A release, in the engine that was asked for."""
-        return read_release(release, engine=self.engine)
+        """A release, recounted, in the engine that was asked for."""
+        return read_recounted(release, engine=self.engine)
 
     def people(self, path: Place, plan: Plan | None) -> Any:
         """The rows of a private table, read by the engine that was asked for."""

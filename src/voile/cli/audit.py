@@ -87,8 +87,8 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
 
     Then the three risks that European data protection names are counted: singling out, linkability,
     inference; each beside the same against people of the control, who were not in the data. All
-    attacks and measures of a study follow. RELEASED may be a release folder of Voile, whose
-    release.json is not read.
+    attacks and measures of a study follow. RELEASED may be a release folder of Voile: it is
+    recounted first, as by voile recount, and refused where it is not what it claims.
 
     The folder holds audit.json, which was computed with the private original and must stay private,
     and in `released` a copy of what was judged, for `voile check` and `voile sign`.

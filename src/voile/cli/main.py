@@ -44,6 +44,7 @@ _COMMANDS = {
     "plan": "propose a plan for a table, or hold one against it",
     "publish": "make one release",
     "query": "bounds and an estimate of an aggregate, from a release alone",
+    "recount": "hashes and every claim of a release, from its folder alone",
     "share": "live locations for the parties of a parcel",
     "sign": "sign a release, its evidence, a policy and its verdict",
     "studio": "all of this for one table, in a browser on this machine",

@@ -26,8 +26,8 @@ from voile.errors import InputError
 from voile.policy.shown import ShownRows
 from voile.release.claims import Claim
 from voile.release.manifest import DOCUMENT, digest_of, release_document
+from voile.release.recounting import read_recounted
 from voile.release.release import Release
-from voile.release.stored import read_release
 from voile.study.documents import read_record
 from voile.study.original import fingerprint
 from voile.study.record import AttackDocument, MeasureDocument, RiskDocument, StudyRecord
@@ -148,8 +148,11 @@ class Case:
 
     @cached_property
     def release(self) -> Release | None:
-        """The release; None for a file of another make.  Raises ``TableError``."""
-        return None if self.document is None else read_release(self.data)
+        """The release, recounted; None for a file of another make.
+
+        Raises ``RefusedError`` where it is not what it claims, ``TableError`` where it is none.
+        """
+        return None if self.document is None else read_recounted(self.data)
 
     @property
     def claims(self) -> Sequence[Claim]:

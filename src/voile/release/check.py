@@ -48,6 +48,7 @@ __all__ = [
     "check_release",
     "check_units_of_groups",
     "check_values_of_units",
+    "column_breaches",
     "departure_breaches",
 ]
 
@@ -63,16 +64,18 @@ def check_release(release: Release) -> None:
     of each column whose kind promises something of them.
     """
     try:
-        for breach in _breaches(release):
+        for claim in release.guarantee.claims:
+            for breach in claim.breaches(release):
+                raise GuaranteeBrokenError(breach)
+        for breach in column_breaches(release):
             raise GuaranteeBrokenError(breach)
     except (PlanError, KeyError, TypeError, ValueError, ArithmeticError) as error:
         msg = f"the guarantee does not state what it promises: {error}"
         raise GuaranteeBrokenError(msg) from error
 
 
-def _breaches(release: Release) -> Iterator[str]:
-    for claim in release.guarantee.claims:
-        yield from claim.breaches(release)
+def column_breaches(release: Published) -> Iterator[str]:
+    """What the cells of columns contradict of what is stated of them."""
     for name, shown in release.disclosure.columns.items():
         if shown.promises:
             for column in shown.published(name):

@@ -68,6 +68,11 @@ class Claim(Value):
     def breaches(self, published: Published) -> Iterator[str]:
         """What an output shows that the claim does not hold, in sentences; nothing where it may."""
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What of the claim no output shows, a clause each; empty where all of it is recounted."""
+        return ()
+
 
 class KEAnonymity(Claim):
     """At least ``k`` distinct sensitive values in each group, and a range of at least ``e``."""
@@ -79,6 +84,12 @@ class KEAnonymity(Claim):
     """Of a series: who compares its releases."""
     unit: Literal["person", "household"] | None = None
     """Whose values are different, where they may have several rows; None: those of rows."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Whose the values are, and what the releases of a series tell together."""
+        together = "what this release tells beside earlier ones of its series"
+        return (*_of_unit(self.unit), *([together] if self.adversary else []))
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Groups that fall short."""
@@ -99,6 +110,19 @@ class GroupClaim(GroupTerms, Claim):
 
         return group_breaches(published, self)
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Of whom the rows are, and what is compared with rows that are not published."""
+        found = [*_of_unit(self.unit)]
+        if self.suppression_limit:
+            found.append("how many rows were left out")
+        hidden = self.suppression_limit or self.unit or (self.t and self.t.kind == "hierarchical")
+        if self.t is not None and hidden:
+            found.append("t-closeness, which compares with rows or a hierarchy not published")
+        if self.unit is not None and self.criteria:
+            found.append("further criteria, which count persons")
+        return tuple(found)
+
 
 class KAnonymity(GroupClaim):
     """Rows share their quasi-identifiers."""
@@ -115,6 +139,11 @@ class Ranking(GroupClaim):
     top: Least
     ties: Literal["top", "none"]
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The precision, of which rows are counted that are not published."""
+        return (*super().unseen, "the precision of boxes, which counts rows not published")
+
 
 class PrivacyClaim(Claim):
     """Neighbouring tables give every release with nearly the same probability."""
@@ -126,6 +155,11 @@ class PrivacyClaim(Claim):
     """Of a person, or of a household, that take part at most; None: each person is one row."""
     budget: Mapping[str, Mapping[str, Exact]] | None = None
     """What each mechanism spends on each column."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """That noise and samples were drawn as stated."""
+        return ("differential privacy, a property of the draws: its ledger has what was spent",)
 
     def breaches(self, published: Published) -> Iterator[str]:
         """No output shows any."""
@@ -185,6 +219,11 @@ class IndistinguishabilityWithinClusters(Claim):
     rows_per_person: Least | None = None
     """As above."""
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """All of it."""
+        return ("that noise was drawn from the stated distribution",)
+
     def breaches(self, published: Published) -> Iterator[str]:
         """No output shows any."""
         del published
@@ -204,11 +243,20 @@ class PermutationWithinClusters(Claim):
     unit: Literal["person", "household"] | None = None
     """Of whom each cluster has rows of two or more; None: each row is another person."""
 
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """That values were permuted, and of whom the rows are."""
+        return (*_of_unit(self.unit), "that values were permuted at random")
+
     def breaches(self, published: Published) -> Iterator[str]:
         """Clusters or arrangements that are others than it says."""
         from voile.release.claim_checks import permutation_breaches  # noqa: PLC0415 - as above
 
         return permutation_breaches(published, self)
+
+
+def _of_unit(unit: str | None) -> tuple[str, ...]:
+    return () if unit is None else (f"of which {unit} a row is: rows were counted",)
 
 
 class ZoneEpsilons(Value):
@@ -256,6 +304,11 @@ class PlanarClaim(Claim):
     """Whether trajectories are protected, and not only single reports."""
     costliest_trip: Costliest | None = None
     costliest_vehicle: CostliestVehicle | None = None
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """That positions were moved, and what trips spent."""
+        return ("that positions were moved by the stated noise", "what trips and vehicles spent")
 
     def breaches(self, published: Published) -> Iterator[str]:
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""

@@ -31,6 +31,7 @@ __all__ = [
     "manifest_of",
     "release_document",
     "verified_files",
+    "whole_of",
 ]
 
 DOCUMENT = "release.json"
@@ -55,7 +56,7 @@ class VerifiedFiles:
     @property
     def whole(self) -> Path:
         """What is read as one table: the file, or the folder of the parts."""
-        return self.folder / self.names[0] if len(self.names) == 1 else self.folder / "data"
+        return whole_of(self.folder, self.names)
 
     def require_unchanged(self) -> None:
         """Raise ``RefusedError`` where a file was replaced since its hash was compared."""
@@ -104,6 +105,11 @@ def verified_files(document: Mapping[str, Any], folder: Path) -> VerifiedFiles:
     found = VerifiedFiles(folder, names, stamps)
     found.require_unchanged()
     return found
+
+
+def whole_of(folder: Path, names: Sequence[str]) -> Path:
+    """What is read as one table of the files of a release: one of them, or their folder."""
+    return folder / names[0] if len(names) == 1 else folder / "data"
 
 
 def changed_files(document: Mapping[str, Any], folder: Path) -> list[str]:

@@ -21,6 +21,8 @@ from voile.policy.assumptions import ASSUMPTIONS
 from voile.policy.case import AUDIT, SIGNATURES, files_in
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
 from voile.policy.verdict import VERDICT
+from voile.release.manifest import DOCUMENT
+from voile.release.recounting import recount
 from voile.signing.keys import holds
 from voile.signing.signatures import SALTS, Signed, read_salts, read_signed
 from voile.signing.statement import commitment_to, message_of
@@ -81,6 +83,8 @@ def verify(
     except RefusedError as error:
         return Verification((str(error),), (), (), "not here")
     changes = [*_public_changes(public, signed)]
+    if not changes:
+        changes += _broken_claims(public)
     if private is not None:
         changes += _private_changes(private, signed)
     try:
@@ -130,6 +134,18 @@ def _public_changes(public: Path, signed: Signed) -> Iterator[str]:
         elif there[name] != one:
             yield f"{name} was changed"
     yield from (f"{name} was added" for name in there if name not in stated)
+
+
+def _broken_claims(public: Path) -> Iterator[str]:
+    """Why a release among what is published is not what it claims, though it is as signed."""
+    for document in (public / DOCUMENT, *public.glob(f"*/{DOCUMENT}")):
+        if document.is_file():
+            try:
+                refusal = recount(document.parent).refusal()
+            except RefusedError as error:
+                refusal = error
+            if refusal is not None:
+                yield str(refusal)
 
 
 def _private_changes(private: Path, signed: Signed) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from voile.attack.protocol import ARRIVED, Knowledge
 from voile.release.history import History
-from voile.release.stored import read_release
+from voile.release.recounting import read_recounted
 from voile.schema.plan import Plan
 from voile.study.run import PendingRelease
 from voile.table.engines import AUTO, engine_of
@@ -35,7 +35,7 @@ def known_in_series(
     if history is None:
         return Knowledge()
     folders = pending.transaction.earlier()
-    earlier = tuple(read_release(folder, engine=engine) for folder in folders)
+    earlier = tuple(read_recounted(folder, engine=engine) for folder in folders)
     waits = not history.terms.people_leave
     arrived = _arrivals(history, pending.transaction.before, plan, original) if waits else None
     return Knowledge(earlier=earlier or None, arrivals=arrived)

@@ -1,0 +1,203 @@
+"""A release recounted from its folder alone: its files by their hashes, and each of its claims.
+
+What a publisher measured before the release appeared (``check``) is measured again on what stands
+in the folder, by whoever received it; and what ``release.json`` says in one place is held against
+what it says in another.  A claim, or a part of one, that no output can show is told as such.
+
+With the private original, more can be seen (``original_checks``): values that it does not hold,
+permutations that are none, noise that is none.
+
+Whoever mends all statements of a release alike, and the rows to fit, states a smaller promise that
+holds.  Which promise was published, signatures and the ledger tell.
+
+Cost: that of reading a release, of ``check``, and of ``noise_checks``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from voile.errors import InputError, RefusedError, TableError
+from voile.release.check import column_breaches
+from voile.release.claims import Claim, Ranking, Stated
+from voile.release.manifest import DOCUMENT, release_document, verified_files, whole_of
+from voile.release.noise_checks import noise_breaches, price_breaches
+from voile.release.original_checks import Compared, compared
+from voile.release.release import Guarantee, Release
+from voile.release.stored import read_release
+from voile.table.engines import AUTO
+from voile.table.protocol import Engine
+from voile.values.exact import exact_decimal
+
+__all__ = ["Recount", "RecountedClaim", "read_recounted", "recount"]
+
+_REMEDY = "do not rely on this folder; take the release as it was published"
+_SAME = ("k", "e", "precision", "top", "beta", "clusters")
+"""Parameters of a method that its claim repeats."""
+_SIX_DIGITS = 1e-6
+"""To which the precision of a group is stated."""
+
+
+@dataclass(frozen=True)
+class RecountedClaim:
+    """One claim, and what the rows show of it."""
+
+    claim: Claim
+    breaches: tuple[str, ...]
+    """What contradicts it, a sentence each."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What no output shows of it, a clause each."""
+        if isinstance(self.claim, Stated):
+            return ("all of it: this version of Voile does not know such a claim",)
+        return self.claim.unseen
+
+
+@dataclass(frozen=True)
+class Recount:
+    """What a folder shows of its release."""
+
+    folder: Path
+    files: tuple[str, ...]
+    """All of which have the hashes that are listed."""
+    rows: int
+    claims: tuple[RecountedClaim, ...]
+    others: tuple[str, ...] = ()
+    """What contradicts the release otherwise, a sentence each."""
+    compared: Compared | None = None
+    """What the private original shows, where it was given; private."""
+
+    @property
+    def whole(self) -> Path:
+        """What is read as one table: the file, or the folder of the parts."""
+        return whole_of(self.folder, self.files)
+
+    @property
+    def breaches(self) -> tuple[str, ...]:
+        """All that contradicts the release."""
+        found = [*self.others, *(what for one in self.claims for what in one.breaches)]
+        return (*found, *(self.compared.breaches if self.compared else ()))
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """The kinds of claims that nobody here can measure."""
+        return tuple(one.claim.kind for one in self.claims if isinstance(one.claim, Stated))
+
+    def refusal(self) -> RefusedError | None:
+        """Why the release is refused; None where nothing contradicts it."""
+        if not self.breaches:
+            return None
+        more = len(self.breaches) - 1
+        further = f" (and {more} more: voile recount tells)" if more else ""
+        msg = f"{self.folder}: the release is not what it claims: {self.breaches[0]}{further}"
+        return RefusedError(f"{msg}; {_REMEDY}")
+
+
+def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = AUTO) -> Recount:
+    """Recount a release from its folder; ``original`` is a data frame of the private table, if any.
+
+    ``engine`` holds the rows, or is its name.  Raises ``TableError`` where the folder is no
+    release, and ``RefusedError`` where its files are not those that it lists.
+    """
+    place = Path(folder)
+    document = release_document(place)
+    if document.get("rows") == 0:
+        return _of_no_row(place, document)
+    release = read_release(place, engine=engine)
+    found = _recounted(place, document, release)
+    return found if original is None else replace(found, compared=compared(release, original))
+
+
+def read_recounted(folder: str | Path, *, engine: Engine | str = AUTO) -> Release:
+    """Read a release whose claims hold as far as its rows show.
+
+    Raises ``RefusedError`` where one does not, and otherwise as ``read_release``.
+    """
+    place = Path(folder)
+    release = read_release(place, engine=engine)
+    if refusal := _recounted(place, release_document(place), release).refusal():
+        raise refusal
+    return release
+
+
+def _of_no_row(place: Path, document: Mapping[str, Any]) -> Recount:
+    """A release that shows nobody: its files are compared, and its claims hold of nothing."""
+    files = verified_files(document, place).names
+    try:
+        where = f"{place / DOCUMENT}: guarantee"
+        claims = Guarantee.of_document(document["guarantee"], where).claims
+    except (KeyError, TypeError, AttributeError):
+        msg = f"{place / DOCUMENT}: this does not describe a release of Voile"
+        raise TableError(msg) from None
+    return Recount(place, files, 0, tuple(RecountedClaim(one, ()) for one in claims))
+
+
+def _recounted(place: Path, document: Mapping[str, Any], release: Release) -> Recount:
+    confidence = release.method.get("confidence")
+    asked = None if confidence is None else exact_decimal(confidence)
+    claims = release.guarantee.claims
+    return Recount(
+        folder=place,
+        files=tuple(part["file"] for part in document["data"]),
+        rows=release.rows,
+        claims=tuple(RecountedClaim(one, _told(_claim_breaches(release, one))) for one in claims),
+        others=(
+            *_told(_document_breaches(document, release)),
+            *_told(column_breaches(release)),
+            *_told(noise_breaches(release, asked)),
+        ),
+    )
+
+
+def _told(found: Iterator[str]) -> tuple[str, ...]:
+    """All that is found; what cannot be measured contradicts what is stated of it."""
+    try:
+        return tuple(found)
+    except (InputError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+        what = str(error).rstrip(".") if isinstance(error, InputError) else "it cannot be measured"
+        return (f"a statement of release.json does not fit the rows: {what}",)
+
+
+def _claim_breaches(release: Release, claim: Claim) -> Iterator[str]:
+    if isinstance(claim, Stated):
+        return
+    yield from claim.breaches(release)
+    yield from price_breaches(release, claim)
+    if claim is release.guarantee.claims[0]:
+        stated = claim.document()
+        for name in _SAME:
+            asked, claimed = release.method.get(name), stated.get(name)
+            if _number(asked) is not None and _number(claimed) not in {None, _number(asked)}:
+                yield f"it claims {name} = {claimed}, and its method was asked for {asked}"
+    if isinstance(claim, Ranking):
+        yield from _box_breaches(release, claim)
+
+
+def _number(value: object) -> Decimal | None:
+    is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    return exact_decimal(value) if is_number else None  # type: ignore[arg-type]
+
+
+def _box_breaches(release: Release, claim: Ranking) -> Iterator[str]:
+    """Boxes of a ranking that are not those of its rows, or not as precise as is claimed."""
+    groups = release.disclosure.groups
+    boxes = release.method.get("decision", {}).get("groups")
+    if groups is None or not boxes:
+        yield "it does not state the precision of each group"
+        return
+    stated = {box["group"]: box["rows"] for box in boxes}
+    if len(stated) != len(boxes) or stated != release.table.count_matching(None, groups.column):
+        yield "its groups do not have the rows that it states of them"
+    short = sum(box["precision"] < claim.precision - _SIX_DIGITS for box in boxes)
+    if short:
+        yield f"{short} groups have a precision below the {claim.precision:g} that it claims"
+
+
+def _document_breaches(document: Mapping[str, Any], release: Release) -> Iterator[str]:
+    if document.get("rows") != release.rows:
+        yield f"its files have {release.rows:,} rows, and it states {document.get('rows')}"
