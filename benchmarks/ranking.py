@@ -33,6 +33,10 @@ SEARCHES = (
     "grasp",
     "theta",
     "theta-rapid",
+    "growing",
+    "growing-exchange",
+    "peeling-lift",
+    "peeling-ratio",
     "exact",
 )
 DISTRIBUTIONS = ("uniform", "correlated", "anti-correlated")
@@ -40,27 +44,6 @@ KEY = Randomness.seeded(SEED).key("ranking")
 UNITS = 10**6
 TIMED = 12
 LARGE_TOP, SMALL_K = 100, 10
-
-THESIS = {
-    "perfect-recall": "none at k = 20",
-    "mondrian": "",
-    "deletion": "over 10 points below theta",
-    "insertion": "",
-    "grasp": "between theta and theta-rapid",
-    "theta": "never below 87 of 100",
-    "theta-rapid": "at least 4 points below theta",
-    "exact": "not in the thesis",
-}
-FIRST = {
-    "perfect-recall": (0.36, 0.01, 0.0),
-    "deletion": (0.84, 0.65, 0.39),
-    "insertion": (0.80, 0.59, 0.37),
-    "grasp": (0.93, 0.76, 0.57),
-    "theta": (0.85, 0.75, 0.56),
-    "theta-rapid": (0.95, 0.85, 0.57),
-    "exact": (0.99, 0.92, 0.76),
-}
-"""Of first, straightforward versions on other tables, uniform, k = 10, 20, 30."""
 
 
 def table(distribution: str, number: int) -> NDArray[np.int64]:
@@ -174,27 +157,11 @@ def _success_tables(success: Sequence[Success]) -> Iterator[Table]:
     names = (*SEARCHES, "exact, boxes of top rows", "auto", "undecided")
     for distribution in DISTRIBUTIONS:
         columns = [found for which, _, found in success if which == distribution]
-        is_uniform = distribution == "uniform"
         yield Table(
             f"Success ratios, {distribution}",
-            (
-                "search",
-                *(f"k = {k}" for k in SIZES),
-                *(("first versions, k = 10, 20, 30", "thesis") if is_uniform else ()),
-            ),
-            [
-                [
-                    name,
-                    *(f"{found[name]:.2f}" for found in columns),
-                    *((_first(name), THESIS.get(name, "")) if is_uniform else ()),
-                ]
-                for name in names
-            ],
+            ("search", *(f"k = {k}" for k in SIZES)),
+            [[name, *(f"{found[name]:.2f}" for found in columns)] for name in names],
         )
-
-
-def _first(name: str) -> str:
-    return ", ".join(f"{ratio:.2f}" for ratio in FIRST.get(name, ()))
 
 
 def _speed() -> list[tuple[str, float, float]]:

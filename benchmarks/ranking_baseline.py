@@ -1,4 +1,4 @@
-"""The thesis's searches written straightforwardly: every box is counted over the whole table."""
+"""Three searches written straightforwardly: every box is counted over the whole table."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Asked(NamedTuple):
 Rating = Callable[[Asked, tuple[int, int], tuple[int, int]], tuple[float, float]]
 
 
-def insertion(asked: Asked) -> Chosen | None:
+def growing(asked: Asked) -> Chosen | None:
     """From each top row take in the row that gains most."""
     best: Chosen | None = None
     every = np.flatnonzero(asked.is_top)
@@ -69,9 +69,9 @@ def deletion(asked: Asked) -> Chosen | None:
     return _delete(asked, lambda rows, row: [rows[rows != row]], _gain)
 
 
-def theta_rapid(asked: Asked) -> Chosen | None:
+def peeling_ratio(asked: Asked) -> Chosen | None:
     """Delete any number of rows from one side, by the lift for each."""
-    return _delete(asked, lambda rows, row: _sides(asked, rows, row), _rapid)
+    return _delete(asked, lambda rows, row: _sides(asked, rows, row), _ratio)
 
 
 def _delete(
@@ -111,9 +111,9 @@ def _gain(asked: Asked, here: tuple[int, int], there: tuple[int, int]) -> tuple[
     return 2 * (there[0] - here[0]) - (there[1] - here[1]), -lost
 
 
-def _rapid(asked: Asked, here: tuple[int, int], there: tuple[int, int]) -> tuple[float, float]:
+def _ratio(asked: Asked, here: tuple[int, int], there: tuple[int, int]) -> tuple[float, float]:
     lift = there[0] / there[1] - here[0] / here[1]
     return lift / (here[0] - there[0]), lift
 
 
-SEARCHES = {"deletion": deletion, "insertion": insertion, "theta-rapid": theta_rapid}
+SEARCHES = {"deletion": deletion, "growing": growing, "peeling-ratio": peeling_ratio}

@@ -36,6 +36,10 @@ SEARCHES = (
     "grasp",
     "theta",
     "theta-rapid",
+    "growing",
+    "growing-exchange",
+    "peeling-lift",
+    "peeling-ratio",
     "exact",
     "auto",
 )

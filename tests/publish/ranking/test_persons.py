@@ -16,7 +16,8 @@ from tests.models.small_persons import Row, all_tables, different, persons
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError, InputError
 from voile.models.k_anonymity import KAnonymity
-from voile.publish.ranking.publisher import Ranking, SearchName
+from voile.publish.ranking.publisher import Ranking
+from voile.publish.ranking.searches import SearchName
 from voile.publish.shown import exactly
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_against_counts, check_release

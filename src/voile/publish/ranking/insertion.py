@@ -1,22 +1,23 @@
-"""Greedy Insertion: grow a box from one top row.
+"""Greedy Insertion: grow a box from the best row while it stays precise.
 
-What it does: starts from a top row and takes in, again and again, the top row whose box gains
-most; None where no box on the way is feasible.  Each of the top rows searched from is a start,
-and of the feasible boxes met on all ways the one with most top rows is kept.
+What it does: starts from nothing and takes in, again and again, the top row whose box gains most,
+among those whose box is precise.  None where the last box holds fewer than k rows.
 
-Source: "K-ARQ: k-anonymous ranking queries" (POSTECH, 2011), Greedy Insertion.
+Source: "K-ARQ: k-Anonymous Ranking Query" (POSTECH, 2011), 4.2.
 
-Claim: the box is feasible.  None says nothing.
+Claim: the box is feasible.  None says nothing: ``growing`` starts from other rows too.
 
 The gain of a row is (top rows - others) of the box with it, less those of the box without.  A row
 brings in whoever lies between, so gains differ: in the figure with points A to L a row that
-brings another in gains 2.  Ties go to the better score.
+brings another in gains 2.  Ties go to the better score, so that the first row is the best one.
 
-Cost: t starts of at most t steps of at most t boxes, O(m n / 64) each.
+Cost: at most t steps of at most t boxes, O(m n / 64) each.
 
 Departures: the figure prints equal gains for B to F; the gain of F is 2, since it brings D in.
-Growing goes on beyond k rows as long as top rows are left, because a later box may be precise
-again, and may publish more.
+
+Reading: insertion ends where any more addition would make the box imprecise.  Here that is where
+every addition would; the other reading, where the one that gains most would, hardly differs
+(``benchmarks/papers/k_arq``).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from voile.compiled import njit
-from voile.publish.ranking.boxes import Question, content, has, is_feasible, put, tally
+from voile.publish.ranking.boxes import Question, content, has, is_feasible, is_precise, put, tally
 from voile.publish.ranking.groups import Outcome
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.terms import SearchTerms
@@ -37,31 +38,27 @@ __all__ = ["begin", "grow", "insertion"]
 
 
 def insertion(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
-    """Grow from each top row by the greatest gain in top rows minus others."""
-    rows = np.zeros(len(remnant.question(terms).field.top), dtype=np.uint64)
-    found = _insert(remnant.question(terms), rows)
+    """Grow from the best top row by the greatest gain in top rows minus others."""
+    question = remnant.question(terms)
+    rows = np.zeros(len(question.field.top), dtype=np.uint64)
+    found = _insert(question, rows)
     return outcome_of(remnant, rows if found else None)
 
 
 @njit(cache=True, nogil=True)
-def _insert(question: Question, best: Any) -> bool:
+def _insert(question: Question, rows: Any) -> bool:
     sides, tops = question.field.order.shape
-    rows = np.empty_like(best)
     barred = np.zeros_like(question.targets)
     edge = np.empty(sides, dtype=np.int64)
-    most = 0
-    for start in range(tops):
-        if not has(question.targets, start):
-            continue
-        begin(question, start, edge, rows)
-        growing = True
-        while growing:
-            here = tally(question, rows)
-            if here.targets > most and is_feasible(question, here):
-                most = here.targets
-                put(rows, best)
-            growing = grow(question, barred, 0.0, np.uint64(0), edge, rows)
-    return most > 0
+    start = 0
+    while start < tops and not has(question.targets, start):
+        start += 1
+    if start == tops:
+        return False
+    begin(question, start, edge, rows)
+    while grow(question, barred, 0.0, np.uint64(0), edge, rows, True):
+        pass
+    return bool(is_feasible(question, tally(question, rows)))
 
 
 @njit(cache=True, nogil=True)
@@ -73,13 +70,19 @@ def begin(question: Question, start: int, edge: Any, rows: Any) -> None:
 
 @njit(cache=True, nogil=True)
 def grow(
-    question: Question, barred: Any, alpha: float, word: np.uint64, edge: Any, rows: Any
+    question: Question,
+    barred: Any,
+    slack: float,
+    word: np.uint64,
+    edge: Any,
+    rows: Any,
+    precise: bool = False,
 ) -> bool:
     """Take one more target into the box ``edge`` (s,), ``rows``; False where none is left.
 
-    ``barred`` (top words,) are not taken on purpose.  The choice is among the rows that gain at
-    least greatest - ``alpha`` (greatest - least), by ``word``; the best scored of the best where
-    alpha is 0.
+    ``barred`` (top words,) are not taken on purpose; with ``precise`` no box that lacks precision.
+    The choice is among the rows that gain at least greatest - ``slack`` (greatest - least), by
+    ``word``; the best scored of the best where slack is 0.
     """
     field = question.field
     sides, tops = field.order.shape
@@ -95,13 +98,18 @@ def grow(
             wider[side] = min(edge[side], field.rank[side, row])
         content(field, wider, trial)
         there = tally(question, trial)
+        if precise and not (
+            is_precise(question, there.tops, there.total)
+            and is_precise(question, there.fresh_tops, there.members)
+        ):
+            continue
         gains[row] = 2 * there.tops - there.total
         greatest, least = max(greatest, gains[row]), min(least, gains[row])
     if greatest < least:
         return False
-    bar = greatest - np.int64(np.floor(alpha * (greatest - least)))
+    bar = greatest - np.int64(np.floor(slack * (greatest - least)))
     choices = np.flatnonzero(gains >= bar)
-    row = choices[0] if alpha == 0.0 else choices[word % np.uint64(len(choices))]
+    row = choices[0] if slack == 0.0 else choices[word % np.uint64(len(choices))]
     for side in range(sides):
         edge[side] = min(edge[side], field.rank[side, row])
     content(field, edge, rows)

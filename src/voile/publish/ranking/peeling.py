@@ -1,10 +1,11 @@
-"""Greedy Deletion, theta and theta-rapid: peel the box of the top rows until it is precise.
+"""Greedy Deletion, and two ways of ours to peel the box of the top rows until it is precise.
 
 What it does: starts from the box around all top rows that are searched from, and takes the
 outermost top rows off one side at a time until the box reaches the precision; None where fewer
 than k rows are left before.
 
-Source: "K-ARQ: k-anonymous ranking queries" (POSTECH, 2011), Algorithm 1 and the theta algorithms.
+Source: "K-ARQ: k-Anonymous Ranking Query" (POSTECH, 2011), 4.1 (Algorithm 1), for ``deletion``; the
+two others are ours.
 
 Claim: the box is feasible.  None says nothing: another way to peel may succeed.
 
@@ -14,25 +15,32 @@ three differ in the steps they compare at each of the 2 m sides:
 
 - deletion: a step is one peel; the step that lifts (top rows - others) most is taken (the p of
   Definition 6), on a tie the one that gives up fewer top rows.
-- theta: a step is as many peels of one side as lift the precision by theta (or reach what is asked
-  for).  The step that gives up fewest top rows is taken, on a tie the one that lifts more.  A side
-  that needs several peels before the first other row falls is seen, where deletion sees no gain.
-- theta-rapid: a step is any number of peels of one side.  The step that lifts the precision most
+- peeling-lift: a step is as many peels of one side as lift the precision by ``lift`` (or reach what
+  is asked for).  The step that gives up fewest top rows is taken, on a tie the one that lifts more.
+  A side that needs several peels before the first other row falls is seen, where deletion sees no
+  gain.
+- peeling-ratio: a step is any number of peels of one side.  The step that lifts the precision most
   for each top row given up is taken, on a tie the one that lifts more.
 
 Cost: at most t steps of 2 m t boxes, O(m n / 64) each; some ten steps of 2 m boxes in practice.
 
 Departures: the thesis prints the condition of the loop as |RS| <= k; deletion goes on *while* at
 least k_p rows are left and the precision is not reached.  Its p = prec / (2 k) - k should read
-p = (2 prec - 1) k.  Its text of the theta algorithms was not at hand: the rules above are our
-reading of their parameter, and their success ratios stand beside the thesis's in the benchmarks.
+p = (2 prec - 1) k.
+
+Reading: deletion ends where any more deletions would leave fewer than k rows (4.1).  Here that is
+where every deletion would; the other reading, where the one that gains most would, succeeds less
+often (``benchmarks/papers/k_arq``).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from voile.compiled import njit
 from voile.publish.ranking.boxes import (
@@ -46,13 +54,13 @@ from voile.publish.ranking.boxes import (
 )
 from voile.publish.ranking.groups import Outcome
 from voile.publish.ranking.remnant import Remnant
-from voile.publish.ranking.terms import SearchTerms
+from voile.publish.ranking.terms import SearchTerms, require
 from voile.publish.ranking.unpacking import outcome_of
 from voile.randomness import Key
 
-__all__ = ["deletion", "peel", "theta", "theta_rapid"]
+__all__ = ["PeelingLift", "deleted", "deletion", "peel", "peeling_ratio"]
 
-_DELETION, _THETA, _RAPID = 0, 1, 2
+_DELETION, _LIFT, _RATIO = 0, 1, 2
 
 
 def deletion(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
@@ -60,29 +68,49 @@ def deletion(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
     return _outcome(remnant, terms, _DELETION)
 
 
-def theta(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
-    """Peel by the cheapest step that lifts the precision by ``terms.theta``."""
-    return _outcome(remnant, terms, _THETA)
+@dataclass(frozen=True)
+class PeelingLift:
+    """Peel by the cheapest step that lifts the precision by ``lift``."""
+
+    lift: Fraction = Fraction(4, 100)
+    """Least gain in precision of a step, above 0 and at most 1."""
+
+    def __post_init__(self) -> None:
+        require(0 < self.lift <= 1, "lift", "above 0 and at most 1")
+
+    def __call__(self, remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+        """Look for a feasible box."""
+        return _outcome(remnant, terms, _LIFT, float(self.lift))
 
 
-def theta_rapid(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
+def peeling_ratio(remnant: Remnant, terms: SearchTerms, _key: Key) -> Outcome:
     """Peel by the greatest lift for each top row given up."""
-    return _outcome(remnant, terms, _RAPID)
+    return _outcome(remnant, terms, _RATIO)
 
 
-def _outcome(remnant: Remnant, terms: SearchTerms, rule: int) -> Outcome:
+def _outcome(remnant: Remnant, terms: SearchTerms, rule: int, lift: float = 0.0) -> Outcome:
     question = remnant.question(terms)
     rows = np.empty(len(question.field.top), dtype=np.uint64)
-    found = peel(question, rule, float(terms.theta), rows)
+    found = peel(question, rule, lift, question.targets.copy(), rows)
     return outcome_of(remnant, rows if found else None)
 
 
+def deleted(question: Question) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """The top rows that Deletion ends with, be their box feasible or not, and room for its rows."""
+    chosen = question.targets.copy()
+    rows = np.empty(len(question.field.top), dtype=np.uint64)
+    peel(question, _DELETION, 0.0, chosen, rows)
+    return chosen, rows
+
+
 @njit(cache=True, nogil=True)
-def peel(question: Question, rule: int, theta: float, rows: Any) -> bool:
-    """Peel until the box is feasible; its rows are left in ``rows``."""
+def peel(question: Question, rule: int, lift: float, chosen: Any, rows: Any) -> bool:
+    """Peel the box around ``chosen`` until it is feasible.
+
+    The top rows that are left stand in ``chosen`` (top words,), the rows of their box in ``rows``.
+    """
     field = question.field
     sides = len(field.order)
-    chosen = question.targets.copy()
     best = np.empty_like(chosen)
     trial = np.empty_like(chosen)
     inner = np.empty_like(rows)
@@ -108,7 +136,7 @@ def peel(question: Question, rule: int, theta: float, rows: Any) -> bool:
                 there = tally(question, inner)
                 if there.persons < question.k:
                     break
-                first, second, stepping = _rating(question, rule, theta, here, there)
+                first, second, stepping = _rating(question, rule, lift, here, there)
                 if (first, second, worst) > most:
                     most = (first, second, worst)
                     put(trial, best)
@@ -134,15 +162,15 @@ def _take_off(field: Any, side: int, chosen: Any, edge: Any) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _rating(question: Any, rule: int, theta: float, here: Any, there: Any) -> Any:
+def _rating(question: Any, rule: int, least: float, here: Any, there: Any) -> Any:
     """What a rule compares steps by, and whether to peel this side further before comparing."""
     lost = float(here.targets - there.targets)
     if rule == _DELETION:
         gain = 2 * (there.tops - here.tops) - (there.total - here.total)
         return float(gain), -lost, False
     lift = there.tops / there.total - here.tops / here.total
-    if rule == _RAPID:
+    if rule == _RATIO:
         return lift / lost, lift, True
-    done = lift >= theta or is_feasible(question, there)
-    # A step that falls short of theta loses against any that does not.
+    done = lift >= least or is_feasible(question, there)
+    # A step that falls short of the least lift loses against any that does not.
     return -lost if done else -float(here.targets), lift, not done

@@ -36,7 +36,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 from pydantic import Field, Strict
@@ -49,12 +49,14 @@ from voile.publish.publisher import SingleRelease
 from voile.publish.ranking.decision import CountedTop, Ranked, rank, shown_columns
 from voile.publish.ranking.expression import parse
 from voile.publish.ranking.following import follow
+from voile.publish.ranking.groups import Search
 from voile.publish.ranking.lasting import Asked, lasting_boxes
+from voile.publish.ranking.local_search import Candidates, Elements
 from voile.publish.ranking.measuring import measure
 from voile.publish.ranking.record import disclosure, document, exact_json, texts_of
 from voile.publish.ranking.remnant import Remnant, Ties
 from voile.publish.ranking.scoring import Scoring
-from voile.publish.ranking.searches import search
+from voile.publish.ranking.searches import LIMITED, PARAMETERS, SearchName, search
 from voile.publish.ranking.statement import (
     Promise,
     nothing_found,
@@ -79,19 +81,10 @@ from voile.values.value import Exact, KeptAs, Number, Says, checked
 __all__ = ["Ranking"]
 
 _NAME = "ranking"
-
-SearchName = Literal[
-    "auto",
-    "exact",
-    "theta",
-    "theta-rapid",
-    "grasp",
-    "insertion",
-    "deletion",
-    "mondrian",
-    "perfect-recall",
-    "perfect-precision",
-]
+_ALPHA = (
+    "a whole number, at least 1: how many rows are on the list of grasp (a share is slack, of "
+    "growing-exchange)"
+)
 
 
 @checked(PlanError)
@@ -127,18 +120,32 @@ class Ranking(SingleRelease):
     """Diversity of the sensitive values of a group, as in ``generalization``."""
     criteria: AskedCriteria = ()
     """Further criteria, each of one sensitive column, as in ``generalization``."""
-    theta: Number = Decimal("0.04")
-    """Of ``theta``: the least gain in precision of a step."""
-    alpha: Number = Decimal("0.3")
-    """Of ``grasp``: 0 takes the best step, 1 any."""
-    iterations: Annotated[int, Field(ge=1)] = 32
-    """Of ``grasp``: how often it starts anew."""
-    exchange: Annotated[
-        tuple[int, int], Strict(False), Says("two whole numbers, such as [2, 2]")
-    ] = (2, 2)
-    """Of ``grasp``: an exchange takes out up to m layers of a box and puts in up to n rows."""
-    work: Annotated[int, Field(ge=1)] = 100_000
-    """Of ``exact`` and ``auto``: how many boxes are looked at for a group, on any machine."""
+    theta: Number | None = None
+    """Of ``theta`` and ``theta-rapid``: how far below the best precision a candidate may lie, from
+    0 to 1; None: 0.04."""
+    alpha: Annotated[int, Field(ge=1), Says(_ALPHA)] | None = None
+    """Of ``grasp``: how many rows are on the list that it draws from; None: 3."""
+    iterations: Annotated[int, Field(ge=1)] | None = None
+    """Of ``theta``: draws; None: 3.  Of ``theta-rapid``: the same; None: 6.  Of ``grasp`` and
+    ``growing-exchange``: how often it starts anew; None: 1 and 32."""
+    exchange: (
+        Annotated[tuple[int, int], Strict(False), Says("two whole numbers, such as [2, 2]")] | None
+    ) = None
+    """Of ``grasp`` and ``theta``: how many rows leave a set and how many enter it; None: 1 and 1.
+    Of ``growing-exchange``: layers taken off a box, and rows put in at most; None: 2 and 2."""
+    candidates: Candidates | None = None
+    """Of ``grasp``, ``theta`` and ``theta-rapid``: whether sets of fewer than k rows are left out
+    ("feasible") or compared as well ("all"); None: left out."""
+    elements: Elements | None = None
+    """Of the same: whether a set is of the rows that were "chosen", or of all top rows "in-box";
+    None: chosen for ``grasp``, in the box for the others."""
+    lift: Number | None = None
+    """Of ``peeling-lift``: the least gain in precision of a step; None: 0.04."""
+    slack: Number | None = None
+    """Of ``growing-exchange``: 0 takes the best row, 1 any; None: 0.3."""
+    work: Annotated[int, Field(ge=1)] | None = None
+    """Of ``exact`` and ``auto``: how many boxes are looked at for a group, on any machine; None:
+    100,000.  Of ``grasp``, ``theta`` and ``theta-rapid``: for an attempt; None: a million."""
     seconds: Number | None = None
     """Of ``exact`` and ``auto``: a limit of time besides; what it allows depends on the machine."""
     series: Annotated[str, Field(min_length=1)] | None = None
@@ -156,6 +163,7 @@ class Ranking(SingleRelease):
             raise PlanError(msg)
         if isinstance(self.by, str):
             parse(self.by)
+        self._search()
         self._terms()
         assert self.l is None or isinstance(self.l, Diversity)
         refuse_of_series(self.series, self.record_key, self.search, self.l, self.criteria)
@@ -174,7 +182,7 @@ class Ranking(SingleRelease):
         """Load the compiled searches, half a second that can pass while a table is read."""
         values = np.arange(8).reshape(4, 2)
         remnant = Remnant.of_rows(values, values.sum(axis=1), 2)
-        search(self.search)(remnant, SearchTerms(2, Fraction(1)), Randomness.seeded(0).key("ready"))
+        self._search()(remnant, SearchTerms(2, Fraction(1)), Randomness.seeded(0).key("ready"))
 
     def prepare(
         self,
@@ -198,7 +206,7 @@ class Ranking(SingleRelease):
         counts = best.table.count_combinations(columns)
         criteria = demands.criteria(dict(zip(counts.columns, counts.values, strict=True)), plan)
         top = CountedTop.of(counts, best.tops, scoring, plan)
-        ranked = rank(top, terms, search(self.search), criteria, randomness.key(_NAME))
+        ranked = rank(top, terms, self._search(), criteria, randomness.key(_NAME))
         if not ranked.kept:
             raise self._nothing(ranked, terms, plan.roles.protected)
         columns_shown = shown_columns(ranked, counts, plan)
@@ -243,7 +251,7 @@ class Ranking(SingleRelease):
         draw = randomness.key("departures", self.series, str(number))
         tops = self._best(table.read(), scoring).tops
         found = follow(table, tops, history, scoring, demands, draw)
-        asked = Asked(terms, search(self.search), found.criteria, randomness.key(_NAME))
+        asked = Asked(terms, self._search(), found.criteria, randomness.key(_NAME))
         made = lasting_boxes(found.members, found.top, found.number, asked, plan)
         latest, counts = history.latest, found.top.counts
         check_departures(latest.blocks if latest else None, made.blocks, self.k)
@@ -292,17 +300,24 @@ class Ranking(SingleRelease):
         )
 
     def _terms(self) -> SearchTerms:
-        return SearchTerms(
-            k=self.k,
-            precision=Fraction(self.precision),
-            batch=2 * self.k if self.batch is None else self.batch,
-            theta=Fraction(self.theta),
-            alpha=Fraction(self.alpha),
-            iterations=self.iterations,
-            exchange=self.exchange,
-            work=self.work,
-            seconds=None if self.seconds is None else float(self.seconds),
-        )
+        limits = dict(self._given) if self.search in LIMITED else {}
+        if self.seconds is not None and limits:
+            limits["seconds"] = float(self.seconds)
+        batch = 2 * self.k if self.batch is None else self.batch
+        return SearchTerms(k=self.k, precision=Fraction(self.precision), batch=batch, **limits)
+
+    def _search(self) -> Search:
+        return search(self.search, **self._given)
+
+    @property
+    def _given(self) -> Mapping[str, Any]:
+        """The parameters of a search that the plan sets."""
+        given = {name: getattr(self, name) for name in PARAMETERS}
+        return {
+            name: Fraction(value) if isinstance(value, Decimal) else value
+            for name, value in given.items()
+            if value is not None
+        }
 
     def _scoring(self, plan: Plan) -> Scoring:
         if isinstance(self.by, str):
