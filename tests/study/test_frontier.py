@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.report.records import attack, measurement, slim
 from voile.attack.outcome import Estimate
 from voile.errors import InputError
-from voile.study.frontier import Risk, frontier, loss_of, most_common_loss, risk_of
+from voile.study.frontier import Risk, frontier, loss_of, most_common_loss, risk_of, usual_risk
 
 COORDINATES = st.integers(0, 5).map(float)
 
@@ -111,6 +111,13 @@ def test_a_figure_that_is_missing_is_no_safety(lacking):
     assert [risk_of(broken, risk) for risk in ("gain", "worst", "hard")] == [None] * 3
     assert risk_of(broken, "easy").value == 0.8
     assert risk_of(replace(whole, attacks=({**hard, "attack": "easy"},)), "gain") is None
+
+
+def test_the_usual_risk_tells_studies_apart():
+    """The prosecutor's where all studies have it and it differs, and else the gain."""
+    five, ten = (record([("prosecutor", risk, 0.01), ("skew", 0.5, 0.1)]) for risk in (0.2, 0.1))
+    assert usual_risk([five, ten]) == usual_risk([ten]) == "prosecutor"
+    assert usual_risk([ten, ten]) == usual_risk([five, record([("skew", 0.5, 0.1)])]) == "gain"
 
 
 def test_measure_of_loss():

@@ -19,6 +19,7 @@ from voile.errors import InfeasibleError, InputError, PlanError, TableError, Voi
 from voile.schema.plan import parse_plan
 from voile.study.documents import comparison_schema, read_comparison, record_schema
 from voile.study.evidence import Terms
+from voile.study.frontier import by_risk
 from voile.study.grid import Axes, make_comparison
 from voile.study.points import NOT_CHARGED, PointTerms
 from voile.study.store import locked, partial_folder
@@ -95,6 +96,30 @@ def test_a_grid(desk):
         if not any(o != place and o[0] <= place[0] and o[1] <= place[1] for o in places.values())
     }
     assert "rows" in found.points[-1].message
+
+
+@pytest.mark.parametrize("persons", [False, True])
+def test_the_risk_of_a_grid_falls_with_k(desk, persons):
+    """Unless another is asked for: it is the prosecutor's, counted on all rows or persons."""
+    text = PLAN.replace("[2, 5, 70]", "[2, 4, 8, 16]").replace(', "mondrian"', "")
+    if persons:
+        text = text.replace("[roles]", '[roles]\nperson = "who"')
+        PEOPLE.with_columns(who=pl.int_range(pl.len()) // 2).write_csv(desk / "people.csv")
+    (desk / "plan.toml").write_text(text)
+    terms = Terms(attacks=("prosecutor", "skewness", "homogeneity"))
+    found = make_comparison(desk / "people.csv", [desk / "plan.toml"], None, PointTerms(1, terms))
+    risks = [(p.risk, p.risk_low, p.risk_high) for p in found.comparison.points if p.record]
+    assert found.comparison.risk == "prosecutor"
+    assert len(risks) == 4
+    assert risks == sorted(risks, reverse=True)
+    assert risks[0] > risks[-1]
+    assert all(low == risk == high for risk, low, high in risks)
+    other = by_risk(found.comparison, "skewness")
+    asked = Axes("skewness")
+    again = make_comparison(
+        desk / "people.csv", [desk / "plan.toml"], None, PointTerms(1, terms), asked
+    )
+    assert without_seconds(other) == without_seconds(again.comparison)
 
 
 def test_what_stands_in_the_folder(desk):

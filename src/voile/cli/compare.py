@@ -20,7 +20,7 @@ from voile.cli.show import (
 )
 from voile.study.documents import comparison_document
 from voile.study.evidence import Terms
-from voile.study.frontier import GAIN, risk_of_point
+from voile.study.frontier import risk_of_point
 from voile.study.grid import Axes, MadeComparison, make_comparison
 from voile.study.points import PointTerms
 from voile.study.record import PRIVATE, Comparison, Point
@@ -42,11 +42,10 @@ __all__ = ["compare_command"]
 @click.option(
     "--risk",
     metavar="NAME",
-    default=GAIN,
-    show_default=True,
     help=(
-        "What studies are compared by: gain (what the best attack finds beyond guessing), worst "
-        "(the best attack's success), or the success of the attack of that name."
+        "What studies are compared by: the success of the attack of that name, gain (what the best "
+        "attack finds beyond guessing), or worst (the best attack's success) [default: prosecutor, "
+        "where it differs between studies, or gain]."
     ),
 )
 @click.option(
@@ -69,7 +68,7 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     plans: tuple[str, ...],
     out: str,
     jobs: int | None,
-    risk: str,
+    risk: str | None,
     loss: str | None,
     seed: int | None,
     targets: int,

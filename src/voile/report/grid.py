@@ -38,6 +38,7 @@ __all__ = [
 _COMMON = ("method.name", "plan")
 """Parameters that others mostly imply."""
 _RISKS = {
+    "prosecutor": "re-identification (prosecutor), mean over all",
     "worst": "success of the best attack",
     "gain": "what the best attack finds of what guessing leaves open",
 }

@@ -15,31 +15,37 @@ Cost: O(n log n) for the n studies, and O(n t) where t of them have one loss.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 from math import hypot, inf
 
 from voile.errors import InputError, nearest
 from voile.study.rates import Rates, rates_of
-from voile.study.record import Better, Point, StudyRecord
+from voile.study.record import Better, Comparison, Point, StudyRecord
 
 __all__ = [
     "GAIN",
+    "PROSECUTOR",
     "WORST",
     "Risk",
+    "by_risk",
     "frontier",
     "known_risks",
     "loss_of",
     "most_common_loss",
     "risk_of",
     "risk_of_point",
+    "usual_risk",
 ]
 
 WORST = "worst"
 """The largest success rate of all attacks."""
 GAIN = "gain"
 """What the best attack finds beyond guessing; see ``risk_of``."""
+
+PROSECUTOR = "prosecutor"
+"""The mean probability that a person who is known to be there is told from the others."""
 
 _USUAL = ("trip-arrival", "trip-displacement", "pair-total-variation")
 """Which of several measures is taken unless one is asked for, the first first: those of trips for
@@ -112,6 +118,18 @@ def risk_of(record: StudyRecord, risk: str) -> Risk | None:
     return Risk(*ends)
 
 
+def usual_risk(records: Sequence[StudyRecord]) -> str:
+    """What studies are compared by unless it is said.
+
+    The prosecutor's risk of re-identification, which falls as groups grow; or "gain" where a study
+    lacks it, or where it is the same in all, as where quasi-identifiers stay as they are.
+    """
+    found = [risk_of(record, PROSECUTOR) for record in records]
+    different = {risk.value for risk in found if risk is not None}
+    tells = None not in found and (len(different) > 1 or len(found) == 1)
+    return PROSECUTOR if tells else GAIN
+
+
 def risk_of_point(point: Point) -> Risk | None:
     """The risk at which a point of a comparison stands; None where it has none."""
     if point.risk is None:
@@ -119,6 +137,51 @@ def risk_of_point(point: Point) -> Risk | None:
     low = point.risk if point.risk_low is None else point.risk_low
     high = point.risk if point.risk_high is None else point.risk_high
     return Risk(point.risk, low, high)
+
+
+def by_risk(comparison: Comparison, risk: str) -> Comparison:
+    """The same studies compared by a measure of risk; see ``risk_of``."""
+    points = tuple(_placed(comparison.points, risk, comparison.loss))
+    sign = 1 if comparison.loss_better == "lower" else -1
+    places = {
+        point.name: (found, sign * point.loss)
+        for point in points
+        if (found := risk_of_point(point)) is not None and point.loss is not None
+    }
+    return replace(comparison, points=points, risk=risk, frontier=frontier(places))
+
+
+def _placed(points: Sequence[Point], risk: str, loss: str) -> Iterator[Point]:
+    """The points with risks and losses; of equal releases those of the first stand for all.
+
+    What differs between studies of one release are the draws of the attacks, and nothing else.
+    """
+    first: dict[str, Point] = {}
+    for point in points:
+        if point.record is None:
+            yield point
+            continue
+        shown = point.record.fingerprint
+        if shown and shown in first:
+            alike = first[shown]
+            yield replace(
+                point,
+                risk=alike.risk,
+                risk_low=alike.risk_low,
+                risk_high=alike.risk_high,
+                loss=alike.loss,
+                same_as=alike.name,
+            )
+            continue
+        found = risk_of(point.record, risk)
+        first[shown] = replace(
+            point,
+            risk=None if found is None else found.value,
+            risk_low=None if found is None else found.low,
+            risk_high=None if found is None else found.high,
+            loss=loss_of(point.record, loss),
+        )
+        yield first[shown]
 
 
 def loss_of(record: StudyRecord, loss: str) -> float | None:

@@ -18,7 +18,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +36,7 @@ from voile.release.folder import appearing_folder, check_new_folder
 from voile.schema.plan import Plan
 from voile.study.documents import comparison_document, json_text, record_document
 from voile.study.evidence import Terms
-from voile.study.frontier import (
-    GAIN,
-    frontier,
-    known_risks,
-    loss_of,
-    most_common_loss,
-    risk_of,
-    risk_of_point,
-)
+from voile.study.frontier import by_risk, known_risks, most_common_loss, usual_risk
 from voile.study.original import Original, fingerprint, names_of_columns, read_original
 from voile.study.plans import state_plan
 from voile.study.points import NOT_CHARGED, PointTerms, status_of, study_point
@@ -82,7 +74,8 @@ class MadeComparison:
 class Axes:
     """What studies are compared by."""
 
-    risk: str = GAIN
+    risk: str | None = None
+    """None: the re-identification risk, where it tells studies apart (``frontier.usual_risk``)."""
     loss: str | None = None
     """None: the measure that most studies have."""
 
@@ -93,7 +86,7 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     out: str | Path | None = None,
     *,
     jobs: int = 1,
-    risk: str = GAIN,
+    risk: str | None = None,
     loss: str | None = None,
     seed: int | None = None,
     attacks: Sequence[str] | None = None,
@@ -105,7 +98,8 @@ def compare(  # noqa: PLR0913 - what a researcher may say of a grid
     ``out`` is a new folder for the comparison and its records, or None to write none.  More than
     one of ``jobs`` starts processes, which import the calling script: guard it with
     ``if __name__ == "__main__"``.  ``risk`` is "gain", "worst" or the name of an attack
-    (``frontier.risk_of``), ``loss`` a measure of utility, by default one that most studies have.
+    (``frontier.risk_of``), by default the prosecutor's where it tells studies apart, ``loss`` a
+    measure of utility, by default one that most studies have.
     The rest is as for ``run_study``; a series and a budget are left aside.
 
     Raises ``InputError`` where the table, a plan or a name is wrong, and the error of the first
@@ -192,7 +186,7 @@ def _refuse_what_cannot_be(
         Randomness.seeded(shared.seed)
     attacks = [attack.name for attack in shared.instruments(shared.terms.attacks).attacks]
     known = known_risks(attacks)
-    if axes.risk not in known:
+    if axes.risk is not None and axes.risk not in known:
         hint = nearest(axes.risk, known)
         msg = f"there is no measure of risk {axes.risk!r}{hint} (known: {', '.join(known)})"
         raise InputError(msg)
@@ -260,58 +254,19 @@ def _comparison(grid: Grid, points: Sequence[Point], axes: Axes) -> Comparison:
     """The points with their risks and losses, and the frontier of those that have both."""
     records = [point.record for point in points if point.record]
     loss, better = most_common_loss(records, axes.loss)
-    placed = tuple(_placed(points, axes.risk, loss))
-    sign = 1 if better == "lower" else -1
-    places = {
-        point.name: (found, sign * point.loss)
-        for point in placed
-        if (found := risk_of_point(point)) is not None and point.loss is not None
-    }
-    return Comparison(
+    found = Comparison(
         name=", ".join(plan.name for plan in grid.plans),
         plans=tuple(plan.document for plan in grid.plans),
         swept=grid.swept,
-        points=placed,
-        risk=axes.risk,
+        points=tuple(points),
+        risk="",
         loss=loss,
-        frontier=frontier(places),
+        frontier=(),
         loss_better=better,
         versions=versions(),
-        notices=_notices(placed),
+        notices=_notices(points),
     )
-
-
-def _placed(points: Sequence[Point], risk: str, loss: str) -> Iterator[Point]:
-    """The points with risks and losses; of equal releases those of the first stand for all.
-
-    What differs between studies of one release are the draws of the attacks, and nothing else.
-    """
-    first: dict[str, Point] = {}
-    for point in points:
-        if point.record is None:
-            yield point
-            continue
-        shown = point.record.fingerprint
-        if shown and shown in first:
-            alike = first[shown]
-            yield replace(
-                point,
-                risk=alike.risk,
-                risk_low=alike.risk_low,
-                risk_high=alike.risk_high,
-                loss=alike.loss,
-                same_as=alike.name,
-            )
-            continue
-        found = risk_of(point.record, risk)
-        first[shown] = replace(
-            point,
-            risk=None if found is None else found.value,
-            risk_low=None if found is None else found.low,
-            risk_high=None if found is None else found.high,
-            loss=loss_of(point.record, loss),
-        )
-        yield first[shown]
+    return by_risk(found, axes.risk or usual_risk(records))
 
 
 def _notices(points: Sequence[Point]) -> tuple[str, ...]:

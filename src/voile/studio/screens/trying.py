@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response
 
 from voile.durable import write_text
 from voile.errors import InputError, RefusedError
+from voile.report.grid import risk_title
 from voile.studio import commands
 from voile.studio.jobs import told_as_command
 from voile.studio.pictures import risk_and_loss
@@ -21,6 +22,7 @@ from voile.studio.screens.data import columns_of
 from voile.studio.screens.pages import Pages
 from voile.studio.words import METHOD_CARDS, MethodCard, numbers_of
 from voile.study.documents import read_comparison
+from voile.study.frontier import PROSECUTOR, by_risk, known_risks
 from voile.study.record import Comparison
 
 __all__ = ["compared", "looks", "routes", "tries"]
@@ -48,9 +50,9 @@ def routes(pages: Pages) -> APIRouter:
     router = APIRouter(prefix="/p/{name}/try")
 
     @router.get("")
-    def trying(name: str) -> Response:
+    def trying(name: str, risk: Annotated[str, Query(max_length=100)] = "") -> Response:
         project = pages.project(name)
-        return pages.show("try.html", project, **_page(project))
+        return pages.show("try.html", project, **_page(project, risk))
 
     @router.post("")
     async def start(name: str, request: Request) -> Response:
@@ -63,11 +65,13 @@ def routes(pages: Pages) -> APIRouter:
     return router
 
 
-def tries(project: Project) -> list[dict[str, Any]]:
-    """Every try with its comparison, the newest first."""
+def tries(project: Project, risk: str = "") -> list[dict[str, Any]]:
+    """Every try with its comparison, the newest first; by another measure of risk, where asked."""
     found = []
     for folder in project.numbered("tries"):
         comparison = compared(project, folder.name)
+        if comparison and risk in risks_of(comparison):
+            comparison = by_risk(comparison, risk)
         found.append(
             {
                 "name": folder.name,
@@ -92,19 +96,31 @@ def compared(project: Project, attempt: str) -> Comparison | None:
         return None
 
 
+def risks_of(comparison: Comparison) -> dict[str, str]:
+    """The measures of risk by which studies can be compared, and what each is."""
+    records = [point.record for point in comparison.points if point.record]
+    attacks = dict.fromkeys(one["attack"] for record in records for one in record.attacks)
+    usual = [PROSECUTOR] if PROSECUTOR in attacks else []
+    names = dict.fromkeys([*usual, *known_risks(attacks)])
+    return {name: risk_title(replace(comparison, risk=name)) for name in names}
+
+
 def looks(project: Project) -> int:
     """How many plans were tried on the table."""
     done = (compared(project, folder.name) for folder in project.numbered("tries"))
     return sum(len(comparison.points) for comparison in done if comparison)
 
 
-def _page(project: Project) -> dict[str, Any]:
-    found = tries(project)
+def _page(project: Project, risk: str) -> dict[str, Any]:
+    found = tries(project, risk)
+    done = [one["comparison"] for one in found if one["comparison"]]
     return {
+        "risks": {name: told for each in done for name, told in risks_of(each).items()},
+        "risk": next((each.risk for each in done), ""),
         "cards": METHOD_CARDS,
         "widths": _widths(project),
         "tries": found,
-        "looks": sum(len(one["comparison"].points) for one in found if one["comparison"]),
+        "looks": sum(len(each.points) for each in done),
         "wrong": problem_of(project.plan, columns_of(project), project.start),
     }
 
