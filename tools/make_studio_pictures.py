@@ -66,7 +66,6 @@ def draw(page: Any, address: str) -> None:
     page.wait_for_selector("text=Release 1")
     keep(page, "sign")
     page.click("text=Its evidence")
-    page.click("text=Count singling out")
     page.wait_for_selector("text=The three risks that")
     keep(page, "evidence")
 

@@ -57,6 +57,28 @@ def test_from_the_hospital_table_to_a_signed_release(shared_data: Path, tmp_path
     signed_and_verified(tmp_path / "hospitals.voile" / "releases" / "001")
 
 
+@pytest.mark.slow
+def test_the_road_of_data_protection_has_an_end(folder: Path, user: User):
+    """All that the policy asks is counted; ticks are kept; what is not met says what would be."""
+    with studio(folder / "stays.csv") as address:
+        user.enter(address)
+        publish(user, ())
+        user.click("text=Its evidence")
+        user.page.wait_for_selector("text=The three risks that")
+        user.choose("select[name=policy]", "gdpr")
+        user.click("text=Hold it against this")
+        tick(user)
+        user.page.wait_for_function(
+            "() => !document.querySelector('.job') && document.querySelector('.rulings .met')"
+        )
+        rulings = user.page.locator(".rulings li").all_inner_texts()
+    assert len(rulings) > 6
+    assert not any("not counted" in each or "nobody has ticked" in each for each in rulings)
+    unmet = [each for each in rulings if each.startswith("not met")]
+    assert all("What would change it: " in each for each in unmet)
+    assert user.complaints == []
+
+
 def signed_and_verified(release: Path) -> None:
     """A release bears one signature, and the command line finds it in order."""
     said = json.loads((release / "release" / "signatures.json").read_text())
@@ -101,11 +123,7 @@ def sign(user: User) -> None:
     user.click("text=Its evidence")
     user.choose("select[name=policy]", "policy.toml")
     user.click("text=Hold it against this")
-    user.page.wait_for_selector(".assumptions input[type=checkbox]")
-    for box in range(user.page.locator(".assumptions input[type=checkbox]").count()):
-        user.click(f".assumptions input[type=checkbox] >> nth={box}")
-    user.fill("input[name=by]", "data protection officer")
-    user.click("text=Keep the ticks")
+    tick(user)
     user.page.wait_for_selector("text=/criteria are met/")
     user.page.wait_for_function(
         "() => !document.querySelector('.job') && !document.querySelector('.rulings .unmet')"
@@ -116,3 +134,12 @@ def sign(user: User) -> None:
     user.fill("input[name=role]", "data protection officer")
     user.click('button:text-is("Sign")')
     user.page.wait_for_selector("text=Signed by")
+
+
+def tick(user: User) -> None:
+    """Tick all that a policy asks humans to make sure of."""
+    user.page.wait_for_selector(".assumptions input[type=checkbox]")
+    for box in range(user.page.locator(".assumptions input[type=checkbox]").count()):
+        user.click(f".assumptions input[type=checkbox] >> nth={box}")
+    user.fill("input[name=by]", "data protection officer")
+    user.click("text=Keep the ticks")

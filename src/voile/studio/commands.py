@@ -95,13 +95,14 @@ def study(
 ) -> list[str]:
     """Make a release with its evidence, by its own plan, or by another.
 
+    The three risks are counted, too: what every policy asks stands then beside the release.
     ``roads`` names a map in the start folder on which trips are followed; empty for none.
     """
     named = project.named(plan or plan_of_release(project, out))
     said = ["study", _table(project), "--plan", named]
     said += ["--out", project.named(out), "--ledger", project.named(project.ledger)]
     said += ["--roads", told(roads)] if roads else []
-    return [*said, *([] if seed is None else ["--seed", str(seed)]), "--json"]
+    return [*said, *([] if seed is None else ["--seed", str(seed)]), "--risks", "--json"]
 
 
 def hold_against(project: Project, release: Path, policy: str) -> list[str]:

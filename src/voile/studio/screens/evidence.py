@@ -19,6 +19,7 @@ from voile.policy.stated import template_names
 from voile.studio import commands
 from voile.studio.jobs import Job
 from voile.studio.project import Project
+from voile.studio.remedies import remedy_of
 from voile.studio.screens.foreign import control_of, other_tables
 from voile.studio.screens.pages import Pages
 from voile.studio.screens.trying import tries
@@ -45,6 +46,7 @@ def routes(pages: Pages) -> APIRouter:
             releases=releases(project),
             tries=tries(project),
             policies=[*template_names(), *_policies(project)],
+            remedy_of=remedy_of,
             files=other_tables(project),
         )
 
