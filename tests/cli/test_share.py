@@ -47,6 +47,17 @@ def test_a_service_is_set_up_for_its_owner_alone(desk):
 
 
 @pytest.mark.parametrize(
+    "address", ["http://192.168.1.5:8080", "http://share.example.org", "http://0.0.0.0:8080"]
+)
+def test_an_address_that_browsers_decrypt_nothing_at_is_refused(desk, address):
+    """Over http to another machine nothing is set up; the error says what to give instead."""
+    refused = desk.run("share", "init", desk / "service", "--address", address)
+    assert refused.status == 2
+    assert "https" in refused.stderr
+    assert not (desk / "service").exists()
+
+
+@pytest.mark.parametrize(
     ("address", "port"),
     [
         ("http://127.0.0.1:9137", 9137),

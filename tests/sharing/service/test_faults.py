@@ -250,6 +250,8 @@ def test_the_disk_is_full_for_a_while(tmp_path, disk_of):
             for _ in range(2):
                 disk.fill(service)
                 load.wait_for(503)
+                unready = http.get("/readyz")
+                assert (unready.status_code, unready.json()["reason"]) == (503, "store-unavailable")
                 refused = http.post("/api/v1/trucks", json={})
                 assert (refused.status_code, refused.json()["reason"]) == (503, "store-unavailable")
                 last = max(slot for _, slot in load.taken)
@@ -258,6 +260,7 @@ def test_the_disk_is_full_for_a_while(tmp_path, disk_of):
                 assert len(http.get("/api/v1/trucks").json()["trucks"]) == len(trucks)
                 disk.clear(service)
                 load.wait_for(200)
+                assert http.get("/readyz").status_code == 200
         kept = copied(disk.reached(service) / "share.db", tmp_path / "kept.db")
     check_failures(load)
     with closing(SQLiteStore.open(kept)) as store:

@@ -209,8 +209,8 @@ def due(service) -> float:
     return rows[0][0] if rows else -1.0
 
 
-def test_a_mail_says_no_more_than_the_page(tmp_path):
-    """By a real exchange of SMTP; a parcel's number cannot add a header or a recipient."""
+def test_an_address_of_mail_is_told_once_it_has_named_its_code(tmp_path):
+    """By real SMTP: before that one letter of fixed words; never what a company chooses."""
     letters = []
 
     class Box:
@@ -230,16 +230,39 @@ def test_a_mail_says_no_more_than_the_page(tmp_path):
             company = service.company(http)
             truck, _ = company.truck()
             wanted = {"kind": "mail", "address": "desk@example.org"}
-            assert company.made("/hooks", wanted)["secret"] is None
-            carried(company, truck, "3SABCD", http)
-            company.call("DELETE", f"/trucks/{truck}/parcels/3SABCD?outcome=delivered")
-            wait_until(lambda: letters, "no mail came")
+            made = company.made("/hooks", wanted)
+            assert made["secret"] is None
+            lure = "Win at evil.example: call 555"
+            for name in ("3SEARLY", lure):
+                carried(company, truck, name, http)
+                company.call("DELETE", f"/trucks/{truck}/parcels/{name}?outcome=delivered")
+            wait_until(lambda: not outbox(service), "what nobody wants yet was not dropped")
+            ((_, first),) = letters
+            confirm = f"/hooks/{made['hook']}/confirm"
+            for wrong in ("x", "confirmed", "\u00e9"):
+                refused = company.call("POST", confirm, json={"code": wrong})
+                assert refused.json()["reason"] == "hook-unknown"
+            assert [one["confirmed"] for one in company.call("GET", "/hooks").json()["hooks"]] == [
+                False
+            ]
+            code = {"code": first.get_payload().split(":")[1].split()[0]}
+            assert service.company(http, "Other").call("POST", confirm, json=code).is_error
+            assert company.call("POST", confirm, json=code).status_code == 204
+            assert company.call("GET", "/hooks").json()["hooks"][0]["confirmed"] is True
+            for name in ("3SABCD", lure + "!"):
+                carried(company, truck, name, http)
+                company.call("DELETE", f"/trucks/{truck}/parcels/{name}?outcome=delivered")
+            wait_until(lambda: len(letters) == 3, "no mail came")
+            again = [company.call("POST", "/hooks", json=wanted) for _ in range(2)]
+            assert [one.status_code for one in again] == [201, 429]
     finally:
         controller.stop()
-    ((recipients, letter),) = letters
-    assert recipients == ["desk@example.org"]
-    assert letter["subject"] == "Parcel 3SABCD was delivered"
-    assert letter.get_payload().strip() == "It was delivered."
+    assert {tuple(recipients) for recipients, _ in letters} == {("desk@example.org",)}
+    subjects = [letter["subject"] for _, letter in letters]
+    assert subjects[0] == "Your code for news of parcels"
+    assert sorted(subjects[1:3]) == ["A parcel was delivered", "Parcel 3SABCD was delivered"]
+    assert letters[1][1].get_payload().strip() == "It was delivered."
+    assert not any("evil" in letter.as_string() for _, letter in letters)
 
 
 PRIVATE = (

@@ -331,6 +331,25 @@ def test_failures_lock_a_name_for_longer_each_time(world):
     assert me.enter().status_code == 303
 
 
+def test_every_refusal_is_as_much_work(world, monkeypatch):
+    """Of an unknown, a locked and a disabled name, and a wrong password: one password each."""
+    looked = []
+    monkeypatch.setattr(
+        "voile.sharing.service.operator.users._matches",
+        lambda hashed, password: bool(looked.append(hashed)),
+    )
+    users = Users(world.service.scene.store, world.service.scene.vault, world.service.scene.clock)
+    name, work = world.people["Alpha viewer"].admitted.user.name, []
+    for who in ("nobody", *[name] * 7):
+        looked.clear()
+        assert users.enter(who, "x", "0") is None
+        work.append(len(looked))
+    users.disable(name, "test")
+    looked.clear()
+    assert users.enter(name, "x", "0") is None
+    assert [*work, len(looked)] == [1] * 9
+
+
 def test_sessions_end(world):
     """After half an hour without a request, after twelve hours with them, and by a reset."""
     me, clock = world.people["Alpha viewer"], world.service.scene.clock

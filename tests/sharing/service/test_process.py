@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from contextlib import closing
+from pathlib import Path
 
 import httpx2 as httpx
 import pytest
@@ -110,6 +111,29 @@ def test_neither_positions_nor_tokens_are_written_anywhere(tmp_path):
         for secret in [*(one.encode() for one in secrets), *packed]:
             assert secret not in octets, file.name
     assert len(service.log.splitlines()) == 2
+
+
+@pytest.mark.slow
+def test_workers_whose_parent_was_killed_give_the_port_back(tmp_path):
+    """SIGKILL of the service itself: its workers end, and the next one gets the same port."""
+    server = PostgresServer()
+    server.start()
+    try:
+        configuration = f'[store]\nurl = "{server.url()}"\n{SECOND}[service]\ngrace = 1\n'
+        token = set_up(tmp_path / "s", configuration)
+        service = Process(tmp_path / "s", ("--port", 0, "--workers", 2))
+        with service.client(token) as http:
+            assert http.get("/api/v1/trucks").status_code == 200
+        workers, port = service.workers(), service.port
+        service.end(signal.SIGKILL)
+        there = [Path(f"/proc/{one}") for one in workers]
+        wait_until(lambda: not any(one.exists() for one in there), "workers live on")
+        again = Process(tmp_path / "s", ("--port", port, "--workers", 2))
+        with again.client(token) as http:
+            assert http.get("/api/v1/trucks").status_code == 200
+        assert again.end() == 0
+    finally:
+        server.stop()
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 
 from voile.sharing.ingest import REASONS, Arrival, Decoded, IngestError, Request, decode
+from voile.sharing.platform.parent import end_with_parent
 
 __all__ = ["LONG_BYTES", "Reader"]
 
@@ -66,6 +67,7 @@ class Reader:
 
 def _begin() -> None:
     """Ctrl+C is for the process that began this one, and positions go before files."""
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with suppress(OSError):
         os.nice(_NICE)

@@ -228,6 +228,10 @@ class Platform(Operating, Administration, Linking, Learning, Publishing, _Readin
         """
         self._registrar.settle()
 
+    def check_writing(self) -> None:
+        """Raise ``StoreError`` where the store takes nothing now."""
+        self._core.directory.check_writing()
+
     def when_behind(self, wake: Callable[[], None]) -> None:
         """Call back, in any thread, when there is something to settle."""
         self._registrar.when_behind(wake)

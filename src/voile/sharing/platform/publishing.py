@@ -171,6 +171,11 @@ class Publishing(Submitting):
         """Why nothing was published for what a truck's tracker sent last to this process."""
         return self._trucks.trouble(truck)
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether what came last could not be stored."""
+        return self._committer.has_failed
+
     def waited(self) -> float:
         """For how many seconds something has waited for its turn, or to be stored."""
         return max(self._queue.waited(), self._committer.waited())

@@ -47,6 +47,7 @@ class Committer:
         self._sleep = sleep
         self._committed = committed
         self._since: float | None = None
+        self._failed = False
         self._next_begins = 0.0
         self._queue: Queue[_Waiting | None] = Queue(_MOST_WAITING)
         self._thread = Thread(target=self._run, name="voile-commit", daemon=True)
@@ -66,6 +67,11 @@ class Committer:
         """For how many seconds the log has been appending what it appends now."""
         since = self._since
         return 0.0 if since is None else time.monotonic() - since
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the log could not append what came last."""
+        return self._failed
 
     def close(self) -> None:
         """Append what waits, and end."""
@@ -113,9 +119,11 @@ class Committer:
             return
         except Exception as error:
             # Whoever waits is told, and the thread lives on.
+            self._failed = True
             for waiting in batch:
                 waiting.done.set_exception(error)
             return
+        self._failed = False
         for entry, outcome in zip(entries, outcomes, strict=True):
             if outcome is Appended.NEW:
                 self._committed(entry)

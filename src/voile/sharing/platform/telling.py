@@ -15,6 +15,7 @@ position, no distance, no address and no finer time.
 
 from __future__ import annotations
 
+import hmac
 import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -35,6 +36,8 @@ __all__ = ["ARRIVING", "DELIVERED", "SOON_SECONDS", "Nearing", "Telling"]
 ARRIVING, DELIVERED = "arriving", "delivered"
 SOON_SECONDS = 1_800.0
 _MOST_HOOKS = 10
+_CONFIRMED = "confirmed"
+"""What stands in the place of the code of a hook by mail; no code is so short."""
 _MOST_REMEMBERED = 100_000
 
 
@@ -72,26 +75,50 @@ class Telling:
         self._listening: dict[str, tuple[Seen, bool]] = {}
         self._told: set[bytes] = set()
 
-    def add_hook(self, company: Company, kind: str, target: str) -> tuple[str, str | None]:
-        """The id of a new hook and, of one by ``web``, the secret that signs; shown once.
+    def add_hook(self, company: Company, kind: str, target: str) -> tuple[str, str]:
+        """The id of a new hook, and its secret: of one by ``web`` it signs, and is shown once.
 
-        The caller has looked whether the address is fit.  Raises ``ConflictError``.
+        Of one by mail it is the code that its address must be sent: until the company names it,
+        nothing else goes there.  The caller has looked whether the address is fit.  Raises
+        ``ConflictError``.
         """
         identity = self._core.fresh("hook").token("hook")
         secret = issue("", 0.0, randomness=self._core.fresh("hook secret"))[0]
-        secret_kept = None if kind == "mail" else secret
         seal, context = self._core.vault.seal, hook_context(identity)
         hook = Hook(
             identity,
             company.company,
             kind,
             seal(context, target.encode()),
-            None if secret_kept is None else seal(context, secret_kept.encode()),
+            seal(context, secret.encode()),
             self._core.clock(),
         )
         self._outbox.add_hook(hook, _MOST_HOOKS)
         self._listening.clear()
-        return identity, secret_kept
+        return identity, secret
+
+    def confirm_hook(self, company: Company, hook: str, code: str) -> bool:
+        """Believe the address of a hook by mail, by the code that went there; False: a wrong one.
+
+        One that is believed already stays so.
+        """
+        found = [one for one in self.hooks(company) if one.hook == hook and one.kind == "mail"]
+        if not found or self.is_confirmed(found[0]):
+            return bool(found)
+        kept = found[0].secret
+        if kept is None or not hmac.compare_digest(
+            self.opened(found[0], kept).encode(), code.encode()
+        ):
+            return False
+        confirmed = self._core.vault.seal(hook_context(hook), _CONFIRMED.encode())
+        self._outbox.replace_hook_secret(hook, kept, confirmed)
+        return True
+
+    def is_confirmed(self, hook: Hook) -> bool:
+        """Whether it may be told: of mail, whether its address is that of one who wants it."""
+        if hook.kind != "mail":
+            return True
+        return hook.secret is not None and self.opened(hook, hook.secret) == _CONFIRMED
 
     def hooks(self, company: Company) -> Sequence[Hook]:
         """Those of a company."""

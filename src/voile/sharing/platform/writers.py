@@ -22,6 +22,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 
 from voile.sharing.platform.collecting import collect_seldom
+from voile.sharing.platform.parent import end_with_parent
 from voile.sharing.platform.writing import Draft, Writer, Written
 
 __all__ = ["Writers"]
@@ -187,6 +188,7 @@ class _WorkerProcess:
 def _write(writer: Writer, pipe: Connection) -> None:
     """Until the other end is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
     collect_seldom()
     with suppress(EOFError, OSError):
         pipe.send(None)

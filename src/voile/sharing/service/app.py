@@ -40,7 +40,7 @@ from voile.sharing.service.context import ServiceContext
 from voile.sharing.service.devices import Trackers
 from voile.sharing.service.feed import Feeds
 from voile.sharing.service.hook_options import HookOptions
-from voile.sharing.service.hooks import deliver
+from voile.sharing.service.hooks import LetterMeters, deliver
 from voile.sharing.service.measures import Measures
 from voile.sharing.service.mqtt import subscribe
 from voile.sharing.service.notices import Notices
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
 __all__ = ["application", "description"]
 
 _TIDY_SECONDS = 3_600.0
+_TRY_SECONDS = 15.0
 _ABOUT = """Live locations for the parties of a parcel, and for nobody else.
 
 Tokens go in the header Authorization as Bearer. Errors are problems of RFC 9457, with a `reason`
@@ -119,12 +120,15 @@ def application(
     app = _described(notices, lambda app: _running(context, notices, beside, traces))
     app.state.context = context
     app.state.hook_options = telling
+    app.state.writing = public.Writing(platform, notices.say)
+    app.state.letter_meters = LetterMeters()
     app.state.measures = measures
     app.state.feeds = Feeds(context)
     app.state.roads = roads
     operator_pages.add_operator_pages(app, notices)
     if measures is not None:
         _watch(measures, context, app.state.feeds)
+        beside.append(lambda: _try_writing(app.state.writing, measures))
     app.around = lambda inner: Observed(
         _OutermostMiddleware(
             Bodies(
@@ -219,6 +223,7 @@ def _fields() -> frozenset[str]:
     }
     more = (
         "truck",
+        "hook",
         "parcel",
         "device",
         "slot",
@@ -297,6 +302,13 @@ async def _running(
         await asyncio.wait(beside)
         if traces is not None:
             await asyncio.to_thread(traces.shutdown)
+
+
+async def _try_writing(writing: public.Writing, measures: Measures) -> None:
+    """Say in the metrics, within a slot, that the store takes nothing."""
+    while True:
+        measures.store.set(float(await writing.works()))
+        await asyncio.sleep(_TRY_SECONDS)
 
 
 async def _tidy(context: ServiceContext, notices: Notices) -> None:

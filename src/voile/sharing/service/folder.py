@@ -238,6 +238,13 @@ def create(folder: Path, address: str = Options.address) -> None:
     from voile.sharing.store.sqlite import SQLiteStore  # noqa: PLC0415
 
     chosen = Options(address=address)
+    if not chosen.is_encrypted and not chosen.address_is_local:
+        msg = (
+            f"{address}: over http browsers decrypt nothing but on this machine itself, and the "
+            "service listens there alone: give the https address of a proxy (docs/sharing-service."
+            "md, TLS), or http://127.0.0.1:8080 for a trial"
+        )
+        raise InputError(msg)
     port = None if chosen.is_encrypted else chosen.address_port
     line = f"# port = {chosen.port}" if port in {None, chosen.port} else f"port = {port}"
     by_ipv6 = not chosen.is_encrypted and chosen.address_is_loopback_6

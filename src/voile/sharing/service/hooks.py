@@ -9,6 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from dataclasses import dataclass, field
+from hashlib import sha256
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Path, Request, Response
@@ -19,7 +23,9 @@ from voile.sharing.platform.telling import ARRIVING
 from voile.sharing.service import models
 from voile.sharing.service.company import COMPANY_TOKEN_REASONS, CompanyToken, as_company
 from voile.sharing.service.context import ServiceContext
-from voile.sharing.service.problems import documented
+from voile.sharing.service.limits import Meter
+from voile.sharing.service.options import Rate
+from voile.sharing.service.problems import ProblemError, documented
 from voile.sharing.service.reaching import UnreachedError, check_target, mail, post
 
 if TYPE_CHECKING:
@@ -28,7 +34,7 @@ if TYPE_CHECKING:
     from voile.sharing.service.notices import Notices
     from voile.sharing.store import Company, Waiting
 
-__all__ = ["deliver", "router"]
+__all__ = ["LetterMeters", "deliver", "router"]
 
 _TOKEN = COMPANY_TOKEN_REASONS
 _LOOK_SECONDS = 2.0
@@ -41,6 +47,29 @@ _WORDS = {
     "delivered": ("was delivered", "It was delivered."),
 }
 
+_USUAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,34}")
+_CONFIRM = "Your code for news of parcels"
+_CONFIRM_TEXT = """\
+A customer of this sharing service wants news of parcels to be sent to this address.
+
+If that is you, name this code to POST /api/v1/hooks/HOOK/confirm:
+
+    {code}
+
+If not, do nothing: nothing else will come.
+"""
+HookPath = Annotated[str, Path(pattern="^[0-9a-f]{32}$", examples=["0" * 32])]
+
+
+@dataclass
+class LetterMeters:
+    """How many codes are sent: by a company, and to one address."""
+
+    companies: Meter = field(default_factory=lambda: Meter(Rate(1 / 600, 10)))
+    addresses: Meter = field(default_factory=lambda: Meter(Rate(1 / 43_200, 2)))
+    lock: Lock = field(default_factory=Lock)
+
+
 router = APIRouter(prefix="/api/v1", tags=["company"])
 
 
@@ -51,26 +80,79 @@ router = APIRouter(prefix="/api/v1", tags=["company"])
     responses=documented(*_TOKEN, "hook-unfit"),
 )
 async def add_hook(request: Request, token: CompanyToken, wanted: models.NewHook) -> models.Hook:
-    """By a signed request, or by mail; ten at most. The secret is shown this once."""
+    """By a signed request, or by mail; ten at most. The secret is shown this once.
+
+    An address of mail is sent a code, and told of nothing until the company names it.
+    """
     options: HookOptions = request.app.state.hook_options
 
-    def work(platform: Platform, company: Company) -> tuple[str, str | None]:
+    def work(platform: Platform, company: Company) -> tuple[str, str]:
         try:
             check_target(wanted.kind, wanted.address, options)
-            return platform.telling.add_hook(company, wanted.kind, wanted.address)
+            if wanted.kind == "mail":
+                _count_letter(request, company.company, wanted.address)
+            hook = platform.telling.add_hook(company, wanted.kind, wanted.address)
         except InputError as error:
             raise AccessError("hook-unfit", str(error)) from None
+        if wanted.kind == "mail":
+            try:
+                mail(wanted.address, _CONFIRM, _CONFIRM_TEXT.format(code=hook[1]), options)
+            except UnreachedError:
+                platform.telling.end_hook(company, hook[0])
+                raise AccessError("hook-unfit", "the mail server did not take the code") from None
+        return hook
 
     identity, secret = await as_company(request, token, work)
-    return models.Hook(hook=identity, secret=secret)
+    return models.Hook(hook=identity, secret=None if wanted.kind == "mail" else secret)
+
+
+def _count_letter(request: Request, company: str, address: str) -> None:
+    """Raise ``ProblemError`` where a company, or an address, has had enough codes."""
+    meters: LetterMeters = request.app.state.letter_meters
+    with meters.lock:
+        wait = meters.companies.wait(company.encode()) or meters.addresses.wait(
+            sha256(address.lower().encode()).digest()
+        )
+    if wait > 0:
+        raise ProblemError("too-many-requests", "too many codes were sent", retry=wait)
+
+
+@router.post(
+    "/hooks/{hook}/confirm",
+    status_code=204,
+    response_class=Response,
+    summary="Name the code that an address of mail was sent",
+    responses=documented(*_TOKEN, "hook-unknown"),
+)
+async def confirm_hook(
+    request: Request, token: CompanyToken, hook: HookPath, given: models.HookCode
+) -> None:
+    """From then on the address is told. A wrong code is answered like an unknown hook."""
+
+    def work(platform: Platform, company: Company) -> None:
+        if not platform.telling.confirm_hook(company, hook, given.code):
+            raise AccessError("hook-unknown")
+
+    await as_company(request, token, work)
 
 
 @router.get("/hooks", summary="List hooks", responses=documented(*_TOKEN))
 async def hooks(request: Request, token: CompanyToken) -> models.HookList:
     """Without addresses and secrets."""
-    found = await as_company(request, token, lambda p, company: p.telling.hooks(company))
-    known = [models.KnownHook(hook=one.hook, kind=one.kind, created=one.created) for one in found]
-    return models.HookList(hooks=known)
+
+    def read(platform: Platform, company: Company) -> list[models.KnownHook]:
+        telling = platform.telling
+        return [
+            models.KnownHook(
+                hook=one.hook,
+                kind=one.kind,
+                created=one.created,
+                confirmed=telling.is_confirmed(one),
+            )
+            for one in telling.hooks(company)
+        ]
+
+    return models.HookList(hooks=await as_company(request, token, read))
 
 
 @router.delete(
@@ -83,7 +165,7 @@ async def hooks(request: Request, token: CompanyToken) -> models.HookList:
 async def end_hook(
     request: Request,
     token: CompanyToken,
-    hook: Annotated[str, Path(pattern="^[0-9a-f]{32}$", examples=["0" * 32])],
+    hook: HookPath,
 ) -> None:
     """What waits for it is dropped."""
 
@@ -137,9 +219,12 @@ async def _reach(context: ServiceContext, options: HookOptions, waiting: Waiting
     target = await context.do(lambda: telling.opened(hook, hook.target))
     said = json.loads(waiting.body)
     if hook.kind == "mail":
+        if not await context.do(lambda: telling.is_confirmed(hook)):
+            return  # nobody there has said that it is wanted
         short, long = _WORDS[said["event"]]
-        name = "".join(one if one.isprintable() else "?" for one in said["parcel"])
-        await context.do(lambda: mail(target, f"Parcel {name} {short}", f"{long}\n", options))
+        # A company chooses the number: what is none of a usual form is not the operator's to send.
+        name = f"Parcel {said['parcel']}" if _USUAL.fullmatch(said["parcel"]) else "A parcel"
+        await context.do(lambda: mail(target, f"{name} {short}", f"{long}\n", options))
         return
     secret = telling.opened(hook, hook.secret or b"")
     at = int(context.platform.clock())

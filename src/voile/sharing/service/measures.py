@@ -73,6 +73,13 @@ class Measures:
             ("kind",),
             registry=self._registry,
         )
+        self.store = Gauge(
+            "voile_store_writable",
+            "1 where the store takes what is written",
+            registry=self._registry,
+            multiprocess_mode="livemin",
+        )
+        self.store.set(1.0)
         self._gauges: list[tuple[Gauge, Callable[[], float]]] = []
 
     def watch(self, name: str, what: str, mode: str, value: Callable[[], float]) -> None:

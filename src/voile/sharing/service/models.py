@@ -19,6 +19,7 @@ __all__ = [
     "Card",
     "DeviceList",
     "Hook",
+    "HookCode",
     "HookList",
     "KnownDevice",
     "KnownHook",
@@ -343,12 +344,19 @@ class Hook(BaseModel):
     secret: Annotated[str | None, Field(description="By which requests are signed; none of mail.")]
 
 
+class HookCode(_Asked):
+    """That an address of mail wants to be told."""
+
+    code: Annotated[str, Field(min_length=1, max_length=64, examples=["mfrggzdf"])]
+
+
 class KnownHook(BaseModel):
     """A hook without what is private of it."""
 
     hook: str
     kind: str
     created: float
+    confirmed: bool = Field(description="Of mail: whether its code was named; else true.")
 
 
 class HookList(BaseModel):

@@ -6,7 +6,9 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from ipaddress import ip_address
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 from voile.errors import PlanError, nearest
 
@@ -99,6 +101,15 @@ class Options:
         """The port that the address names, if it does."""
         named = _ADDRESS.fullmatch(self.address)
         return int(named["port"]) if named and named["port"] else None
+
+    @property
+    def address_is_local(self) -> bool:
+        """Whether people reach it on this machine alone."""
+        host = urlsplit(self.address).hostname or ""
+        try:
+            return ip_address(host).is_loopback
+        except ValueError:
+            return host == "localhost"
 
     @property
     def address_is_loopback_6(self) -> bool:

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, FastAPI, Path, Request, Response
 from pydantic import BaseModel
 
 from voile.sharing.page import PAGE_PATH, SECURITY_HEADERS, PageFile, page_files
 from voile.sharing.service.context import context_of
 from voile.sharing.service.problems import TITLES, ProblemError, documented, status_of
+from voile.sharing.store import StoreError
 
 if TYPE_CHECKING:
     from voile.sharing.map import MapFile
+    from voile.sharing.platform import Platform
 
-__all__ = ["Health", "Meaning", "Readiness", "add_page", "router"]
+__all__ = ["Health", "Meaning", "Readiness", "Writing", "add_page", "router"]
 
 router = APIRouter(tags=["public"])
 
 _KEEPS_UP_SECONDS = 1.0
 _RETRY_SECONDS = 5.0
+_TRIED_SECONDS = 10.0
 
 _UNCHANGED: dict[int | str, dict[str, Any]] = {
     304: {"description": "Unchanged since the ETag of If-None-Match."}
@@ -55,12 +61,54 @@ async def healthz() -> Health:
     return Health()
 
 
-@router.get("/readyz", summary="Whether the service keeps up", responses=documented("busy"))
+@router.get(
+    "/readyz",
+    summary="Whether the service keeps up, and can store",
+    responses=documented("busy", "store-unavailable"),
+)
 async def readyz(request: Request) -> Readiness:
-    """That nothing has waited for a second: neither for its turn nor for the store."""
+    """That nothing has waited for a second, and that the store takes what is written.
+
+    That is tried at most every ten seconds, and each time while reports fail.
+    """
     if context_of(request).platform.waited() > _KEEPS_UP_SECONDS:
         raise ProblemError("busy", "what came has not been worked off", retry=_RETRY_SECONDS)
+    writing: Writing = request.app.state.writing
+    if not await writing.works():
+        raise ProblemError("store-unavailable", "look at the disk and the store's database")
     return Readiness()
+
+
+class Writing:
+    """Whether the store can be written, tried seldom and by one at a time."""
+
+    def __init__(self, platform: Platform, tell: Callable[[str], None]) -> None:
+        """``tell`` is told what the store says."""
+        self._platform = platform
+        self._tell = tell
+        self._limiter = CapacityLimiter(1)
+        self._lock = asyncio.Lock()
+        self._tried = float("-inf")
+        self.worked = True
+        """The last time."""
+
+    async def works(self) -> bool:
+        """Of late, or now."""
+        async with self._lock:
+            now = time.monotonic()
+            is_fresh = now - self._tried < _TRIED_SECONDS
+            if not is_fresh or not self.worked or self._platform.has_failed:
+                self.worked = await to_thread.run_sync(self._try, limiter=self._limiter)
+                self._tried = time.monotonic()
+            return self.worked
+
+    def _try(self) -> bool:
+        try:
+            self._platform.check_writing()
+        except StoreError as error:
+            self._tell(str(error))
+            return False
+        return True
 
 
 @router.get(

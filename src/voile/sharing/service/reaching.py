@@ -24,6 +24,7 @@ import httpx2 as httpx
 
 from voile.errors import InputError
 from voile.sharing.service.hook_options import ADDRESS, HookOptions
+from voile.sharing.service.public_addresses import is_public
 
 __all__ = ["UnreachedError", "check_target", "mail", "post", "signature"]
 
@@ -61,8 +62,11 @@ def check_target(kind: str, target: str, options: HookOptions) -> None:
     if not fit or parts.username or parts.fragment or not target.isascii() or " " in target:
         msg = "the address must be like https://example.org/told, without a user and a fragment"
         raise InputError(msg)
-    literal = _literal(parts.hostname or "")
-    if literal is not None and not options.private_networks and not literal.is_global:
+    if (
+        not options.private_networks
+        and _is_literal(parts.hostname or "")
+        and not is_public(parts.hostname or "")
+    ):
         msg = "addresses of private networks are not called"
         raise InputError(msg)
 
@@ -108,19 +112,18 @@ async def _public(host: str, port: int, options: HookOptions) -> str:
     except (OSError, TimeoutError, UnicodeError):
         raise UnreachedError("the name is not known") from None
     places = [str(one[4][0]) for one in found]
-    literals = [_literal(place) for place in places]
-    if not options.private_networks and not all(one and one.is_global for one in literals):
+    if not options.private_networks and not all(map(is_public, places)):
         raise UnreachedError("the name stands for an address of a private network")
     return places[0]
 
 
-def _literal(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+def _is_literal(host: str) -> bool:
+    """Whether it is an address and no name."""
     try:
-        address = ipaddress.ip_address(host.partition("%")[0])
+        ipaddress.ip_address(host)
     except ValueError:
-        return None
-    mapped = getattr(address, "ipv4_mapped", None) or getattr(address, "sixtofour", None)
-    return mapped or address
+        return False
+    return True
 
 
 def mail(target: str, subject: str, text: str, options: HookOptions) -> None:

@@ -29,6 +29,7 @@ from prometheus_client import multiprocess
 
 from voile.errors import InputError, VoileError
 from voile.sharing.platform.collecting import collect_seldom
+from voile.sharing.platform.parent import end_with_parent
 from voile.sharing.service.app import application
 from voile.sharing.service.connection import bounded_protocol
 from voile.sharing.service.connections import within_files
@@ -83,6 +84,12 @@ def serve(
     configuration.telemetry.check()
     configuration.hooks.password()
     road_map(folder)
+    options = configuration.options
+    if not options.is_encrypted and not options.address_is_local:
+        tell(
+            "links begin with an address of http, where browsers decrypt nothing: let a proxy "
+            "answer https, and set [service] address in share.toml"
+        )
     with alone(folder, configuration), listening_socket(configuration.options) as listener:
         if workers == 1:
             _serve_one(folder, configuration, listener, ready, tell, node)
@@ -215,7 +222,8 @@ _Began = dict[int, tuple[BaseProcess, float, _Given]]
 class _Workers:
     """Processes that share a socket; one that dies is replaced.
 
-    One of them takes what comes by MQTT: a broker knows one client of a name.
+    One of them takes what comes by MQTT: a broker knows one client of a name.  They end with this
+    process, however it ends: else they would serve on, and hold the port.
     """
 
     def __init__(
@@ -267,5 +275,7 @@ class _Workers:
 
 
 def _work(folder: Path, configuration: Configuration, listener: socket.socket, tell: Tell) -> None:
+    grace = configuration.options.grace + _STEADY_SECONDS
+    end_with_parent(lambda: os.kill(os.getpid(), signal.SIGTERM), grace)
     with suppress(KeyboardInterrupt):
         _serve_one(folder, configuration, listener, lambda host, port: None, tell)

@@ -29,7 +29,7 @@ class Hook:
     target: bytes | None = field(repr=False)
     """The address, sealed; None where it has ended."""
     secret: bytes | None = field(repr=False)
-    """By which requests are signed, sealed; None of mail, and where it has ended."""
+    """By which requests are signed, or the code of an address of mail, sealed; None: ended."""
     created: float
     ended: float | None = None
 
@@ -81,6 +81,14 @@ class SQLOutbox:
         """One, ended or not."""
         rows = self._engine.read(f"{_HOOK} WHERE hook = ?", (hook,))
         return Hook(*rows[0]) if rows else None
+
+    def replace_hook_secret(self, hook: str, before: bytes, after: bytes) -> None:
+        """Where it is still what it was."""
+        self._engine.write(
+            lambda connection: connection.change(
+                "UPDATE hooks SET secret = ? WHERE hook = ? AND secret = ?", (after, hook, before)
+            )
+        )
 
     def end_hook(self, company: str, hook: str, now: float) -> bool:
         """End one of a company with all that waits for it; False where there is none."""

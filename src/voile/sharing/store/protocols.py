@@ -112,6 +112,9 @@ class ReportLog(Protocol):
 class Directory(Protocol):
     """Companies, tokens, trucks, devices, parcels, submissions, links; and states of streams."""
 
+    def check_writing(self) -> None:
+        """Write something that changes nothing; raises ``StoreError`` where that fails."""
+
     def add_company(self, company: Company, token: AccessToken) -> None:
         """Add a company with its first token."""
 

@@ -8,7 +8,9 @@ browser says that no other site has made it ask.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
+import time
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -26,6 +28,8 @@ _IDLE, _LONGEST = 1_800.0, 43_200.0
 _OWN_SITE = frozenset({"same-origin", "none"})
 _AT_ONCE = 1
 """Passwords that are looked at: each takes 19 MB and a core, and strangers may send them."""
+_REFUSED_SECONDS = 0.4
+"""From the beginning to the answer of whoever is not let in."""
 _MOST_WAITING = 8
 _RETRY_SECONDS = 5.0
 
@@ -106,10 +110,13 @@ class Gate:
         self.check_site(request)
         if self._hashing.statistics().tasks_waiting >= _MOST_WAITING:
             raise ProblemError("busy", "too many are signing in", retry=_RETRY_SECONDS)
+        began = time.monotonic()
         token = await to_thread.run_sync(
             lambda: self._users.enter(name, password, code), limiter=self._hashing
         )
         if token is None:
+            # What a wrong password of a known name writes takes time, which would tell the name.
+            await asyncio.sleep(max(0.0, began + _REFUSED_SECONDS - time.monotonic()))
             self._context.refused(request, "token-refused")
         return token
 

@@ -2,7 +2,8 @@
 
 Both are always asked for, and it is not said which was wrong.  Each code opens once.  After five
 failures in a row a name is locked for half a minute, and for twice as long after each further one,
-to an hour; what is typed meanwhile is not looked at.  A name that is unknown takes as long.
+to an hour; what is typed meanwhile is not looked at.  A name that is unknown, disabled or locked
+costs as much work (and ``Gate`` answers all refusals after the same time).
 Passwords are drawn, of 100 bits, and shown once.
 """
 
@@ -117,6 +118,7 @@ class Users:
             _matches(_nobody(), password)
             return None
         if now < user.locked:
+            _matches(_nobody(), password)
             return None
         step = self._step(user, code, now) if _matches(user.password, password) else None
         if step is not None:
