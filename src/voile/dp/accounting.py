@@ -14,6 +14,10 @@ Claim: the answer is the smaller of two upper bounds.
   event's (epsilon, delta), rounded upwards.  Assumption: the epsilons and deltas of later events
   were not chosen in the light of what earlier ones showed.
 
+Events with a rho (``voile.dp.zcdp``) add up exactly and are converted once, at what the other
+events leave of the delta; those without a delta count as epsilon^2 / 2 of rho, or by their epsilon,
+whichever is less in all.  They have no price where no delta is left: the answer is infinite.
+
 Neighbours: a budget is kept in one relation.  Replacing a row is removing one and adding another,
 so an (epsilon, delta) for one row added or removed is (2 epsilon, (1 + e^epsilon) delta) for one
 replaced.  Nothing follows in the other direction: an exact count of all rows does not change when
@@ -38,12 +42,14 @@ import sys
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stderr
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
 from functools import cache, reduce
 from typing import Any
 
 from voile.dp.events import Neighbours, PrivacyEvent
+from voile.dp.zcdp import epsilon_of
 from voile.errors import PlanError
 from voile.schema.budget import terms_of
 
@@ -84,6 +90,8 @@ class Budget:
 
     def covers(self, events: Sequence[PrivacyEvent]) -> bool:
         """Whether these events together stay within the budget; raises as ``spent`` does."""
+        if any(event.rho is not None for event in events):
+            return self.spent(events) <= self.epsilon
         # The sum is enough for most, and costs nothing.
         prices = [_price(event, self.neighbours) for event in events]
         return _sum(prices, self.delta) <= self.epsilon or self.spent(events) <= self.epsilon
@@ -97,9 +105,31 @@ def spent(
     It is infinite where no epsilon will do, because the events' own deltas exceed ``delta``.
     Raises ``PlanError`` for an event that has no price under ``neighbours``.
     """
-    prices = [_price(event, neighbours) for event in events]
+    prices = [_price(event, neighbours) for event in events if event.rho is None]
+    if rhos := [_rho(event, neighbours) for event in events if event.rho is not None]:
+        return _with_rho(sum(rhos, Fraction(0)), prices, delta)
     together = _sum(prices, delta)
     return min(together, _composed(prices, delta)) if len(prices) > 1 else together
+
+
+def _with_rho(rho: Fraction, prices: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> Decimal:
+    """Epsilon of a sum of rhos and of other events together; infinite where no delta is left."""
+    needed = reduce(_UP.add, (own for _, own in prices), Decimal(0))
+    left = delta - needed
+    if left <= 0:
+        return _INFINITE
+    apart = _UP.add(epsilon_of(rho, left), _sum(prices, delta))
+    pure = [epsilon for epsilon, own in prices if own == 0]
+    joined = sum((Fraction(epsilon) ** 2 / 2 for epsilon in pure), rho)
+    others = [price for price in prices if price[1] > 0]
+    return min(apart, _UP.add(epsilon_of(joined, left), _sum(others, delta)))
+
+
+def _rho(event: PrivacyEvent, neighbours: Neighbours) -> Fraction:
+    """Rho of one event under a relation of neighbours; replacing is two steps, of four times it."""
+    assert event.rho is not None
+    changed, _ = _price(replace(event, epsilon=Decimal(1), rho=None), neighbours)
+    return event.rho * Fraction(changed) ** 2
 
 
 def _sum(prices: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> Decimal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from voile.schema.budget import Neighbours
@@ -18,7 +19,11 @@ __all__ = ["Neighbours", "PrivacyEvent"]
 
 @dataclass(frozen=True)
 class PrivacyEvent:
-    """One use of private rows by a mechanism that is (epsilon, delta)-differentially private."""
+    """One use of private rows by a mechanism.
+
+    It is (epsilon, delta)-differentially private, or, where ``rho`` is given, rho-zero-concentrated
+    differentially private; then epsilon and delta are 0 and do not count.
+    """
 
     mechanism: str
     """Name of the mechanism, such as "exponential" or "discrete-laplace"."""
@@ -27,15 +32,25 @@ class PrivacyEvent:
     delta: Decimal = Decimal(0)
     """From 0 to 1, which promises nothing; rounded upwards where it was computed."""
     neighbours: Neighbours = "add-remove"
+    rho: Fraction | None = None
+    """Above 0, and exact."""
+
+    @classmethod
+    def concentrated(
+        cls, mechanism: str, rho: Fraction, neighbours: Neighbours = "add-remove"
+    ) -> PrivacyEvent:
+        """An event with a price in rho."""
+        return cls(mechanism, Decimal(0), neighbours=neighbours, rho=rho)
 
     def document(self) -> dict[str, Any]:
-        """The event as JSON keeps it; numbers as decimal texts, so that none is rounded."""
-        return {
+        """The event as JSON keeps it; numbers as texts, so that none is rounded."""
+        document = {
             "mechanism": self.mechanism,
             "epsilon": format(self.epsilon, "f"),
             "delta": str(self.delta),
             "neighbours": self.neighbours,
         }
+        return document if self.rho is None else document | {"rho": str(self.rho)}
 
     @classmethod
     def of_document(cls, document: Mapping[str, Any]) -> PrivacyEvent:
@@ -45,4 +60,5 @@ class PrivacyEvent:
             epsilon=Decimal(document["epsilon"]),
             delta=Decimal(document["delta"]),
             neighbours=document["neighbours"],
+            rho=Fraction(document["rho"]) if "rho" in document else None,
         )

@@ -187,6 +187,13 @@ class Charge:
         together = _cost((*earlier, *self.events), self.limit)
         if not self.events or together <= self.limit.epsilon:
             return
+        if not together.is_finite() and any(event.rho is not None for event in self.events):
+            msg = (
+                f"data set {self.limit.data_set!r}: this release has a price in rho, which is an "
+                f"epsilon at a delta only, and of the limit delta = {self.limit.delta} none is "
+                "left. Give [budget] a delta above 0, or ask the method for an epsilon without one"
+            )
+            raise RefusedError(msg)
         if not together.is_finite():
             deltas = sum((event.delta for event in (*earlier, *self.events)), Decimal(0))
             msg = (
