@@ -74,6 +74,16 @@ class Randomness:
         secret = blake2b(seed.to_bytes(8, "little"), person=b"voile-seed").digest()
         return cls(secret[:_SECRET_BYTES], publishable=False)
 
+    @classmethod
+    def following(cls, *facts: str) -> Self:
+        """Draws that follow from facts, so that nobody chooses them by drawing again.
+
+        Whoever knows the facts foresees them: never for a publication.
+        """
+        label = b"".join(len(f.encode()).to_bytes(4, "little") + f.encode() for f in facts)
+        secret = blake2b(label, person=b"voile-facts").digest()
+        return cls(secret[:_SECRET_BYTES], publishable=False)
+
     def key(self, *purpose: str) -> Key:
         """The key for one purpose: independent of the keys of all other purposes."""
         label = b"".join(

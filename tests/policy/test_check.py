@@ -338,7 +338,7 @@ def test_a_release_that_calls_itself_another_since_is_refused(tmp_path: Path) ->
     path = folder / "release" / "release.json"
     path.write_text(path.read_text().replace('"publishable": false', '"publishable": true'))
     found = voile("check", folder, "--policy", policy(tmp_path, 'kind = "group-size"\nleast = 2'))
-    assert found.exit_code == 2
+    assert found.exit_code == 4
     assert "release.json: publishable is another than when" in str(found.exception)
 
 

@@ -187,7 +187,7 @@ def test_what_nobody_has_signed_is_told(signed: Path, tmp_path: Path, *, beside:
 def test_what_stands_in_a_private_part_without_evidence_is_told(
     signed: Path, tmp_path: Path
 ) -> None:
-    """A folder that was emptied of evidence may hold anything else."""
+    """A folder that was emptied of evidence may hold anything else, and does not verify."""
     copy = tmp_path / "copy"
     shutil.copytree(signed, copy)
     private = next(copy.rglob("salts.json")).parent
@@ -196,7 +196,8 @@ def test_what_stands_in_a_private_part_without_evidence_is_told(
             path.unlink()
     (private / "raw.csv").write_text("later\n")
     found = voile("verify", copy)
-    assert "The private part is not here" in found.output
+    assert found.exit_code == 4
+    assert "the private part, which was signed with it" in str(found.exception)
     told = "'raw.csv'" if private == copy else "'private'"
     assert f"Nobody has signed what else stands here: {told}." in found.output
 

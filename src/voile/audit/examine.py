@@ -31,9 +31,10 @@ from voile.audit.recognition import Recognised, recognise
 from voile.audit.record import AuditRecord, ColumnDocument
 from voile.audit.repetition import repetition
 from voile.audit.risk import Risk
+from voile.audit.seal import Inquiry, draws_of, run_of
 from voile.audit.sides import Sides, read_sides
 from voile.audit.unfit import unfit_columns
-from voile.errors import InputError, VoileError
+from voile.errors import VoileError
 from voile.randomness import Randomness
 from voile.release.reading.rows import People, PublishedRows
 from voile.study.instruments import Instruments
@@ -49,26 +50,6 @@ Progress = Callable[[str], None]
 _Found = TypeVar("_Found")
 
 
-@dataclass(frozen=True)
-class Inquiry:
-    """What is asked in an audit.
-
-    Raises ``InputError`` unless there is a target.
-    """
-
-    targets: int = 1000
-    attacks: tuple[str, ...] | None = None
-    """Names of the attacks to run; None: all of them."""
-    first: tuple[str, ...] | None = None
-    """Columns that one of two people holds, in linkability, the other holding the rest; None: the
-    first half of the columns that are shown."""
-
-    def __post_init__(self) -> None:
-        if self.targets < 1:
-            msg = "the number of targets must be at least 1"
-            raise InputError(msg)
-
-
 def audit(
     released: str | Path,
     original: str | Path,
@@ -82,19 +63,20 @@ def audit(
     """Judge a released file of any origin against the table that it was made from; private.
 
     ``control`` holds people of the same origin who were not in the data.  ``plan`` says roles,
-    types, hierarchies, and how columns are shown where that is not to be found out.  Raises a
-    ``VoileError`` where files, plan and inquiry disagree.
+    types, hierarchies, and how columns are shown where that is not to be found out.  Without a
+    ``seed`` the draws follow from the contents of these files: another run gives the same figures.
+    Raises a ``VoileError`` where files, plan and inquiry disagree.
     """
     inquiry = inquiry or Inquiry()
-    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
     instruments = Instruments.standard(inquiry.attacks)
     clock = _Clock()
     progress("reading")
+    named = {"released": released, "original": original, "control": control, "plan": plan}
+    places = {side: Path(place) for side, place in named.items() if place is not None}
+    run = run_of(places, inquiry, seed)
+    randomness = draws_of(run)
     sides = read_sides(
-        Path(released),
-        Path(original),
-        None if control is None else Path(control),
-        None if plan is None else Path(plan),
+        places["released"], places["original"], places.get("control"), places.get("plan")
     )
     clock.lap("reading")
     progress("recognising columns")
@@ -142,6 +124,7 @@ def audit(
         repeated=twice.rows,
         fewest=twice.fewest,
         control_void=sides.void,
+        run=run,
     )
 
 

@@ -18,7 +18,7 @@ from typing_extensions import TypedDict
 from voile.errors import InputError
 from voile.schema.kinds import ShownAs
 from voile.schema.roles import Protected
-from voile.study.documents import schema_of, without_heading
+from voile.study.documents import require_seal, schema_of, sealed, without_heading
 from voile.study.record import (
     PRIVATE,
     AttackDocument,
@@ -33,6 +33,7 @@ __all__ = [
     "AuditRecord",
     "ColumnDocument",
     "RiskDocument",
+    "RunDocument",
     "audit_document",
     "audit_schema",
     "read_audit",
@@ -54,6 +55,21 @@ class ColumnDocument(TypedDict):
     """The columns of the file that show it."""
     unread: list[str]
     """Labels that nobody explains."""
+
+
+@closed
+class RunDocument(TypedDict):
+    """What an audit was run on, and how: whoever runs it again gets the same figures."""
+
+    inputs: dict[str, str]
+    """Digests of the contents of "released", "original", and of "control" and "plan" if given."""
+    places: dict[str, str]
+    """Where these files were."""
+    targets: Annotated[int, Field(ge=1)]
+    attacks: list[str] | None
+    first: list[str] | None
+    seed: Annotated[int, Field(ge=0)] | None
+    """None: the draws follow from the inputs, so that nobody chooses among them."""
 
 
 @checked(InputError)
@@ -95,15 +111,20 @@ class AuditRecord:
     counted once however many rows repeat him; None where no row is repeated."""
     control_void: bool = False
     """Whether the control holds people of the original, beside whom nothing can be told."""
+    run: RunDocument | None = None
+    """What the figures are of; None in records of before, which are no evidence."""
 
 
 def audit_document(record: AuditRecord) -> dict[str, Any]:
     """A record for JSON; the first key says that it is private."""
-    return {"private": PRIVATE, "format": AUDIT_FORMAT, **plain(record)}
+    return sealed({"private": PRIVATE, "format": AUDIT_FORMAT, **plain(record)})
 
 
 def read_audit(path: str | Path) -> AuditRecord:
-    """Read the record of an audit; raises ``InputError`` where the file holds none."""
+    """Read the record of an audit, which must be as it was written.
+
+    Raises ``InputError`` where the file holds none, and ``RefusedError`` where it was edited.
+    """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -114,6 +135,7 @@ def read_audit(path: str | Path) -> AuditRecord:
     if not isinstance(document, dict) or document.get("format") != AUDIT_FORMAT:
         msg = f"{path}: this is not the record of an audit in the format {AUDIT_FORMAT}"
         raise InputError(msg)
+    require_seal(document, path, "voile audit")
     try:
         return AuditRecord(**without_heading(document))
     except (InputError, TypeError) as error:
@@ -123,4 +145,5 @@ def read_audit(path: str | Path) -> AuditRecord:
 
 def audit_schema() -> dict[str, Any]:
     """The schema of ``audit.json``, for programs that read it."""
-    return schema_of("Voile: the record of an audit (private)", AUDIT_FORMAT, AuditRecord)
+    title = "Voile: the record of an audit (private)"
+    return schema_of(title, AUDIT_FORMAT, AuditRecord, with_seal=True)

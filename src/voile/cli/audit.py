@@ -65,7 +65,12 @@ _MMAP_THRESHOLD, _LARGE = -3, 1 << 20
     help="Columns that one of two people holds who link, separated by commas; the other holds the "
     "rest [default: half of the columns].",
 )
-@click.option("--seed", type=int, help="Repeatable draws of targets.")
+@click.option(
+    "--seed",
+    type=int,
+    help="Other draws of targets, for experiments: the audit passes no policy. Without it they "
+    "follow from the files, so that running again gives the same figures.",
+)
 @as_json
 def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     released: Path,

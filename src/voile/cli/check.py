@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import click
 
-from voile.cli.show import as_json, print_json, print_table, say, telling_what_is_done
+from voile.audit.again import require_same_again
+from voile.audit.record import AuditRecord
+from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.errors import InputError, RefusedError
-from voile.policy.case import SIGNATURES, open_case
+from voile.policy.case import SIGNATURES, Case, open_case
 from voile.policy.checking import form_of, judge, keep
 from voile.policy.ruling import Ruling
 from voile.policy.stated import Policy, read_policy, template_names, template_text
@@ -20,6 +23,16 @@ from voile.study.record import PRIVATE
 __all__ = ["check_command"]
 
 
+def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option that says where an input of an audit is now."""
+    return click.option(
+        f"--{side}",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help=f"With --again: where the {side} of the audit is now [default: where it was].",
+    )
+
+
 @click.command("check", short_help="Hold a release's evidence against a risk appetite.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
 @click.option("--policy", metavar="POLICY", help="A policy in TOML, or the name of a template.")
@@ -28,9 +41,24 @@ __all__ = ["check_command"]
     metavar="NAME",
     help=f"Print a template, to be changed, and do no more: {', '.join(template_names())}.",
 )
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Of an audit: run it again on its inputs, and refuse a record with other figures.",
+)
+@_moved("original")
+@_moved("control")
+@_moved("plan")
 @as_json
-def check_command(
-    folder: Path | None, policy: str | None, template: str | None, as_json: bool
+def check_command(  # noqa: PLR0913 - one parameter for each option
+    folder: Path | None,
+    policy: str | None,
+    template: str | None,
+    again: bool,
+    original: Path | None,
+    control: Path | None,
+    plan: Path | None,
+    as_json: bool,
 ) -> None:
     """Hold what `voile study` or `voile audit` found, in DIR, against a policy.
 
@@ -43,6 +71,10 @@ def check_command(
     signed, neither is written. DIR may be a release alone: it has no evidence, and nothing is
     written.
 
+    A record that was edited is refused, and so is a file that nobody has judged, or a link. The
+    seal of a record has no key, so that whoever edits all of it can seal it again: --again tells.
+    An audit with --seed passes no policy.
+
     This is evidence, and no legal advice.
     """
     if template is not None:
@@ -54,6 +86,8 @@ def check_command(
         raise InputError(msg)
     stated = read_policy(policy)
     case = open_case(folder)
+    moved = {"original": original, "control": control, "plan": plan}
+    _run_again(case, {side: path for side, path in moved.items() if path is not None}, again=again)
     signed = (case.public / SIGNATURES).is_file()
     form = None if signed else form_of(case, stated)
     verdict = judge(case, stated)
@@ -78,6 +112,23 @@ def check_command(
         sys.stdout.flush()
         msg = f"{folder}: all criteria of {policy} are met, and not all have signed who must"
         raise RefusedError(msg)
+
+
+def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:
+    """Run an audit again, where that was asked for; raises ``RefusedError`` for other figures."""
+    if not again:
+        if moved:
+            msg = f"--{next(iter(moved))} says where an input of the audit is; give --again, too"
+            raise InputError(msg)
+        return
+    if not isinstance(case.record, AuditRecord):
+        msg = (
+            "--again runs an audit again, and this is none: a study draws a new release each time; "
+            "audit what it has published, with voile audit"
+        )
+        raise InputError(msg)
+    with progress() as stage:
+        require_same_again(case.record, case.data, moved, stage)
 
 
 def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[str]:

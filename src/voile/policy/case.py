@@ -11,7 +11,7 @@ Evidence that is not of the release beside it is refused.  Cost: reading the dat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing_extensions import TypedDict
 
 from voile.audit.judged import RELEASED
 from voile.audit.record import AuditRecord, read_audit
-from voile.errors import InputError
+from voile.errors import InputError, RefusedError
 from voile.policy.shown import ShownRows
 from voile.release.claims import Claim
 from voile.release.manifest import DOCUMENT, digest_of, release_document
@@ -164,6 +164,12 @@ class Case:
         """False where ``release.json`` says that the release is unfit for publication."""
         return self.release is None or self.release.publishable
 
+    @property
+    def experiment(self) -> bool:
+        """Whether the evidence was drawn with a seed, which somebody may have chosen."""
+        run = self.record.run if isinstance(self.record, AuditRecord) else None
+        return run is not None and run["seed"] is not None
+
     @cached_property
     def rows(self) -> ShownRows:
         """The published rows; raises ``TableError`` where they cannot be read."""
@@ -189,7 +195,7 @@ class Case:
 
 
 def files_in(folder: Path) -> tuple[FileDocument, ...]:
-    """Each file of a public folder, but for signatures; raises ``InputError`` for what is none."""
+    """Each file of a public folder, but for signatures; raises ``RefusedError`` for a link."""
     found = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
@@ -198,13 +204,17 @@ def files_in(folder: Path) -> tuple[FileDocument, ...]:
             continue
         if link or not path.is_file():
             msg = f"{path}: this is no plain file, and cannot be published"
-            raise InputError(msg)
+            raise RefusedError(msg)
         found.append(FileDocument(file=name, bytes=path.stat().st_size, sha256=digest_of(path)))
     return tuple(found)
 
 
 def open_case(folder: str | Path) -> Case:
-    """What stands in a folder; raises ``InputError`` where nothing can be judged there."""
+    """What stands in a folder.
+
+    Raises ``InputError`` where nothing can be judged there, ``RefusedError`` where what stands
+    there is not what was studied or audited, or leads elsewhere.
+    """
     place = Path(folder)
     if not place.is_dir():
         msg = f"{place}: there is no such folder; name what study, audit or publish has written"
@@ -223,6 +233,7 @@ def open_case(folder: str | Path) -> Case:
 
 
 def _audited(place: Path) -> Case:
+    _require_no_link(place, place / AUDIT, place / RELEASED)
     record = read_audit(place / AUDIT)
     data = place / RELEASED / record.released
     if not file_and_part(data)[0].exists():
@@ -230,15 +241,17 @@ def _audited(place: Path) -> Case:
             f"{data}: the file that was judged is not here; run voile audit again, which keeps a "
             "copy beside its record"
         )
-        raise InputError(msg)
+        raise RefusedError(msg)
     if fingerprint(data) != record.digest:
         msg = f"{data}: this is not the file that {place / AUDIT} is about; it was changed since"
-        raise InputError(msg)
+        raise RefusedError(msg)
+    _require_no_other(place / RELEASED, {file_and_part(data)[0].name})
     return Case("audit", place / RELEASED, place, data, record)
 
 
 def _studied(place: Path) -> Case:
-    record = read_record(place / "private" / _RECORD)
+    _require_no_link(place, place / "private", place / "private" / _RECORD, place / "release")
+    record = read_record(place / "private" / _RECORD, with_seal=True)
     case = Case("study", place / "release", place / "private", place / "release", record)
     if case.document is None:
         msg = f"{place / 'release'}: the release that was studied is not here"
@@ -248,12 +261,37 @@ def _studied(place: Path) -> Case:
             f"{place / 'private' / _RECORD}: this is the record of another release than the one in "
             f"{place / 'release'}"
         )
-        raise InputError(msg)
+        raise RefusedError(msg)
     for key, value in record.release.items():
         if case.document.get(key) != value:
             msg = (
                 f"{place / 'release' / DOCUMENT}: {key} is another than when the release was "
                 "studied; take the folder as it was made"
             )
-            raise InputError(msg)
+            raise RefusedError(msg)
+    _require_no_other(place / "release", {DOCUMENT, *_files_of(case.document)})
     return case
+
+
+def _files_of(document: Mapping[str, Any]) -> set[str]:
+    """What stands in the folder of a release, as its document lists it."""
+    return {str(part["file"]).partition("/")[0] for part in document.get("data", ())}
+
+
+def _require_no_link(*places: Path) -> None:
+    """Raise ``RefusedError`` where a folder or file is a link, which may lead elsewhere later."""
+    for place in places:
+        if place.is_symlink():
+            msg = f"{place}: this is a link, which may lead elsewhere later; name the folder itself"
+            raise RefusedError(msg)
+
+
+def _require_no_other(public: Path, judged: Collection[str]) -> None:
+    """Raise ``RefusedError`` where a file among what is published was not judged."""
+    for path in sorted(public.iterdir()):
+        if path.name not in judged and path.name != SIGNATURES:
+            msg = (
+                f"{path}: nobody has judged this file, which would be published with the others; "
+                "move it elsewhere"
+            )
+            raise RefusedError(msg)

@@ -1,8 +1,9 @@
 """A policy held against a release and its evidence.
 
-Whatever the policy says, a release that was made with a seed fails: others may know the seed; and
-so does a file of another make that shows a column which its plan does not let out.  What no
-adversary could read in such a file passes where somebody has ticked it.
+Whatever the policy says, a release that was made with a seed fails: others may know the seed.  So
+does an audit that was, for somebody may have chosen among seeds; and so does a file of another make
+that shows a column which its plan does not let out.  What no adversary could read in such a file
+passes where somebody has ticked it.
 """
 
 from __future__ import annotations
@@ -63,6 +64,13 @@ def _rulings(case: Case, stated: StatedPolicy, ticks: tuple[Tick, ...]) -> Itera
             passed=False,
             why=UNFIT,
             of_original=False,
+        )
+    if case.experiment:
+        yield Ruling(
+            "evidence",
+            "the targets of the audit were chosen by nobody",
+            passed=False,
+            why="they were drawn with --seed, of which several may have been tried; audit without",
         )
     for name, why in case.unfit.items():
         asks = f"column {name!r} may be published"

@@ -17,10 +17,8 @@ from typing import Literal
 
 from voile.audit.judged import RELEASED
 from voile.errors import InputError, RefusedError
-from voile.policy.assumptions import ASSUMPTIONS
-from voile.policy.case import AUDIT, SIGNATURES, files_in
+from voile.policy.case import SIGNATURES, files_in
 from voile.policy.stated import Policy, StatedPolicy, policy_of_text
-from voile.policy.verdict import VERDICT
 from voile.release.manifest import DOCUMENT
 from voile.release.recounting import recount
 from voile.signing.keys import holds
@@ -30,7 +28,6 @@ from voile.signing.statement import commitment_to, message_of
 __all__ = ["SignedBy", "Verification", "verify"]
 
 Vouched = Literal["unknown", "named", "policy"]
-_PRIVATE = ("record.json", AUDIT, "report.html", VERDICT, ASSUMPTIONS)
 
 
 @dataclass(frozen=True)
@@ -78,6 +75,10 @@ def verify(
     signed.
     """
     public, private = _parts(Path(folder))
+    links = [one for one in (Path(folder), public, private) if one is not None and one.is_symlink()]
+    if links:
+        msg = f"{links[0]}: this is a link, which may lead elsewhere later; name the folder itself"
+        return Verification((msg,), (), (), "not here")
     try:
         signed = read_signed(public / SIGNATURES)
     except RefusedError as error:
@@ -115,8 +116,7 @@ def _parts(folder: Path) -> tuple[Path, Path | None]:
         (folder, None),
     ):
         if (public / SIGNATURES).is_file():
-            there = private is not None and any((private / one).is_file() for one in _PRIVATE)
-            return public, private if there else None
+            return public, private
     msg = f"{folder}: nobody has signed what stands here: there is no {SIGNATURES}"
     raise RefusedError(msg)
 
@@ -125,7 +125,7 @@ def _public_changes(public: Path, signed: Signed) -> Iterator[str]:
     stated = {one["file"]: one for one in signed.statement.files}
     try:
         there = {one["file"]: one for one in files_in(public)}
-    except InputError as error:
+    except (InputError, RefusedError) as error:
         yield str(error)
         return
     for name, one in stated.items():
@@ -149,6 +149,14 @@ def _broken_claims(public: Path) -> Iterator[str]:
 
 
 def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
+    covered = signed.statement.private
+    if not private.is_dir() or not any((private / one.file).exists() for one in covered):
+        names = ", ".join(one.file for one in covered)
+        yield (
+            f"the private part, which was signed with it ({names}), was taken away; name the "
+            "public part to verify that alone"
+        )
+        return
     try:
         salts: Mapping[str, str] = read_salts(private / SALTS).salts
     except RefusedError as error:
@@ -157,8 +165,10 @@ def _private_changes(private: Path, signed: Signed) -> Iterator[str]:
     if salts.keys() != {one.file for one in signed.statement.private}:
         yield f"{SALTS} was changed"
         return
-    for one in signed.statement.private:
-        if not (private / one.file).is_file():
+    for one in covered:
+        if (private / one.file).is_symlink():
+            yield f"{one.file}, of the private part, is a link"
+        elif not (private / one.file).is_file():
             yield f"{one.file}, of the private part, is missing"
         elif commitment_to(private, one.file, salts[one.file]) != one:
             yield f"{one.file}, of the private part, or its salt was changed"

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from voile.errors import InputError
+from voile.errors import InputError, RefusedError
 from voile.study.record import PRIVATE, Comparison, Point, StudyRecord
 from voile.values.value import json_schema, plain
 
@@ -31,7 +32,9 @@ __all__ = [
     "record_document",
     "record_of_document",
     "record_schema",
+    "require_seal",
     "schema_of",
+    "sealed",
     "without_heading",
 ]
 
@@ -39,13 +42,15 @@ RECORD_FORMAT = "voile-study-record-2"
 _READ = (RECORD_FORMAT, "voile-study-record-1")
 """The first has roles under ``columns`` of the release, as releases of format 1 have."""
 COMPARISON_FORMAT = "voile-comparison-1"
+SEAL = "seal"
+_HEADING = ("private", "format", SEAL)
 
 Document = Mapping[str, Any]
 
 
 def record_document(record: StudyRecord) -> dict[str, Any]:
     """A record for JSON; the first key says that it is private."""
-    return {"private": PRIVATE, "format": RECORD_FORMAT, **plain(record)}
+    return sealed({"private": PRIVATE, "format": RECORD_FORMAT, **plain(record)})
 
 
 def record_of_document(document: Document) -> StudyRecord:
@@ -80,9 +85,40 @@ def comparison_document(comparison: Comparison, files: Mapping[str, str]) -> dic
     return {"private": PRIVATE, "format": COMPARISON_FORMAT, **values, "points": points}
 
 
-def read_record(path: str | Path) -> StudyRecord:
-    """Read the record of a study; raises ``InputError`` where the file holds none."""
+def sealed(document: Document) -> dict[str, Any]:
+    """A document with the hash of all else that it says.
+
+    The seal has no key: whoever edits a record can seal it again.  It tells what was edited by
+    hand, or by a program that knows nothing of it; signatures and running again tell the rest.
+    """
+    return {**document, SEAL: _seal_of(document)}
+
+
+def require_seal(document: Document, path: str | Path, what: str) -> None:
+    """Raise ``RefusedError`` where a document was edited since ``what`` wrote it."""
+    seal = document.get(SEAL)
+    if seal is None:
+        msg = f"{path}: this record has no seal: nothing tells whether it was edited; run {what}"
+        raise RefusedError(f"{msg} again with this version of Voile")
+    if seal != _seal_of(document):
+        msg = f"{path}: this record was edited since it was written: its seal is that of another"
+        raise RefusedError(f"{msg}; run {what} again")
+
+
+def _seal_of(document: Document) -> str:
+    rest = {key: held for key, held in document.items() if key != SEAL}
+    said = json.dumps(rest, sort_keys=True, separators=(",", ":"))
+    return sha256(b"voile-seal-1\0" + said.encode("ascii")).hexdigest()
+
+
+def read_record(path: str | Path, *, with_seal: bool = False) -> StudyRecord:
+    """Read the record of a study; raises ``InputError`` where the file holds none.
+
+    ``with_seal``: as evidence, which must be as it was written; raises ``RefusedError``.
+    """
     document = _read(Path(path))
+    if with_seal:
+        require_seal(document, path, "voile study")
     try:
         return record_of_document(document)
     except InputError as error:
@@ -114,7 +150,8 @@ def json_text(document: Document) -> str:
 
 def record_schema() -> dict[str, Any]:
     """The schema of ``record.json``, for programs that read it."""
-    return schema_of("Voile: the record of a study (private)", RECORD_FORMAT, StudyRecord)
+    title = "Voile: the record of a study (private)"
+    return schema_of(title, RECORD_FORMAT, StudyRecord, with_seal=True)
 
 
 def comparison_schema() -> dict[str, Any]:
@@ -125,10 +162,11 @@ def comparison_schema() -> dict[str, Any]:
     return {**schema, "$defs": {"Point": point}}
 
 
-def schema_of(title: str, form: str, kind: Any) -> dict[str, Any]:
-    """The schema of a private document of a class, with its heading."""
+def schema_of(title: str, form: str, kind: Any, *, with_seal: bool = False) -> dict[str, Any]:
+    """The schema of a private document of a class, with its heading, and a seal if it has one."""
     stated = json_schema(kind)
-    heading = {"private": {"const": PRIVATE}, "format": {"const": form}}
+    seal = {SEAL: {"type": "string", "pattern": "^[0-9a-f]{64}$"}} if with_seal else {}
+    heading = {"private": {"const": PRIVATE}, "format": {"const": form}, **seal}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **stated,
@@ -140,7 +178,7 @@ def schema_of(title: str, form: str, kind: Any) -> dict[str, Any]:
 
 def without_heading(document: Document) -> dict[str, Any]:
     """What a private document holds below the keys that say what it is."""
-    return {key: held for key, held in document.items() if key not in {"private", "format"}}
+    return {key: held for key, held in document.items() if key not in _HEADING}
 
 
 def _unreadable(path: str | Path, error: Exception) -> InputError:

@@ -60,8 +60,10 @@ def names_of_columns(source: Any) -> list[str]:
     return list(frame.columns)
 
 
-def fingerprint(source: Any) -> str:
+def fingerprint(source: Any, *, named: bool = True) -> str:
     """What tells a table from any other: a digest of the bytes of its files, or of its rows.
+
+    ``named``: of the names of its files as well.
 
     Raises ``TableError`` where a file cannot be read.
     """
@@ -77,7 +79,8 @@ def fingerprint(source: Any) -> str:
     digest.update(f"{part}\0".encode() if part else b"")
     try:
         for file in _files(path):
-            digest.update(f"{file.relative_to(path.parent)}\0{file.stat().st_size}\0".encode())
+            name = file.relative_to(path.parent) if named else ""
+            digest.update(f"{name}\0{file.stat().st_size}\0".encode())
             with file.open("rb") as stream_of_file:
                 while chunk := stream_of_file.read(_CHUNK):
                     digest.update(chunk)

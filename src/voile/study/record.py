@@ -164,6 +164,8 @@ class ReleaseDocument(TypedDict):
     rows: Count
     publishable: bool
     release_id: str
+    data: NotRequired[list[dict[str, Any]]]
+    """Each file with its length and its SHA-256, where files were written."""
     columns: dict[str, Any]
     """How each column of the table is shown; in the first format, columns by role."""
     roles: NotRequired[dict[str, list[str]]]

@@ -35,7 +35,7 @@ from voile.study.evidence import Terms, gather
 from voile.study.instruments import Instruments
 from voile.study.original import read_original
 from voile.study.plans import state_plan
-from voile.study.record import StudyRecord
+from voile.study.record import ReleaseDocument, StudyRecord
 from voile.study.recording import Subject, put_on_record
 from voile.study.rehearsal import Staged
 from voile.study.run import prepare_release
@@ -148,6 +148,7 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
             evidence = gather(staged, instruments, terms, draws, progress, known_to_him)
             documents = _looked(beside, staged, randomness.within("beside"), progress)
             record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
+            record = replace(record, release=_with_files(record, stage))
             text = json_text(record_document(record))
             report, no_report = _drawn(record, render, progress)
 
@@ -162,6 +163,12 @@ def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw a
 
         publication = pending.appear(stage, fill)
     return Study(publication, record, report, no_report)
+
+
+def _with_files(record: StudyRecord, stage: Stage) -> ReleaseDocument:
+    """What was published, with the hashes of its files: evidence is of these rows and no others."""
+    document: Any = {**record.release, "data": [dict(part) for part in stage.data]}
+    return document  # type: ignore[no-any-return]
 
 
 def _looked(

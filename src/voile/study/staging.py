@@ -91,6 +91,11 @@ class Stage:
         progress("checking")
         check_release(replace(release, table=table))
 
+    @property
+    def data(self) -> Sequence[Mapping[str, Any]]:
+        """What ``release.json`` lists of the files that were written."""
+        return self._data
+
     def appear(self, release: Release, fill: Callable[[Path], None] = lambda folder: None) -> None:
         """Write the document of a checked release, and let the folder appear.
 
