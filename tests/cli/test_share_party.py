@@ -62,7 +62,34 @@ def loaded(desk, company, keys) -> tuple[str, str]:
 
 def link(keys, address, *more) -> list[object]:
     """The arguments that make a link for ``DAY``."""
+    if "--card" not in more:
+        more = ("--trust-platform", *more)
     return ["share", "party", "link", keys, address, "--parcel", PARCEL, "--date", DAY, *more]
+
+
+def test_a_platform_that_shows_a_card_of_its_own_gets_no_keys(
+    desk, service, company, keys, monkeypatch
+):
+    """With the company's card nothing is submitted to another; without a card nothing is made."""
+    truck, _ = loaded(desk, company, keys)
+    other, _ = company.truck()
+    cards = {one["truck"]: one["card"] for one in company.call("GET", "/trucks").json()["trucks"]}
+    bare = address_of(service, company, truck)
+    assert "--card" in desk.fails(
+        2, *[one for one in link(keys, bare) if one != "--trust-platform"]
+    )
+    assert "no card" in fails(desk, *link(keys, bare, "--card", "AAAA"))
+    submitted = []
+    submit = type(service.scene.platform).submit
+    monkeypatch.setattr(
+        type(service.scene.platform),
+        "submit",
+        lambda *given: submitted.append(given) or submit(*given),
+    )
+    assert "another card" in fails(desk, *link(keys, bare, "--card", cards[other]))
+    assert submitted == []
+    assert desk.run(*link(keys, bare, "--card", cards[truck])).stdout.startswith(bare)
+    assert len(submitted) == 4
 
 
 def test_keys_are_drawn_for_their_owner_alone(desk):

@@ -16,6 +16,7 @@ from voile.errors import InputError
 
 if TYPE_CHECKING:
     from voile.sharing.parties import Parties, PlatformClientError
+    from voile.sharing.protocol import TruckCard
 
 __all__ = ["party_command"]
 
@@ -86,9 +87,27 @@ def show_command(file: Path, *, as_json: bool) -> None:
     show_default=True,
     help="How many days it shows; 24 hours from now lie in two.",
 )
+@click.option(
+    "--card",
+    metavar="CARD",
+    help="The truck's card, as its company gave it and not the platform: another one is refused.",
+)
+@click.option(
+    "--trust-platform",
+    is_flag=True,
+    help="Take the card that the platform shows, which could be its own: then it reads and forges.",
+)
 @json_option
-def link_command(
-    file: Path, parcel: str, address: str, first: datetime | None, days: int, *, as_json: bool
+def link_command(  # noqa: PLR0913 - one for each option
+    file: Path,
+    parcel: str,
+    address: str,
+    first: datetime | None,
+    days: int,
+    card: str | None,
+    *,
+    trust_platform: bool,
+    as_json: bool,
 ) -> None:
     """Give the truck the keys of a parcel, and print the whole address for a browser.
 
@@ -97,14 +116,20 @@ def link_command(
     must be on the link's truck already. Whoever has the whole address reads the parcel's reports
     of these days while the link is open; it goes to the party and to nobody else.
     """
-    parties = _parties(file)
+    if (card is None) is not trust_platform:
+        msg = (
+            "give the truck's card by --card, as its company has it (`card` of POST "
+            "/api/v1/trucks, or of `voile share truck init`), or --trust-platform"
+        )
+        raise InputError(msg)
+    parties, pinned = _parties(file), None if card is None else _card(card)
     today = datetime.now(UTC).date()
     begin = today if first is None else first.date()
     if begin < today:
         msg = f"--date {begin} is over (it is {today}, by UTC)"
         raise InputError(msg)
     last = _last_day(begin, days)
-    opening = _opened(parties, parcel, address, begin, days)
+    opening = _opened(parties, parcel, address, begin, days, pinned)
     with telling_what_is_done("the truck was given the keys"):
         if as_json:
             print_json(
@@ -203,7 +228,21 @@ def _last_day(begin: date, days: int) -> date:
         raise InputError(msg) from None
 
 
-def _opened(parties: Parties, parcel: str, address: str, begin: date, days: int) -> str:
+def _card(text: str) -> TruckCard:
+    """A truck's card in base64url; raises ``InputError``."""
+    from voile.sharing.protocol import RejectedError, TruckCard  # noqa: PLC0415
+    from voile.sharing.protocol.base64url import from_base64url  # noqa: PLC0415
+
+    try:
+        return TruckCard.decode(from_base64url(text.strip()))
+    except (ValueError, RejectedError):
+        msg = "--card: this is no card of a truck: `card` of POST /api/v1/trucks"
+        raise InputError(msg) from None
+
+
+def _opened(
+    parties: Parties, parcel: str, address: str, begin: date, days: int, card: TruckCard | None
+) -> str:
     """Submit the keys of both parties; the whole address."""
     import httpx2 as httpx  # noqa: PLC0415
 
@@ -215,7 +254,8 @@ def _opened(parties: Parties, parcel: str, address: str, begin: date, days: int)
     number, first_day = parcel.encode("utf-8", "surrogateescape"), (begin - _FIRST).days
     with httpx.Client(base_url=given.platform, timeout=20) as client:
         try:
-            link = parties.submit(PlatformClient(client, given.number), number, first_day, days)
+            platform = PlatformClient(client, given.number)
+            link = parties.submit(platform, number, first_day, days, card)
         except PlatformClientError as error:
             raise InputError(_told(given.platform, error)) from None
     return given.opening(link)

@@ -90,8 +90,23 @@ class PlatformClient:
     number: str = field(repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
-    def card(self) -> protocol.TruckCard:
-        """The truck's card; raises ``PlatformClientError``."""
+    def card(self, pinned: protocol.TruckCard | None = None) -> protocol.TruckCard:
+        """The truck's card; raises ``PlatformClientError``.
+
+        ``pinned`` is the card as the truck's company gave it: another one is refused, for whoever
+        names the card reads what is sealed for it and signs what is believed.  None: the platform's
+        word is taken.
+        """
+        shown = self._shown_card()
+        if pinned is not None and shown != pinned:
+            msg = (
+                "the platform shows another card for this link than the truck's company gave: make "
+                "no link, and ask the company which truck carries the parcel"
+            )
+            raise PlatformClientError("card-foreign", msg)
+        return shown
+
+    def _shown_card(self) -> protocol.TruckCard:
         answer = self.ask("GET", "/api/v1/card")
         try:
             return protocol.TruckCard.decode(from_base64url(answer.json()["card"]))

@@ -55,15 +55,20 @@ class Party:
         return verifying_key(self.seed)
 
     def submit(
-        self, client: PlatformClient, parcel: bytes, first_day: int, days: int = 1
+        self,
+        client: PlatformClient,
+        parcel: bytes,
+        first_day: int,
+        days: int = 1,
+        card: protocol.TruckCard | None = None,
     ) -> protocol.Link:
         """Tell the truck this party's half of the keys of some days; what readers need of them.
 
         Reports are about the parcel when the truck has both halves of their day.  Days are by UTC,
-        since 1970.  Raises ``PlatformClientError``, and ``InputError`` for a parcel or days that
-        cannot be.
+        since 1970.  ``card`` is that of the truck as its company gave it (``PlatformClient.card``).
+        Raises ``PlatformClientError``, and ``InputError`` for a parcel or days that cannot be.
         """
-        card = client.card()
+        card = client.card(card)
         link = self.link(card, parcel, first_day, days)
         for sealed in self.halves(card, parcel, first_day, days):
             client.submit(sealed)
@@ -222,10 +227,15 @@ class Parties:
         return Consignment(carrier, parcel, *self.signers, first_day, days, boxes, tuple(halves))
 
     def submit(
-        self, client: PlatformClient, parcel: bytes, first_day: int, days: int = 1
+        self,
+        client: PlatformClient,
+        parcel: bytes,
+        first_day: int,
+        days: int = 1,
+        card: protocol.TruckCard | None = None,
     ) -> protocol.Link:
         """``Party.submit`` for both."""
-        card = client.card()
+        card = client.card(card)
         parties = [self.party(role) for role in protocol.Role]
         link = parties[0].link(card, parcel, first_day, days)
         halves = [party.halves(card, parcel, first_day, days) for party in parties]
