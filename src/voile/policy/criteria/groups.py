@@ -1,15 +1,16 @@
 """k, l and t: how many rows show the same, and what their groups tell of sensitive columns.
 
 They are counted on the published rows, whoever made them.  Where persons have several rows, nobody
-sees whose rows are published: k is then what the release promises of persons, which its publisher
-counted with the persons beside, and a file that promises nothing has no figure.  A file that shows
-people several times hides nobody better for it: where it has more rows than the original, its
-groups count for so many fewer persons, and rows that repeat others count for none.
+sees whose rows are published: k, l and t are then what the release promises of persons, which its
+publisher counted with the persons beside, and a file that promises nothing has no figure.  A file
+that shows people several times hides nobody better for it: where it has more rows than the
+original, its groups count for so many fewer persons, and rows that repeat others count for none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from math import ceil
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -50,7 +51,7 @@ class Diversity(Criterion):
         """One for each sensitive column."""
         del ticks
         asks = f"at least {self.least:,} different values in each group (l)"
-        for found in _of_columns(case, self.column, lambda rows: rows.least_diverse):
+        for found in _of_columns(case, self.column, lambda rows: rows.least_diverse, _values):
             yield at_least(self.kind, asks, found, self.least)
 
 
@@ -66,7 +67,7 @@ class Closeness(Criterion):
         """One for each sensitive column."""
         del ticks
         asks = f"groups at most {self.most} from all rows (t)"
-        for found in _of_columns(case, self.column, lambda rows: rows.furthest):
+        for found in _of_columns(case, self.column, lambda rows: rows.furthest, _distance):
             yield at_most(self.kind, asks, found, float(self.most))
 
 
@@ -84,6 +85,37 @@ def _smallest(case: Case) -> Finding | str:
             return f"the release does not hold what it promises: {breach}"
     least = min(claim.k for claim in of_units)
     return Finding.exactly(least, f"{whose}s, as the release promises: rows do not show whose")
+
+
+def _values(case: Case, claim: GroupClaim, column: str) -> float | None:
+    """How many values of as many persons are promised, by l of each kind."""
+    del case
+    return None if claim.l is None or column not in claim.l.columns else ceil(claim.l.value)
+
+
+def _distance(case: Case, claim: GroupClaim, column: str) -> float | None:
+    """The distance that is promised; an equal one is no less than one along an order."""
+    if claim.t is None or column not in claim.t.columns:
+        return None
+    numbers = case.rows.table.kinds()[column] in {"integer", "decimal", "single"}
+    fits = claim.t.kind == "equal" or (numbers and claim.t.kind == "ordered")
+    return float(claim.t.value) if fits else None
+
+
+def _promised(
+    case: Case, column: str, figure: Callable[[Case, GroupClaim, str], float | None]
+) -> Finding | str:
+    """What a release promises of a column of persons with several rows; why there is no figure."""
+    for claim in case.claims:
+        if not isinstance(claim, GroupClaim) or claim.unit is None or case.release is None:
+            continue
+        found = figure(case, claim, column)
+        if found is not None:
+            for breach in claim.breaches(case.release):
+                return f"the release does not hold what it promises: {breach}"
+            why = f"of {column!r} by {claim.unit}s, as the release promises: rows do not show whose"
+            return Finding.exactly(found, why)
+    return f"{case.whose}s have several rows, and nothing is promised of {column!r} in their groups"
 
 
 def _of_persons(found: Finding | str, case: Case) -> Finding | str:
@@ -105,12 +137,13 @@ def _of_columns(
     case: Case,
     column: str | None,
     measure: Callable[[ShownRows], Callable[[str], Finding | str]],
+    promised: Callable[[Case, GroupClaim, str], float | None],
 ) -> Iterator[Finding | str]:
     """A figure of each sensitive column, or of one; why there is none."""
     names = case.rows.sensitive if column is None else (column,)
     if not names:
         yield "no published column is sensitive; say which in the plan"
     elif case.whose != "row":
-        yield f"{case.whose}s have several rows, and nobody sees whose rows are published"
+        yield from (_promised(case, name, promised) for name in names)
     else:
         yield from (measure(case.rows)(name) for name in names)
