@@ -109,15 +109,18 @@ class GaussianField(Value):
     """How long a field holds; periods begin at multiples of it since 1970 (UTC)."""
     tau: Positive
     """Seconds of driving in which the correlation of what is fresh falls to 1 / e."""
+    shared: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    """Of what stays, the share that all vehicles of a fleet have in common."""
     still_metres: Positive
     """A truck that is no further from where it last moved shows the same position again."""
-    discloses: tuple[Literal["standing", "returns", "noise-at-known-places"], ...] = (
+    discloses: tuple[Literal["standing", "returns", "noise-at-known-places", "way-driven"], ...] = (
         "standing",
         "returns",
         "noise-at-known-places",
     )
     """What is shown beside positions: that a truck stands; but for what is fresh, that it is where
-    it was before; and to who knows the true place of one report, the field there for the period."""
+    it was before; to who knows the true place of one report, the field there for the period; and
+    where reports are dense, how far it has driven."""
 
 
 Distribution = Annotated[

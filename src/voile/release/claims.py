@@ -304,6 +304,9 @@ class PlanarClaim(Claim):
     """Whether trajectories are protected, and not only single reports."""
     costliest_trip: Costliest | None = None
     costliest_vehicle: CostliestVehicle | None = None
+    costliest_fleet: Costliest | None = None
+    """All trips of the release, where vehicles of a fleet have noise in common: no fleet costs
+    more."""
 
     @property
     def unseen(self) -> tuple[str, ...]:

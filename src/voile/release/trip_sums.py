@@ -195,21 +195,32 @@ def sums_of(
 
 
 class Busiest(NamedTuple):
-    """The vehicle that spends most in a release."""
+    """The vehicle that spends most in a release, or all of its trips where these are a unit."""
 
     reports: int
     """In the days in which it does."""
     epsilon: float
     days: int | None
     """On end; None: all those of the release."""
+    of_fleet: bool = False
+    """Whether it is all trips of the release, which no fleet exceeds."""
 
 
 def busiest_vehicle(
-    trips: TripAccounts, distribution: LossDistribution | None, delta: float, days: int | None
+    trips: TripAccounts,
+    distribution: LossDistribution | None,
+    delta: float,
+    days: int | None,
+    *,
+    of_fleet: bool = False,
 ) -> Busiest:
-    """What the vehicle of the largest epsilon spends, in so many days on end or in all."""
+    """What the vehicle of the largest epsilon spends, in so many days on end or in all.
+
+    Or what all trips spend, where vehicles of a fleet have noise in common.
+    """
     at = trips.days if days is not None else np.zeros(len(trips.days), np.int64)
     marks = trips.vehicle_marks(bytes(32))
+    marks = np.zeros_like(marks) if of_fleet else marks
     # Published reports ride along as a distribution of no loss.
     alike = {distribution: trips.alike} if distribution else {}
     rows = TripSums(marks, trips.epsilon, trips.squared_mu, at, {**alike, _SHOWN: trips.reports})
@@ -217,7 +228,7 @@ def busiest_vehicle(
     shown = windows.alike[_SHOWN]
     priced = {distribution: windows.alike[distribution] for distribution in alike}
     most, epsilon = largest_epsilon(windows.epsilon, windows.squared_mu, delta, priced)
-    return Busiest(int(shown[most]), epsilon, days)
+    return Busiest(int(shown[most]), epsilon, days, of_fleet)
 
 
 _SHOWN = LossDistribution("planar-laplace", 0.0)

@@ -7,6 +7,7 @@
     longitude = "longitude"
     destination = ["to_latitude", "to_longitude"]   # where each trip is bound for; optional
     vehicle   = "vehicle"             # whose trip it is; optional
+    fleet     = "fleet"               # whose vehicle it is; optional
 
 Only methods that publish trajectories look at them.  In a plan for such a method the defaults
 hold; in any other plan these columns are like all others unless they are named.
@@ -55,11 +56,15 @@ class TrajectoryColumns:
     vehicle: _Column | None = None
     """What tells vehicles apart, also those whose noise stays with places; never published."""
 
+    fleet: _Column | None = None
+    """What tells fleets apart, whose vehicles have noise in common; never published.  None: all
+    vehicles are of one fleet."""
+
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
             msg = (
-                "trip, time, latitude, longitude, destination and vehicle must name different "
-                "columns"
+                "trip, time, latitude, longitude, destination, vehicle and fleet must name "
+                "different columns"
             )
             raise PlanError(msg)
 
@@ -69,7 +74,8 @@ class TrajectoryColumns:
         found = {name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")}
         ends = ("destination (latitude)", "destination (longitude)")
         found |= dict(zip(ends, self.destination or (), strict=False))
-        return found if self.vehicle is None else {**found, "vehicle": self.vehicle}
+        optional = {"vehicle": self.vehicle, "fleet": self.fleet}
+        return found | {name: value for name, value in optional.items() if value is not None}
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -81,5 +87,7 @@ class TrajectoryColumns:
         found: dict[str, Any] = {
             name: getattr(self, name) for name in ("trip", "time", "latitude", "longitude")
         }
-        optional = {"destination": self.destination, "vehicle": self.vehicle}
+        optional = {
+            "destination": self.destination, "vehicle": self.vehicle, "fleet": self.fleet,
+        }  # fmt: skip
         return found | {name: value for name, value in optional.items() if value is not None}

@@ -162,6 +162,8 @@ class Relocation:
     """Whether trips are published by number, in the order in which they begin."""
     spacings: tuple[float, ...] = (0.0,)
     """Seconds that reports of a trip are apart at least: of these one is chosen for each trip."""
+    by_clock: bool = False
+    """Whether of each slot of so many seconds the first report is kept, by the clock of the day."""
     at_least: float = 0.0
     """Metres that published positions of a trip are apart at least, one from the one before."""
 

@@ -42,10 +42,13 @@ from voile.table.identity import with_words
 from voile.table.protocol import Rows
 from voile.table.relocation_notices import (
     AGAIN,
+    ALIEN,
     BACK,
     STRAY,
     require_destination,
     require_one_destination,
+    require_one_fleet,
+    require_several,
     require_vehicle,
     told_of_order,
     told_of_the_map,
@@ -79,13 +82,13 @@ __all__ = ["REMAINING", "relocate"]
 
 REMAINING = "remaining"
 """The column with the noisy distance that is left, in metres."""
-_WORD, _VEHICLE = WORD_OF_TRIP, "\1word of the vehicle"
+_WORD, _VEHICLE, _FLEET = WORD_OF_TRIP, "\1word of the vehicle", "\1word of the fleet"
 _KEPT, _FAR, _NUMBER = "\1kept", "\1far", "\1number"
 """No file has columns whose names begin so."""
 
 _FLAGS = pa.schema(
     [
-        *(pa.field(name, pa.bool_()) for name in (AGAIN, BACK, STRAY, FOREIGN)),
+        *(pa.field(name, pa.bool_()) for name in (AGAIN, BACK, STRAY, FOREIGN, ALIEN)),
         # A bit for each spacing.
         pa.field(_KEPT, pa.int64()),
     ]
@@ -133,10 +136,13 @@ def relocate(
     ids = with_words(reports.rows, [named.trip], randomness.key("trip"), _WORD)
     of_vehicles = _tells_vehicles(relocation, named)
     own: tuple[str, ...] = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
+    fields = relocation.fields or randomness
     if of_vehicles is not None:
-        fields = relocation.fields or randomness
         ids = with_words(ids, [of_vehicles], fields.key("vehicle"), _VEHICLE)
         own += (_VEHICLE,)
+    if named.fleet is not None:
+        ids = with_words(ids, [named.fleet], fields.key("fleet"), _FLEET)
+        own += (_FLEET,)
     if named.vehicle is not None:
         own += (named.vehicle,)
     places = (LATITUDE, LONGITUDE, *own)
@@ -147,6 +153,7 @@ def relocate(
     )
     require_one_destination(seen, named)
     require_one_vehicle(seen, named)
+    require_one_fleet(seen, named)
     notices = [*told_of_order(seen, named), *told_of_twins(seen, relocation, named)]
     notices += told_of_the_map(reports.rows, zones)
     accounts, kept, twins = _kept(seen, trips, relocation, charge)
@@ -179,6 +186,7 @@ def _kept(
 ) -> tuple[Accounts, Rows, int]:
     """What trips are charged, the reports whose noise is drawn, and how many were twins."""
     offered = Accounts.of(trips, len(relocation.spacings))
+    require_several(offered[0].reports, seen.height, relocation.spacings[0])
     choice = charge(offered)
     if choice is None:
         choice = np.zeros(len(offered[0].reports), np.int64)
@@ -211,8 +219,9 @@ class _Examiner:
         again = ~new & (np.diff(time, prepend=np.nan) == 0)
         single = ~again if self._relocation.one_at_a_time else np.ones(len(time), dtype=np.bool_)
         bits, costs = np.zeros(len(time), dtype=np.int64), []
+        starts, clock = _starts(new), self._relocation.by_clock
         for place, spacing in enumerate(self._relocation.spacings):
-            kept = single & spaced(time, _starts(new), spacing)
+            kept = single & spaced(time, starts, spacing, by_clock=clock)
             bits |= kept.astype(np.int64) << place
             start = _starts(new[kept])
             costs.append((self._at_most(time[kept], start), np.diff(start)))
@@ -225,6 +234,7 @@ class _Examiner:
         vehicles = self._vehicles(batch)
         flags = [again, _back_in_time(new, row, time), self._stray(batch, new)]
         flags.append((vehicles.ne_missing(vehicles[first[np.cumsum(new) - 1]])).to_numpy())
+        flags.append(self._of_another_fleet(batch, new))
         return [*map(array_of, flags), array_of(bits)], columns_of(costs, known, vehicles[first])
 
     def _vehicles(self, batch: pa.RecordBatch) -> pl.Series:
@@ -235,6 +245,13 @@ class _Examiner:
         if ids.dtype.is_float() and (ids == ids.round(0)).all():
             ids = ids.cast(pl.Int64)  # as they were before the column became one of decimals
         return ids.cast(pl.String)
+
+    def _of_another_fleet(self, batch: pa.RecordBatch, new: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which reports name another fleet than the first of their trip."""
+        if self._named.fleet is None:
+            return np.zeros(len(new), dtype=np.bool_)
+        fleets = numbers_of(batch[_FLEET])
+        return np.asarray(fleets != fleets[np.flatnonzero(new)][np.cumsum(new) - 1])
 
     def _at_most(self, time: Floats, start: NDArray[np.int64]) -> Floats:
         """The most that the reports of each trip can cost, whatever is drawn; shape (t, 3)."""
@@ -271,6 +288,7 @@ class _Mover:
         self._fields = (relocation.fields or randomness).key("relocate")
         """By what noise that stays with places is drawn."""
         self._of_vehicles = _tells_vehicles(relocation, named) is not None
+        self._of_fleets = named.fleet is not None
         dtype = pa.int64() if relocation.remaining else pa.float64()
         far = pa.field(_FAR, pa.bool_())
         self.gives = pa.schema([*(pa.field(name, dtype) for name in shown), far])
@@ -286,6 +304,7 @@ class _Mover:
             identity=numbers_of(batch[_WORD])[start[:-1]],
             receiver=self._receivers(batch, start),
             vehicle=numbers_of(batch[_VEHICLE])[start[:-1]] if self._of_vehicles else None,
+            fleet=numbers_of(batch[_FLEET])[start[:-1]] if self._of_fleets else None,
         )
         shown, epsilon = self._shown(trips)
         far = np.ones(len(trips), dtype=np.bool_)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from voile.dp.planar.steps import FIELD
 from voile.dp.planar.zones import Zones
@@ -23,19 +24,23 @@ from voile.values.expressions import Column
 
 __all__ = [
     "AGAIN",
+    "ALIEN",
     "BACK",
     "STRAY",
     "require_destination",
     "require_one_destination",
+    "require_one_fleet",
+    "require_several",
     "require_vehicle",
     "told_of_order",
     "told_of_the_map",
     "told_of_twins",
 ]
 
-AGAIN, BACK, STRAY = "\1again", "\1back in time", "\1stray"
+AGAIN, BACK, STRAY, ALIEN = "\1again", "\1back in time", "\1stray", "\1alien"
 """Whether a report is at a time that its trip has already, is earlier than the one before it in the
-source, or stands for another destination; or, of all reports, lies beyond the map."""
+source, stands for another destination, or for another fleet; or, of all reports, lies beyond the
+map."""
 
 
 def require_destination(relocation: Relocation, named: TrajectoryColumns) -> None:
@@ -52,6 +57,12 @@ def require_destination(relocation: Relocation, named: TrajectoryColumns) -> Non
 
 def require_vehicle(relocation: Relocation, named: TrajectoryColumns) -> None:
     """Raise ``PlanError`` where noise is that of a vehicle, and no column tells these apart."""
+    if relocation.noise.kind != FIELD and named.fleet is not None:
+        msg = (
+            f"[roles] fleet = {named.fleet!r} is of use for noise that stays with places only "
+            '(mechanism = "gaussian-field"); leave it out, or name its column in identifiers'
+        )
+        raise PlanError(msg)
     if relocation.noise.kind == FIELD and named.vehicle is None:
         msg = (
             "noise that stays with places is that of a vehicle: [roles] vehicle must name the "
@@ -70,6 +81,28 @@ def require_one_destination(moved: Rows, named: TrajectoryColumns) -> None:
             f"columns {named.destination[0]!r} and {named.destination[1]!r}: row "
             f"{first_row(stray)} names another destination than the first report of its trip; a "
             "trip has one"
+        )
+        raise TableError(msg)
+
+
+def require_one_fleet(moved: Rows, named: TrajectoryColumns) -> None:
+    """Raise ``TableError`` where the reports of a trip name several fleets."""
+    alien = moved.filter(Column(ALIEN))
+    if alien.height:
+        msg = (
+            f"column {named.fleet!r}: row {first_row(alien)} names another fleet than the first "
+            "report of its trip; a trip is of one fleet: begin a new trip where a vehicle changes "
+            "fleets"
+        )
+        raise TableError(msg)
+
+
+def require_several(reports: NDArray[np.int64], examined: int, spacing: float) -> None:
+    """Raise ``TableError`` where thinning leaves one report of every trip, and there were more."""
+    if spacing > 0 and len(reports) < examined and reports.max(initial=0) <= 1:
+        msg = (
+            f"[method] every: one report in {spacing:.10g} s leaves one of each trip, for no trip "
+            'goes on longer; give a smaller every (seconds, or a text such as "60 s")'
         )
         raise TableError(msg)
 

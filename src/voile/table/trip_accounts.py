@@ -65,12 +65,27 @@ Flags = NDArray[np.bool_]
 Starts = NDArray[np.int64]
 
 
-def spaced(time: Floats, start: Starts, spacing: float) -> Flags:
-    """Which of n reports are kept; ``start`` (t + 1,) says where each trip begins."""
+def spaced(time: Floats, start: Starts, spacing: float, *, by_clock: bool = False) -> Flags:
+    """Which of n reports are kept; ``start`` (t + 1,) says where each trip begins.
+
+    Those that are so many seconds apart at least; or by the clock the first report of each slot of
+    so many seconds, slots being the same for all trips (they begin with the day, UTC).
+    """
     kept = np.ones(len(time), dtype=np.bool_)
-    if spacing > 0:
+    if spacing > 0 and by_clock:
+        kept[1:] = np.diff(_slots_of(time, spacing)) != 0
+        kept[start[:-1]] = True
+    elif spacing > 0:
         _keep_spaced(time, start, spacing, kept)
     return kept
+
+
+def _slots_of(time: Floats, spacing: float) -> Floats:
+    """The number of the slot of each time."""
+    if spacing >= _DAY:
+        return np.floor(time / spacing)
+    day = np.floor(time / _DAY)
+    return np.asarray(day * np.ceil(_DAY / spacing) + np.floor((time - day * _DAY) / spacing))
 
 
 def far_apart(latitude: Floats, longitude: Floats, start: Starts, metres: float) -> Flags:

@@ -221,6 +221,7 @@ def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
                 distribution.length,
                 distribution.period_days,
                 distribution.tau,
+                distribution.shared,
             )
         case stating.TurningLaplace(deviation=deviation, start=start):
             return AngleSelection(zones, deviation, start)

@@ -35,6 +35,9 @@ class LiveField:
         self, noise: GaussianField, identity: int, state: Mapping[str, Any] | None = None
     ) -> None:
         """``identity`` is the trip's word in ``Trips``; ``state`` of a stream to be resumed."""
+        if noise.shared:
+            msg = "a stream has the field of its own vehicle only: no share of it is a fleet's"
+            raise ValueError(msg)
         state = state or {}
         self._noise = noise
         self._identity = identity

@@ -14,8 +14,9 @@ Guarantees, for two trajectories that are nowhere more than d metres apart:
 - ``GaussianField``: sqrt(w) F(place) + sqrt(1 - w) G(driving time), s as above (``staying``).
   Moving all trips of a vehicle and period as a whole is mu-Gaussian-DP, with a mu of at most that
   of G alone over sqrt(1 - w), by driving time: F is stationary, so that it has the same
-  distribution after the move.  Trajectories that differ otherwise come back to places, or stand,
-  elsewhere, which is shown exactly: for these nothing is claimed.
+  distribution after the move.  Where vehicles of a fleet share a part of F, that is true of all
+  trips of the fleet together, and of no vehicle by itself.  Trajectories that differ otherwise
+  come back to places, or stand, elsewhere, which is shown exactly: for these nothing is claimed.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
 sections 2 and 5; the correlated noise is our own.
@@ -97,7 +98,9 @@ def perturb(noise: LocationNoise, trips: Trips, key: Key, fields: Key | None = N
     zones = noise.zones
     if isinstance(noise, GaussianField):
         one = float(zones.epsilons()[0, 0])
-        distribution = FieldDistribution(noise.share, noise.length, noise.period, noise.tau)
+        distribution = FieldDistribution(
+            noise.share, noise.length, noise.period, noise.tau, noise.shared
+        )
         return move_with_field(trips, one, distribution, key, fields or key)
     unknown = trips.receiver is None or np.isnan(trips.receiver).any()
     if zones.needs_receiver and unknown:
@@ -297,6 +300,8 @@ class GaussianField:
     """Days for which it stays; above 0."""
     tau: float = 120.0
     """Seconds of driving in which the correlation of what is fresh falls to 1 / e; above 0."""
+    shared: float = 0.0
+    """Of what stays, the share that all vehicles of a fleet have in common; from 0 to below 1."""
     name: ClassVar[str] = "gaussian-field"
     kind: ClassVar[int] = FIELD
     fresh: ClassVar[Memory] = (0.0, 0.0)
@@ -306,6 +311,11 @@ class GaussianField:
             msg = (
                 "noise that stays with the place has one size everywhere: of a place that is shown "
                 "with the same noise in two sizes the position can be computed"
+            )
+            raise PlanError(msg)
+        if not 0 <= self.shared < 1:
+            msg = (
+                "the share of what stays that a fleet has in common must lie between 0 and below 1"
             )
             raise PlanError(msg)
         if not 0 <= self.share <= 1:

@@ -2,18 +2,22 @@
 
 The distribution (``noise.GaussianField``): the noise of a report, in deviations, is
 
-    sqrt(share) F(place) + sqrt(1 - share) G(driving time)
+    sqrt(w c) A(place) + sqrt(w (1 - c)) F(place) + sqrt(1 - w) G(driving time)
 
-where F is the random field (``field``) of the vehicle and of the period in which the report lies,
-and G is first-order autoregressive, drawn for each trip, with a correlation that falls to 1 / e in
-tau seconds of driving.
+where w is the share that stays, and c that of it which is shared.  A and F are random fields
+(``field``) of the period in which the report lies: A of the fleet, F of the vehicle.  G is
+first-order autoregressive, drawn for each trip, with a correlation that
+falls to 1 / e in tau seconds of driving.
 
 - **Standing.**  A truck within ``STILL`` metres of the place at which it last moved stands: it
   shows that place's position again, digit by digit, and its clock of driving time stops.  So
   neither hours nor a receiver's errors of some metres add anything, and what is shown is a
   function of the places at which it moved on.
-- **The same place on another day** of the period has the same F.  Only G is new, so that the mean
-  over days keeps share of the variance.
+- **The same place on another day** of the period has the same A and F.  Only G is new, so that the
+  mean over days keeps share of the variance.
+- **Another vehicle of the fleet** has the same A, so that the mean over M vehicles at one place
+  keeps w (c + (1 - c) / M) of the variance.  Without A, M vehicles would do to each other what M
+  days did; without F, one vehicle whose places are known would tell all of the others.
 - **Another vehicle, period, key or distribution** has another field: of a place that is shown with
   one field in two sizes the position could be computed.  Periods begin at multiples of their length
   since 1970 (UTC).
@@ -77,6 +81,14 @@ class FieldDistribution:
     """Days."""
     tau: float
     """Seconds of driving."""
+    shared: float = 0.0
+    """Of what stays, the share that all vehicles of a fleet have in common; below 1."""
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        """What tells it from other distributions, in keys; without fleets as before there were."""
+        numbers = astuple(self) if self.shared else astuple(self)[:-1]
+        return tuple(f"{number!r}" for number in numbers)
 
 
 def move_with_field(
@@ -89,10 +101,8 @@ def move_with_field(
     at, clock = driven(trips)
     # Another distribution has other fields: of one field in two sizes the position could be
     # computed.
-    own = fields.within("law", *(f"{number!r}" for number in (epsilon, *astuple(distribution))))
-    noise = math.sqrt(distribution.share) * field_noise(
-        trips, at, distribution.length, distribution.period, own
-    )
+    own = fields.within("law", f"{epsilon!r}", *distribution.name)
+    noise = _staying(trips, at, distribution, own)
     fresh = np.empty_like(noise)
     _remember(trips.start, clock, trips.draws(key), distribution.tau, fresh)
     noise += math.sqrt(1 - distribution.share) * fresh
@@ -102,6 +112,21 @@ def move_with_field(
     return Positions(moved[0][at], moved[1][at], np.full(len(trips), epsilon))
 
 
+def _staying(trips: Trips, at: Indices, distribution: FieldDistribution, key: Key) -> Floats:
+    """What stays with the place of each report, of vehicle and fleet, in deviations; (n, 2)."""
+    if trips.vehicle is None:
+        msg = "noise that stays with the place needs to know which vehicle each trip is of"
+        raise ValueError(msg)
+    share, shared = distribution.share, distribution.shared
+    span = distribution.length, distribution.period
+    noise = math.sqrt(share * (1 - shared)) * field_noise(trips, at, trips.vehicle, *span, key)
+    if shared:
+        fleet = np.zeros_like(trips.vehicle) if trips.fleet is None else trips.fleet
+        common = field_noise(trips, at, fleet, *span, key.within("fleet"))
+        noise += math.sqrt(share * shared) * common
+    return noise
+
+
 def driven(trips: Trips) -> tuple[Indices, Floats]:
     """For each report, that at which its truck last moved, and the trip's driving time; (n,)."""
     at, clock = np.empty(len(trips), dtype=np.int64), np.empty(len(trips))
@@ -109,16 +134,16 @@ def driven(trips: Trips) -> tuple[Indices, Floats]:
     return at, clock
 
 
-def field_noise(trips: Trips, at: Indices, length: float, period: float, key: Key) -> Floats:
-    """The field at each report's place, of its vehicle and period, standardized; shape (n, 2).
+def field_noise(
+    trips: Trips, at: Indices, owner: NDArray[np.uint64], length: float, period: float, key: Key
+) -> Floats:
+    """The field at each report's place, of a trip's owner and period, standardized; shape (n, 2).
 
-    Reports at which a truck stands count for the one at which it last moved, whenever that was.
+    Owners (t,) are vehicles, or fleets.  Reports at which a truck stands count for the one at which
+    it last moved, whenever that was.
     """
-    if trips.vehicle is None:
-        msg = "noise that stays with the place needs to know which vehicle each trip is of"
-        raise ValueError(msg)
     moving = np.flatnonzero(at == np.arange(len(at)))
-    vehicle = np.repeat(trips.vehicle, np.diff(trips.start))[moving]
+    vehicle = np.repeat(owner, np.diff(trips.start))[moving]
     which = np.floor(trips.time[moving] / (period * DAY)).astype(np.int64)
     order = np.lexsort((which, vehicle))
     new = np.diff(vehicle[order]) != 0

@@ -33,6 +33,8 @@ class Trips:
     """Shape (t, 2): where each trip is bound for, latitude and longitude; public."""
     vehicle: NDArray[np.uint64] | None = None
     """Shape (t,): a word that tells apart the vehicles that trips are of."""
+    fleet: NDArray[np.uint64] | None = None
+    """Shape (t,): a word that tells apart the fleets that trips are of; None: they are of one."""
 
     def __len__(self) -> int:
         return len(self.latitude)
@@ -66,6 +68,7 @@ class Trips:
                     self.identity[first:last],
                     None if self.receiver is None else self.receiver[first:last],
                     None if self.vehicle is None else self.vehicle[first:last],
+                    None if self.fleet is None else self.fleet[first:last],
                 ),
             )
             first = last

@@ -21,8 +21,10 @@ from voile.durable import write_text
 from voile.errors import PlanError
 from voile.randomness import Randomness
 
-__all__ = ["FieldTerms", "read_secret"]
+__all__ = ["WAY_HIDDEN", "FieldTerms", "read_secret"]
 
+WAY_HIDDEN = 30.0
+"""Seconds between reports, below which they show how far a truck has driven."""
 _BYTES = 32
 
 
@@ -33,6 +35,7 @@ class FieldTerms:
     stays: float = 0.8
     length: float = 700.0
     period: float = 28.0
+    shared: float = 0.75
 
     @property
     def fresh_factor(self) -> float:
@@ -41,7 +44,7 @@ class FieldTerms:
 
     def noise(self, zones: Zones, tau: float) -> GaussianField:
         """The mechanism; raises ``PlanError`` for several zones."""
-        return GaussianField(zones, self.stays, self.length, self.period, tau)
+        return GaussianField(zones, self.stays, self.length, self.period, tau, self.shared)
 
     def notices(self, kept: bool) -> Iterator[str]:
         """What the custodian must know; ``kept`` says whether releases share a secret."""
@@ -50,6 +53,13 @@ class FieldTerms:
             "it was before; who knows one true position knows most of the noise there for the "
             f"{self.period:g} days of a period"
         )
+        if self.shared:
+            yield (
+                f"{self.shared * self.stays:.2g} of the noise at a place is the same for all "
+                "vehicles of a fleet, so that their mean does not find it; all vehicles are of one "
+                "fleet unless [roles] fleet names a column. Vehicles of two companies must not be "
+                "of one fleet: a driver of the one would tell of the other"
+            )
         if not kept:
             yield (
                 "this release has fields of its own: published again, or day by day, the same "

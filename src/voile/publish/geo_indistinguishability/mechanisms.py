@@ -24,17 +24,18 @@ from voile.dp.planar.pricing import TripPrice
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError
 from voile.publish.geo_indistinguishability.decision import Drawn, lowered
-from voile.publish.geo_indistinguishability.fields import FieldTerms, read_secret
+from voile.publish.geo_indistinguishability.fields import WAY_HIDDEN, FieldTerms, read_secret
 from voile.publish.geo_indistinguishability.mapped import MappedRadii, read_radii
 from voile.publish.geo_indistinguishability.parameters import (
     Bounds,
     Place,
     Positive,
     Positives,
+    Seconds,
     Share,
     ZonesBy,
 )
-from voile.publish.geo_indistinguishability.promise import Costliest, Promise
+from voile.publish.geo_indistinguishability.promise import WAY_SHOWN, Costliest, Promise
 from voile.publish.geo_indistinguishability.publisher import GeoIndistinguishability
 from voile.publish.geo_indistinguishability.showing import road_map
 from voile.randomness import Randomness
@@ -206,6 +207,19 @@ class GaussianField(GeoIndistinguishability):
     """Metres in which the correlation of what stays falls to 1 / e."""
     period: Positive = 28.0
     """Days for which it stays."""
+    shared: Annotated[
+        Real,
+        Field(ge=0, lt=1),
+        Says(
+            "a number from 0 to below 1: the share of what stays that all vehicles of a fleet have "
+            "in common; without a part of its own one vehicle whose places are known tells all "
+            "others"
+        ),
+    ] = 0.75
+    """Of what stays, the share that all vehicles of a fleet have in common."""
+    every: Seconds | None = 30.0
+    """Seconds of a slot by the clock of the day (UTC), or a text such as "60 s"; of each slot the
+    first report of a trip is published."""
     secret: File | None = None
     """A file with the secret by which fields are drawn, made where there is none, so that releases
     of one period share them; None: each release has fields of its own."""
@@ -219,6 +233,7 @@ class GaussianField(GeoIndistinguishability):
     """Trajectories that are told apart are moved as a whole."""
 
     _one_at_a_time: ClassVar[bool] = True
+    _by_clock: ClassVar[bool] = True
 
     @property
     def _zones(self) -> Zones:
@@ -226,7 +241,7 @@ class GaussianField(GeoIndistinguishability):
 
     @property
     def _field(self) -> FieldTerms:
-        return FieldTerms(self.stays, self.length, self.period)
+        return FieldTerms(self.stays, self.length, self.period, self.shared)
 
     def _draw(self, zones: Zones) -> Drawn:
         return Drawn(self._field.noise(zones, self.tau), 1.0)
@@ -244,7 +259,11 @@ class GaussianField(GeoIndistinguishability):
     @property
     def _promise(self) -> Promise:
         return replace(
-            super()._promise, tau=self.tau, differences=self.differences, field=self._field
+            super()._promise,
+            tau=self.tau,
+            differences=self.differences,
+            field=self._field,
+            way_driven=self.every is None or float(self.every) < WAY_HIDDEN,
         )
 
     def _given(self) -> Iterator[tuple[str, Any]]:
@@ -254,6 +273,8 @@ class GaussianField(GeoIndistinguishability):
     def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
         yield from super()._notices(costliest, busiest)
         yield from self._field.notices(self.secret is not None)
+        if self._promise.way_driven:
+            yield WAY_SHOWN
 
 
 @_mechanism

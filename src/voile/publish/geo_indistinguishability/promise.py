@@ -21,13 +21,13 @@ from voile.dp.planar.staying import STILL
 from voile.dp.planar.steps import gaussian_scale
 from voile.dp.planar.zones import Zones
 from voile.publish.geo_indistinguishability.decision import DECIMALS, FARTHEST_LATITUDE
-from voile.publish.geo_indistinguishability.fields import FieldTerms
+from voile.publish.geo_indistinguishability.fields import WAY_HIDDEN, FieldTerms
 from voile.publish.geo_indistinguishability.parameters import Mechanism
 from voile.release import claims
 from voile.release.release import Guarantee
 from voile.release.trip_sums import Busiest
 
-__all__ = ["Costliest", "Promise", "guarantee"]
+__all__ = ["WAY_SHOWN", "Costliest", "Promise", "guarantee"]
 
 _COMMON = (
     "trips, times and the number of reports are public, and tell nothing about places; reports of "
@@ -47,6 +47,16 @@ _OF_FIELDS = (
     f"places are rounded to 1/{RESOLUTION} of the length before the field is looked up, and the "
     "field is sampled on lines, so that it is stationary but for the curvature of the earth",
 )
+_ALONE = (
+    "; a single vehicle that moves while others stay is NOT promised to be hard to tell apart, "
+    "for who knows where the others were"
+)
+WAY_SHOWN = (
+    f"reports nearer together than {WAY_HIDDEN:g} s show the way driven: the position changes each "
+    f'time a truck is {STILL:g} m on, which helps to find its roads; every = "{WAY_HIDDEN:g} s" '
+    "hides it"
+)
+"""What dense reports of a field tell."""
 _ROUNDED = "noise is drawn in double precision and rounded afterwards"
 
 
@@ -86,6 +96,8 @@ class Promise:
     """What stays with places, if anything does."""
     composed: bool = False
     """Whether reports are priced together, at the delta."""
+    way_driven: bool = False
+    """Whether reports are so dense that they show how far a truck has driven."""
     examined: bool = False
     """Whether more reports are paid for than are published."""
 
@@ -93,6 +105,11 @@ class Promise:
     def of_delta(self) -> bool:
         """Whether what a trip costs is said at the delta."""
         return self.composed or self.mechanism in {"correlated-gaussian", "gaussian-field"}
+
+    @property
+    def of_fleet(self) -> bool:
+        """Whether vehicles of a fleet have noise in common, so that only its trips are priced."""
+        return self.field is not None and self.field.shared > 0
 
     @property
     def unprotected(self) -> bool:
@@ -118,8 +135,11 @@ def guarantee(promise: Promise, costliest: Costliest, busiest: Busiest | None = 
         **parameters,
         trajectory=promise.mechanism != "angle-selection",
         costliest_trip=claims.Costliest(reports=costliest.reports, epsilon=costliest.stated),
+        costliest_fleet=None
+        if busiest is None or not busiest.of_fleet
+        else claims.Costliest(reports=busiest.reports, epsilon=_plain(busiest.epsilon)),
         costliest_vehicle=None
-        if busiest is None
+        if busiest is None or busiest.of_fleet
         else claims.CostliestVehicle(
             reports=busiest.reports, epsilon=_plain(busiest.epsilon), days=busiest.days
         ),
@@ -172,14 +192,15 @@ def _report(promise: Promise) -> str:
         field = promise.field
         return (
             "positions have Gaussian noise with the mean displacement 2 / epsilon, epsilon being "
-            f"{epsilon} per metre: {field.stays:g} of its variance is a random field over places, "
-            f"the same for a vehicle for {field.period:g} days, with a correlation that falls to "
-            f"1/e within {field.length:g} m, and the rest is drawn for each trip, with a "
-            f"correlation that falls to 1/e in {promise.tau:g} s of driving. Shown exactly are the "
-            f"times at which a truck stands (within {STILL:g} m), and, but for the fresh rest, "
-            "that it is at a place where it was before; who knows the true position of one report "
-            "knows the field there for the rest of the period. One report of two places d metres "
+            f"{epsilon} per metre: {_staying(field)}, for {field.period:g} days, with a "
+            f"correlation that falls to 1/e within {field.length:g} m, and the rest is "
+            f"drawn for each trip, with a correlation that falls to 1/e in {promise.tau:g} s of "
+            f"driving. Shown exactly are the times at which a truck stands "
+            f"(within {STILL:g} m), and, but for the fresh rest, that it is at a place where it "
+            "was before; who knows the true position of one report knows the field there for the "
+            "rest of the period. One report of two places d metres "
             f"apart is (d epsilon {math.sqrt(math.pi / 8):.4f})-Gaussian-differentially private"
+            f"{'. ' + WAY_SHOWN[0].upper() + WAY_SHOWN[1:] if promise.way_driven else ''}"
         )
     if promise.mechanism == "correlated-gaussian":
         return (
@@ -206,18 +227,34 @@ def _report(promise: Promise) -> str:
     )
 
 
+def _staying(field: FieldTerms) -> str:
+    """What stays with a place, in words."""
+    if not field.shared:
+        return (
+            f"{field.stays:g} of its variance is a random field over places, the same for a vehicle"
+        )
+    return (
+        f"{field.stays * field.shared:.4g} of its variance is a random field over places that all "
+        f"vehicles of a fleet have in common, and {field.stays * (1 - field.shared):.4g} one of "
+        "each vehicle, each the same"
+    )
+
+
 def _trip(promise: Promise, costliest: Costliest) -> str:
     """What holds for all reports of a trip."""
     many = f"{costliest.reports:,} {_reports(promise, costliest.reports)}"
     spent = f"{costliest.epsilon:.4g}"
     apart = f"nowhere more than {promise.distance:g} m apart"
     if promise.field is not None:
+        unit, alone = "vehicle", ""
+        if promise.field.shared:
+            unit, alone = "fleet", _ALONE
         return (
-            f"All reports of a trip together tell whether all that the vehicle did in the period "
+            f"All reports of a trip together tell whether all that the {unit} did in the period "
             f"lies {promise.distance:g} m elsewhere, by one and the same step, with epsilon = "
             f"{spent} at delta = {promise.delta:g} at most (the costliest trip here has {many}); "
-            "trips of the period add up. Trajectories that differ otherwise, such as another stop, "
-            "are NOT promised to be hard to tell apart"
+            f"trips of the {unit} in the period add up{alone}. Trajectories that differ otherwise, "
+            "such as another stop, are NOT promised to be hard to tell apart"
         )
     if promise.mechanism == "correlated-gaussian":
         moved = (
@@ -249,7 +286,14 @@ def _trip(promise: Promise, costliest: Costliest) -> str:
 
 
 def _vehicle(promise: Promise, busiest: Busiest) -> str:
-    """What holds for all trips of a vehicle."""
+    """What holds for all trips of a vehicle, or of a fleet."""
+    if busiest.of_fleet:
+        return (
+            "The unit is the fleet: all trips of this release together tell whether all that a "
+            f"fleet did lies {promise.distance:g} m elsewhere with epsilon = "
+            f"{busiest.epsilon:.4g} at delta = {promise.delta:g} at most "
+            f"({busiest.reports:,} {_reports(promise, busiest.reports)} in all)"
+        )
     within = "" if busiest.days is None else f" within any {busiest.days} days on end (UTC)"
     together = (
         f"All trips that a vehicle begins{within} tell together, of all that it did in them, with "

@@ -85,7 +85,8 @@ class GeoIndistinguishability(SingleRelease):
     budget_days: Annotated[int, Field(ge=1)] | None = None
     """Days on end in which a vehicle may spend the budget; None: each trip may."""
     every: Seconds | None = None
-    """Seconds that published reports of a trip are apart at least, or a text such as "60 s"."""
+    """Seconds that published reports of a trip are apart at least, or a text such as "60 s"; for
+    gaussian-field the seconds of a slot, of which the first report is published (30)."""
     at_least: Metres | None = None
     """Metres that published positions are apart at least, or a text such as "250 m"."""
     reports: Literal["all", "auto"] | None = None
@@ -192,7 +193,13 @@ class GeoIndistinguishability(SingleRelease):
         costliest = costliest_of(moved.trips, self.delta, self._distribution)
         busiest = None
         if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
-            busiest = busiest_vehicle(moved.trips, self._distribution, self.delta, self.budget_days)
+            busiest = busiest_vehicle(
+                moved.trips,
+                self._distribution,
+                self.delta,
+                self.budget_days,
+                of_fleet=self._promise.of_fleet,
+            )
         thinned = {"every": moved.thinned, "at_least": moved.near}
         shown = moved.table
         release = Release(
@@ -227,6 +234,13 @@ class GeoIndistinguishability(SingleRelease):
 
     def _require_vehicle(self, table: PrivateTable) -> None:
         named = table.plan.trajectory
+        if self.budget_days is not None and self._promise.of_fleet:
+            msg = (
+                "budget_days bounds what a vehicle tells, and here vehicles of a fleet have noise "
+                "in common, so that only the fleet's trips together have a price; say shared = 0 "
+                "for noise of each vehicle alone, or leave budget_days out"
+            )
+            raise PlanError(msg)
         if self.budget_days is not None and (named is None or named.vehicle is None):
             msg = (
                 "budget_days is about vehicles: [roles] vehicle must name the column that tells "
@@ -281,12 +295,15 @@ class GeoIndistinguishability(SingleRelease):
             numbered=self.trips == "numbered",
             spacings=self._spacings,
             at_least=float(self.at_least or 0.0),
+            by_clock=self._by_clock,
         )
 
     _remaining: ClassVar[bool] = False
     """Whether distances are published in place of positions."""
     _one_at_a_time: ClassVar[bool] = False
     """Whether reports of a trip have noise that depends on each other's."""
+    _by_clock: ClassVar[bool] = False
+    """Whether reports are thinned by slots of the clock, the same for all trips."""
 
     @property
     def _spacings(self) -> tuple[float, ...]:
@@ -342,6 +359,7 @@ class GeoIndistinguishability(SingleRelease):
             destination=self._relocation.destination,
             remaining=self._remaining,
             numbered=self.trips == "numbered",
+            way_driven=self._promise.way_driven,
         )
 
     def _private(
@@ -372,7 +390,7 @@ class GeoIndistinguishability(SingleRelease):
         return displacement_told(self._zones)
 
     def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
-        whose = "trip" if busiest is None else "vehicle"
+        whose = "trip" if busiest is None else "fleet" if busiest.of_fleet else "vehicle"
         if busiest is not None:
             costliest = Costliest(busiest.reports, busiest.epsilon)
         if self._promise.unprotected:

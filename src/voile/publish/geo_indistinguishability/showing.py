@@ -51,6 +51,8 @@ class Showing:
     """Whether distances take the place of positions."""
     numbered: bool
     """Whether numbers take the place of ids."""
+    way_driven: bool = False
+    """Whether reports are so dense that they show how far a truck has driven."""
 
     def disclosure(self, plan: Plan) -> Disclosure:
         """Times and all further columns as they are, ids too or as numbers, positions moved."""
@@ -71,11 +73,18 @@ class Showing:
     def _moved(self, coordinate: Coordinate) -> Moved:
         return Moved(
             coordinate=coordinate,
-            law=_distribution(self.drawn.noise),
+            law=self._law,
             zones=self._zones(),
             decimals=DECIMALS,
             destination=self.destination,
         )
+
+    @property
+    def _law(self) -> Distribution:
+        law = _distribution(self.drawn.noise)
+        if self.way_driven and isinstance(law, GaussianField):
+            return law.model_copy(update={"discloses": (*law.discloses, "way-driven")})
+        return law
 
     def _zones(self) -> PlanarZones:
         zones = self.zones
@@ -111,6 +120,7 @@ def _distribution(noise: planar.LocationNoise) -> Distribution:
         case planar.GaussianField():
             return GaussianField(
                 share=noise.share,
+                shared=noise.shared,
                 length=noise.length,
                 period_days=noise.period,
                 tau=noise.tau,
