@@ -40,10 +40,43 @@ def test_noise_and_intervals_in_order_are_told() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_other_orders_are_none(seed: int) -> None:
-    """Shuffled rows, independent draws, and fewer rows."""
-    assert not _in_order(ORIGINAL.sample(fraction=1, shuffle=True, seed=seed))
-    assert not _in_order(marginals(ORIGINAL, seed))
-    assert not _in_order(ORIGINAL.head(500))
+    """Shuffled rows and independent draws, as many, fewer, and more of them."""
+    for part in (ORIGINAL, ORIGINAL.head(500), ORIGINAL.sample(200, seed=seed), ORIGINAL[350:]):
+        assert not _in_order(part.sample(fraction=1, shuffle=True, seed=seed))
+        assert not _in_order(marginals(part, seed))
+    twice = pl.concat([ORIGINAL, ORIGINAL]).sample(fraction=1, shuffle=True, seed=seed)
+    assert not _in_order(twice)
+
+
+@pytest.mark.parametrize("share", [0.95, 0.6, 0.2])
+def test_rows_in_order_are_told_where_some_are_left_out(share: float) -> None:
+    """Values, intervals, sets and noise: who knows a place still knows about where a row is."""
+    draws = np.random.default_rng(6)
+    kept = ORIGINAL.filter(draws.random(600) < share)
+    low = pl.col("age") // 10 * 10
+    coarse = kept.with_columns(
+        hours=kept["hours"] + draws.laplace(0, 2, kept.height).round(1),
+        age=pl.format("[{}, {}]", low, low + 9),
+        town=pl.lit("*"),
+        education=pl.when(pl.col("education") == "doctor").then(pl.lit("*")).otherwise("education"),
+    )
+    for released in (kept, coarse):
+        found = _in_order(released)
+        assert {"age", "hours", "income"} <= set(found)
+        assert not _in_order(released.sample(fraction=1, shuffle=True, seed=1))
+
+
+def test_rows_in_order_are_told_where_others_are_repeated_or_the_head_is_missing() -> None:
+    """A part from the middle, and rows that stand twice behind each other."""
+    assert _in_order(ORIGINAL[150:400])
+    assert _in_order(ORIGINAL.select(pl.all().repeat_by(2).explode()))
+
+
+def test_files_that_are_sorted_are_not_in_the_order_of_another_original() -> None:
+    """Rows of the original sorted by a column, beside an original that is not, or is by it."""
+    part = ORIGINAL.sample(400, seed=2).sort("age", maintain_order=True)
+    assert not _in_order(part)
+    assert not _in_order(part, ORIGINAL.sample(fraction=1, shuffle=True, seed=3).sort("age"))
 
 
 def test_rows_sorted_on_both_sides_are_no_order() -> None:

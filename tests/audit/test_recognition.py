@@ -246,3 +246,23 @@ def test_a_distance_that_nothing_tells_is_supposed_and_says_so() -> None:
     assert isinstance(loud, Perturbed)
     assert not loud.guessed
     assert loud.scale == pytest.approx(30, rel=0.15)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
+def test_a_part_of_the_rows_is_shown_as_it_is(share: float) -> None:
+    """Of few rows several lines lead to values of the original: as they are is tried first."""
+    for seed in range(8):
+        part = ORIGINAL.sample(fraction=share, seed=seed)
+        assert {one.how for one in _how(part).values()} == {"exact"}
+
+
+@pytest.mark.parametrize("mark", ["*", "NA", "suppressed", "**"])
+def test_a_column_of_nothing_but_marks_is_withheld(mark: str) -> None:
+    """A number or a text of which each cell may be anything is not shown at all."""
+    found = _how(ORIGINAL.with_columns(age=pl.lit(mark), town=pl.lit(mark)))
+    assert {name for name, one in found.items() if one.how == "withheld"} == {"age", "town"}
+    assert found["age"].columns == ()
+    assert found["sex"].how == "exact"
+    star = ORIGINAL.with_columns(town=pl.lit("*"))
+    (town,) = (one for one in recognise(star, People(star)) if one.name == "town")
+    assert town.how == "exact"

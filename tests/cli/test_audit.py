@@ -186,3 +186,31 @@ def test_an_audit_tells_that_rows_stand_in_the_order_of_the_original(files: Path
     assert _audit(files, "copy.parquet", "--attacks", "prosecutor").exit_code == 0
     notices = read_audit(files / "out" / "audit.json").notices
     assert any("rows stand in the order of the original" in one for one in notices)
+
+
+def test_what_is_believed_of_rows_of_nobody_is_no_success(files: Path) -> None:
+    """Rates of linkage in a synthetic file stand under "believed", and losses are not told as 0."""
+    plan = PLAN.replace('["age", "sex", "town"]', '["sex"]').replace("keep = [", 'keep = ["town", ')
+    (files / "plan.toml").write_text(plan)
+    found = _audit(files, "drawn.csv", "--plan", str(files / "plan.toml"))
+    lines = found.output.splitlines()
+    (heading,) = (line for line in lines if line.startswith("attack "))
+    assert heading.split() == ["attack", "succeeds", "believed", "guessing"]
+    for name in ("identification", "prosecutor", "journalist", "marketer"):
+        (line,) = (line for line in lines if line.startswith(f"{name} "))
+        assert not line[heading.index("succeeds") : heading.index("believed")].strip()
+        assert line[heading.index("believed") : heading.index("guessing")].strip().endswith("%")
+    record = read_audit(files / "out" / "audit.json")
+    linked = [one for one in record.attacks if one["attack"] in {"prosecutor", "marketer"}]
+    assert not any(one["checked"] for one in linked)
+    assert all("of the rows are nobody's" in one["notes"][0] for one in linked)
+    cells = {"precision", "normalized-certainty-penalty", "suppressed-rows", "discernibility"}
+    assert cells <= {one.name for one in record.utility_skipped}
+
+
+def test_the_copy_of_a_table_is_found_and_not_believed(files: Path) -> None:
+    """Of rows that are of somebody the same attacks are counted."""
+    more = ["--plan", str(files / "plan.toml"), "--attacks", "prosecutor"]
+    assert _audit(files, "copy.parquet", *more).exit_code == 0
+    (attack,) = read_audit(files / "out" / "audit.json").attacks
+    assert attack["checked"]

@@ -85,10 +85,15 @@ class Guesses:
         worst, typical = (int(places[i]) for i in worst_and_typical(aimed[places]))
         return self._target(worst, aimed), self._target(typical, aimed)
 
-    def estimate(self, shares: Floats) -> Estimate:
-        """The mean of shares of the targets (t,), or that in closed form."""
+    def estimate(self, shares: Floats, *, all_of_them: bool) -> Estimate:
+        """The mean of shares of the targets (t,), or that in closed form.
+
+        Of ``all_of_them`` there is no interval, for none was drawn.
+        """
         if self.mean is not None:
             return Estimate.exactly(float(self.mean))
+        if all_of_them and len(shares):
+            return Estimate.exactly(min(max(float(shares.mean()), 0.0), 1.0))
         return Estimate.of_total(float(shares.sum()), len(shares))
 
     def _target(self, place: int, aimed: Floats) -> Target:
@@ -132,14 +137,15 @@ class Adversary(Attack, Generic[Aim]):
         drawn_from = people.units[1] if found.drawn_from is None else found.drawn_from
         exact = found.mean is not None
         count = drawn_from if exact else len(found.success)
+        whole = count == drawn_from and (found.aimed_at or people.protected) == "row"
         worst, typical = found.worst_and_typical
         return AttackOutcome(
             attack=self.name,
             goal=found.goal,
             targets=count,
             checked=found.checked,
-            success=found.estimate(found.success),
-            probability=found.estimate(found.probability),
+            success=found.estimate(found.success, all_of_them=whole),
+            probability=found.estimate(found.probability, all_of_them=whole),
             baseline=found.baseline,
             worst=worst,
             typical=typical,

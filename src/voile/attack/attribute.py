@@ -28,7 +28,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,11 +42,14 @@ from voile.attack.knowledge import (
     check_targets,
     checked_columns,
     nobody_known,
+    require_sense,
 )
+from voile.attack.outcome import AttackOutcome
 from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling
 from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, refusal_to_show, with_texts
 from voile.errors import TableError
+from voile.randomness import Randomness
 from voile.release.reading.sightings import Sightings, known_columns, shares_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -64,11 +68,13 @@ class AttributeAttack(Adversary["Aim"]):
         metadata=asked(
             "--sensitive",
             "text",
-            "The sensitive column that adversaries are after [default: the first].",
+            "The sensitive column that adversaries are after [default: each; shown is the one of "
+            "which they gain most over guessing].",
             "COLUMN",
         ),
     )
-    """The column that he wants to know; None: the first sensitive one of the release."""
+    """The column that he wants to know; None: each sensitive one of the release, and what is told
+    is the one of which he gains most over guessing."""
     targets: int | None = field(default=1000, metadata=TARGETS)
     """At how many people it is aimed, drawn from the original; None: at all."""
 
@@ -88,14 +94,61 @@ class AttributeAttack(Adversary["Aim"]):
 
     def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
         """Why the attack makes no sense for a release, as a clause; None where it does."""
-        wanted = self._wanted_in(release)
-        if wanted is None:
-            return "the release has no sensitive column"
+        reasons = [one.refusal_of_column(release, plan) for one in self._one_by_one(release)]
+        if None in reasons:
+            return None
+        return reasons[0] if reasons else "the release has no sensitive column"
+
+    def refusal_of_column(self, release: Release, plan: Plan | None) -> str | None:
+        """The same of the one sensitive column that is named."""
+        wanted = self.sensitive
+        assert wanted is not None, "each column is attacked by itself"
         if wanted in (self.columns or ()):
             return f"column {wanted!r} is known, so that nobody wants to know it"
         if reason := refusal_to_show(release, wanted, plan):
             return reason
         return nobody_known(release, self.columns)
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """Attack a release, as any adversary does; private.
+
+        Where no column is named he is after each in turn: the outcome is that of the column of
+        which he gains most over guessing, and a note tells of all.
+        """
+        if self.sensitive is not None:
+            return super().run(release, original, plan, randomness)
+        require_sense(self.name, self.refusal(release, plan))
+        draws = randomness or Randomness.secure()
+        found = {
+            str(one.sensitive): one.run(release, original, plan, draws)
+            for one in self._one_by_one(release)
+            if one.refusal_of_column(release, plan) is None
+        }
+        most = max(found, key=lambda name: found[name].gain)
+        if len(found) == 1:
+            return found[most]
+        told = "; ".join(
+            f"{name!r} {one.success.value:.1%}, guessing {one.baseline:.1%}"
+            for name, one in found.items()
+        )
+        note = f"of {len(found)} sensitive columns {most!r} is given away most: {told}"
+        return replace(found[most], notes=(note, *found[most].notes))
+
+    def _one_by_one(self, release: Release) -> list[Self]:
+        """The same adversary after the column that is named, or after each that he wants."""
+        names = self._wanted_in(release) if self.sensitive is None else [self.sensitive]
+        return [replace(self, sensitive=name) for name in names]
+
+    def _wanted_in(self, release: Release) -> list[str]:
+        """The columns that he wants where none is named: the sensitive ones that are shown."""
+        owners = map(release.disclosure.owner, release.roles.get("sensitive", ()))
+        return list(dict.fromkeys(name for name in owners if name is not None))
 
     def aim(self, scene: Scene) -> Aim:
         """What is wanted of which people, and by which columns they are known."""
@@ -103,8 +156,8 @@ class AttributeAttack(Adversary["Aim"]):
         if not people.frame.height:
             msg = "the private original has no rows at which the attack could be aimed"
             raise TableError(msg)
-        name = self._wanted_in(scene.release)
-        assert name is not None
+        name = self.sensitive
+        assert name is not None, "each column is attacked by itself"
         published = with_texts(scene.release, name)
         columns = known_columns(published, people, self.columns, name)
         targets = self._targets(scene, columns, name)
@@ -129,7 +182,7 @@ class AttributeAttack(Adversary["Aim"]):
                 *self._assumptions(wanted),
             ),
             notes=(
-                *_notes(scene.release, wanted, nowhere),
+                *_notes(nowhere),
                 *self._notes(judged, wanted),
                 *sightings.notes,
             ),
@@ -161,13 +214,6 @@ class AttributeAttack(Adversary["Aim"]):
     def _notes(self, judged: Judged, wanted: Wanted) -> Iterator[str]:
         """What the attack found on the way."""
 
-    def _wanted_in(self, release: Release) -> str | None:
-        """The column of the table that the adversary wants to know, if there is one."""
-        if self.sensitive is not None:
-            return self.sensitive
-        names = _sensitive_in(release)
-        return names[0] if names else None
-
 
 @dataclass(frozen=True, eq=False)
 class Aim:
@@ -178,12 +224,6 @@ class Aim:
     """What the adversary knows."""
     drawn_from: int | None = None
     """Of how many the targets were drawn; None: all who are protected."""
-
-
-def _sensitive_in(release: Release) -> list[str]:
-    """The sensitive columns of the table that a release shows."""
-    owners = map(release.disclosure.owner, release.roles.get("sensitive", ()))
-    return list(dict.fromkeys(name for name in owners if name is not None))
 
 
 def beliefs_of(wanted: Wanted, sightings: Sightings) -> Iterator[Beliefs]:
@@ -210,10 +250,7 @@ def _assumed(columns: Sequence[str], wanted: Wanted, release: Release) -> Iterat
         yield "he takes people whose rows were left out to be like those who fit, if any do"
 
 
-def _notes(release: Release, wanted: Wanted, nowhere: int) -> Iterator[str]:
-    others = [name for name in _sensitive_in(release) if name != wanted.name]
-    if others:
-        yield f"{wanted.name!r} is wanted; other sensitive columns are not: {', '.join(others)}"
+def _notes(nowhere: int) -> Iterator[str]:
     if nowhere:
         yield (
             f"no published row fits {nowhere:,} of the targets; of them the adversary believes "

@@ -76,12 +76,11 @@ class BackgroundKnowledgeAttack(AttributeAttack):
         """The name by which a command or a study asks for the attack."""
         return "background-knowledge"
 
-    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
-        """Why the attack makes no sense for a release, as a clause; None where it does."""
-        if reason := super().refusal(release, plan):
+    def refusal_of_column(self, release: Release, plan: Plan | None) -> str | None:
+        """Why the attack makes no sense for the column that is named; None where it does."""
+        if reason := super().refusal_of_column(release, plan):
             return reason
-        name = self._wanted_in(release)
-        assert name is not None
+        name = str(self.sensitive)
         shown = len(shown_values(with_texts(release, name), name))
         if shown > self.ruled_out + 1:
             return None

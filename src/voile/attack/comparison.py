@@ -102,11 +102,15 @@ class ComparisonAttack(AttributeAttack):
             return "it compares releases, and no earlier one was named"
         if permutes_sensitive(release):
             return "sensitive values are permuted within groups, which differencing compares"
-        wanted = self._wanted_in(release)
+        return super().refusal(release, plan)
+
+    def refusal_of_column(self, release: Release, plan: Plan | None) -> str | None:
+        """The same of the one column that is named."""
+        wanted = self.sensitive
         if wanted is not None and is_noisy(release, wanted) and wanted not in (self.columns or ()):
             return self._refusal_to_average(release, wanted)
         for one in (release, *self.earlier):
-            if reason := super().refusal(one, plan):
+            if reason := super().refusal_of_column(one, plan):
                 return reason
         return None
 
@@ -121,11 +125,10 @@ class ComparisonAttack(AttributeAttack):
             )
         return None
 
-    def _wanted_in(self, release: Release) -> str | None:
-        """The sensitive column, or where there is none the first that is published with noise."""
-        found = super()._wanted_in(release)
-        noisy = (name for name in release.disclosure.columns if is_noisy(release, name))
-        return next(noisy, None) if found is None else found
+    def _wanted_in(self, release: Release) -> list[str]:
+        """The sensitive columns, or where there are none those that are published with noise."""
+        noisy = [name for name in release.disclosure.columns if is_noisy(release, name)]
+        return super()._wanted_in(release) or noisy
 
     def guess(self, scene: Scene, aim: Aim) -> Guesses:
         """How probable each value is theirs, or how near to it a guess is where it has noise."""

@@ -138,7 +138,9 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
         if isinstance(aim, ClosedForm):
             return self._counted(scene, aim)
         found = self._joined(aim)
-        checked = self.link is not None or (aim.owners.told and not found.overlap)
+        checked = self.link is not None or (
+            aim.owners.told and not found.overlap and not scene.release.disclosure.made_up
+        )
         described = aim.people.frame.select(aim.columns)
         unit = aim.people.protected if aim.by_person else "row"
         return Guesses(
@@ -148,7 +150,7 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
             baseline=1 / found.choices,
             known=lambda i: described.row(int(aim.owners.person[i]), named=True),
             assumptions=tuple(self._assumptions(aim, checked=checked)),
-            notes=(*found.notes, *_notes(aim)),
+            notes=(*_made_up_notes(aim.published), *found.notes, *_notes(aim)),
             checked=checked,
             shown=np.flatnonzero(aim.owners.person >= 0),
             drawn_from=aim.drawn_from,
@@ -170,11 +172,16 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
             baseline=1 / found.choices,
             known=lambda i: described.row(int(known[i]), named=True),
             assumptions=tuple(self._assumptions_in_full(columns, found)),
-            notes=(*self._notes_in_full(found), *_bare_notes(published, columns)),
+            notes=(
+                *_made_up_notes(published),
+                *self._notes_in_full(found),
+                *_bare_notes(published, columns),
+            ),
             aimed=worst,
             drawn_from=found.targets,
             aimed_at=found.aimed_at,
             mean=found.mean if found.exact else None,
+            checked=not scene.release.disclosure.made_up,
         )
 
     @abstractmethod
@@ -374,6 +381,15 @@ def _notes(aim: Aim) -> Iterator[str]:
     if nobody:
         yield f"{nobody:,} of the rows belong to nobody who is known; for them every guess fails"
     yield from _bare_notes(aim.published, aim.columns)
+
+
+def _made_up_notes(published: PublishedRows) -> Iterator[str]:
+    """That rows are nobody's, so that who finds a row has found nobody."""
+    if share := published.disclosure.made_up:
+        yield (
+            f"{share:.1%} of the rows are nobody's: rates are what the adversary believes, and not "
+            "how often he is right"
+        )
 
 
 def _bare_notes(published: PublishedRows, columns: Sequence[str]) -> Iterator[str]:

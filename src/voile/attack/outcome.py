@@ -151,6 +151,13 @@ class AttackOutcome:
             return math.inf if self.success.value else 1.0
         return self.success.value / self.baseline
 
+    @property
+    def gain(self) -> float:
+        """What it finds of what guessing leaves open; 0 where guessing leaves nothing."""
+        if self.baseline >= 1:
+            return 0.0
+        return (self.success.value - self.baseline) / (1 - self.baseline)
+
     def document(self) -> dict[str, Any]:
         """All fields for JSON, and what follows; see ``study.record.AttackDocument``."""
         held = {one.name: _document(getattr(self, one.name)) for one in fields(self)}

@@ -3,7 +3,7 @@
 Who knows at which place a person stood, such as from a list in the order of names, finds the row by
 its place, whatever its columns show.  A file of as many rows is taken to be in order where a column
 agrees with the original's at the same places more than it does some places off: files that were
-sorted agree there, too.
+sorted agree there, too.  Of a file with more or fewer rows ``subsequence`` tells.
 
 Cost: some 20 comparisons a row and column.
 """
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.audit.recognition import Recognised
+from voile.audit.subsequence import columns_in_subsequence
 from voile.release.reading.rows import People, distinct_texts_of, floats_of
 
 __all__ = ["columns_in_order", "order_notices"]
@@ -46,9 +47,11 @@ def order_notices(recognised: Sequence[Recognised], original: People) -> list[st
 def columns_in_order(recognised: Sequence[Recognised], original: People) -> list[str]:
     """The columns that agree with those of the original row by row."""
     rows = original.frame.height
-    shown = [one for one in recognised if one.columns and len(one.columns[0]) == rows]
-    if rows < _FEWEST:
+    shown = [one for one in recognised if one.columns]
+    if rows < _FEWEST or any(len(one.columns[0]) < _FEWEST for one in shown):
         return []
+    if any(len(one.columns[0]) != rows for one in shown):
+        return columns_in_subsequence(shown, original)
     return [one.name for one in shown if _agrees(one, original)]
 
 

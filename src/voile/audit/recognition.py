@@ -121,8 +121,10 @@ def _column(
     shown = name if name in released.columns else f"{name}.interval"
     if shown not in released.columns:
         return Recognised(name, "withheld", "no column of the file has its name.", Withheld(), ())
-    if _is_empty(released[shown]) and not _is_empty(original.column(name)):
-        return Recognised(name, "withheld", "all its cells are empty.", Withheld(), (), (shown,))
+    own = original.column(name)
+    if not _is_empty(own) and (_is_empty(released[shown]) or _shows_nothing(released[shown], own)):
+        why = "all its cells are empty, or stand for any value."
+        return Recognised(name, "withheld", why, Withheld(), (), (shown,))
     column = _Column.of(name, released[shown], original)
     found = column.said(said) if said else column.found()
     return replace(found, of=(shown, *(f"{name}{end}" for pair in ends for end in pair)))
@@ -318,6 +320,17 @@ class _Column:
 
 def _is_empty(column: pl.Series) -> bool:
     return finite(column).null_count() == len(column)
+
+
+def _shows_nothing(column: pl.Series, own: pl.Series) -> bool:
+    """Whether all cells are missing, or texts that stand for any value and are none."""
+    if column.dtype.is_numeric():
+        return False
+    cells = {(text or "").strip().lower() for text in distinct_texts_of(column)[0]}
+    if not cells <= ANYTHING:
+        return False
+    values = {(text or "").strip().lower() for text in distinct_texts_of(own)[0]}
+    return not (cells & values)
 
 
 def _as_numbers(released: pl.Series, own: pl.Series) -> pl.Series:

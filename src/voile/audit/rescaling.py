@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,8 @@ def rescaled(own: Floats, cells: Floats, place: Indices, unit: float) -> Rescale
     known = _Known(values, count, cells, np.where(there, rows, 0), unit)
     if len(own) == len(place) and (found := known.in_order(own, cells[place])) is not None:
         return found
-    lines = (known.as_often(a, b) for a, b in known.lines())
+    # Of few rows several lines may be true: numbers that can be as they are, are.
+    lines = (known.as_often(a, b) for a, b in chain([(1.0, 0.0)], known.lines()))
     return next((one for one in lines if one is not None), None)
 
 

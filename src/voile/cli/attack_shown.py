@@ -10,6 +10,7 @@ import click
 from voile.attack.outcome import AttackOutcome, Estimate
 from voile.attack.result import AttackResult, Narrowing, Victim
 from voile.attack.verification import Verification
+from voile.cli.reporting import believed_apart
 from voile.cli.show import print_table
 
 if TYPE_CHECKING:  # maps and inference are loaded where trips are followed only
@@ -61,23 +62,20 @@ def show_side_by_side(
             [
                 "attack",
                 "succeeds",
+                "believed",
                 "at least",
                 "at most",
                 "worst",
                 "guessing",
-                "counted",
                 "targets",
             ],
             [
                 [
                     outcome.attack,
-                    *(
-                        _share_of(getattr(outcome.success, part))
-                        for part in ("value", "low", "high")
-                    ),
+                    *believed_apart(_share_of(outcome.success.value), counted=outcome.checked),
+                    *("" if outcome.success.is_exact else _share_of(end) for end in _ends(outcome)),
                     _share_of(outcome.worst.probability) if outcome.worst else "",
                     _share_of(outcome.baseline),
-                    "yes" if outcome.checked else "believed",
                     outcome.told_targets + (", in closed form" * outcome.exact),
                 ]
                 for outcome in outcomes
@@ -122,9 +120,13 @@ def _between(outcome: TripsOutcome, low: str, high: str) -> str:
     return f"{low} and {high}" if outcome.trips > 1 else "too few trips to say"
 
 
+def _ends(outcome: AttackOutcome) -> tuple[float, float]:
+    return outcome.success.low, outcome.success.high
+
+
 def _percent(estimate: Estimate) -> str:
     if estimate.is_exact:
-        return f"{_share_of(estimate.value)} (counted in closed form)"
+        return f"{_share_of(estimate.value)} (counted on all, none being drawn)"
     low, high = _share_of(estimate.low), _share_of(estimate.high)
     return f"{_share_of(estimate.value)} (between {low} and {high} with 95% confidence)"
 

@@ -21,7 +21,14 @@ import click
 from voile.audit.examine import Inquiry, audit
 from voile.audit.judged import keep_judged
 from voile.audit.record import AuditRecord, audit_document
-from voile.cli.reporting import names_of, show_risks, targets_option, tell_left_out, utility_row
+from voile.cli.reporting import (
+    believed_apart,
+    names_of,
+    show_risks,
+    targets_option,
+    tell_left_out,
+    utility_row,
+)
 from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.durable import new_private_folder, write_text
 from voile.study.documents import json_text
@@ -129,7 +136,9 @@ def _show(record: AuditRecord) -> None:
         click.echo("No control was given: what a file tells of everybody counts as a risk here.")
     if record.attacks:
         click.echo()
-        print_table(["attack", "succeeds", "guessing"], list(map(_attack_row, record.attacks)))
+        print_table(
+            ["attack", "succeeds", "believed", "guessing"], list(map(_attack_row, record.attacks))
+        )
     if record.utility:
         click.echo()
         print_table(
@@ -143,5 +152,6 @@ def _show(record: AuditRecord) -> None:
 def _attack_row(attack: AttackDocument) -> list[object]:
     rates = rates_of(attack)
     if rates is None:
-        return [attack["attack"], "not measured", ""]
-    return [attack["attack"], f"{100 * rates.success:.3g}%", f"{100 * rates.baseline:.3g}%"]
+        return [attack["attack"], "not measured", "", ""]
+    succeeds = believed_apart(f"{100 * rates.success:.3g}%", counted=rates.counted)
+    return [attack["attack"], *succeeds, f"{100 * rates.baseline:.3g}%"]

@@ -12,6 +12,7 @@ from voile.cli.show import print_table
 from voile.study.record import EstimateDocument, MeasureDocument, RiskDocument, Skipped
 
 __all__ = [
+    "believed_apart",
     "held_out_option",
     "names_of",
     "names_of_skipped",
@@ -63,6 +64,11 @@ def utility_row(measured: MeasureDocument) -> list[object]:
     """A measure of utility as a line of a table."""
     numbers = (measured["value"], measured["untouched"], measured["useless"])
     return [measured["title"], *map(_number, numbers), measured["better"]]
+
+
+def believed_apart(rate: str, *, counted: bool) -> tuple[str, str]:
+    """The cells of the columns "succeeds" and "believed": a belief is no success."""
+    return (rate, "") if counted else ("", rate)
 
 
 def tell_left_out(skipped: Sequence[Skipped]) -> None:

@@ -12,6 +12,7 @@ import click
 from voile.audit.rehearsed import risks_of_rehearsal
 from voile.cli.attack_shown import show_followed
 from voile.cli.reporting import (
+    believed_apart,
     held_out_option,
     names_of,
     names_of_skipped,
@@ -205,7 +206,7 @@ def _show(record: StudyRecord, followed: FollowedTrips | None) -> None:
     rehearsed = set(record.evidence["rehearsed"])
     if record.attacks:
         print_table(
-            ["attack", "succeeds", "guessing", "counted", "of"],
+            ["attack", "succeeds", "believed", "guessing", "of"],
             [_attack_row(attack, rehearsed) for attack in record.attacks],
         )
     if followed is not None and followed.outcomes:
@@ -245,9 +246,8 @@ def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
         return [attack["attack"], "not measured", "", "", ""]
     return [
         attack["attack"],
-        _percent(rates.success),
+        *believed_apart(_percent(rates.success), counted=rates.counted),
         _percent(rates.baseline),
-        "yes" if rates.counted else "believed",
         rates.told_targets
         + (", in closed form" * rates.exact)
         + (" of a rehearsal" if attack["attack"] in rehearsed else " of this release"),

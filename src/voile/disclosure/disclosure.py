@@ -106,6 +106,14 @@ class Disclosure(Value):
         return frozenset(n for n, shown in self.columns.items() if isinstance(shown, Permuted))
 
     @property
+    def made_up(self) -> float:
+        """The share of rows that are nobody's, where most of them are; else 0."""
+        shares = (
+            one.share for one in self.columns.values() if isinstance(one, Altered) and one.mostly
+        )
+        return max(shares, default=0.0)
+
+    @property
     def probability(self) -> float:
         """The probability with which a row of the table is among those that were published from."""
         return 1.0 if self.sampled is None else float(self.sampled)
