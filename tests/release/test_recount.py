@@ -14,7 +14,7 @@ import pytest
 
 from tests.policy.cases import voile
 from tests.release.listing import list_again
-from tests.release.makes import METHODS, make
+from tests.release.makes import METHODS, make, people, trips
 from voile.errors import RefusedError
 from voile.release.manifest import manifest_of
 from voile.release.recounting import read_recounted, recount
@@ -277,6 +277,30 @@ def _pass(folder: Path, method: str, seed: int) -> None:
     found = recount(out, frame)
     assert not found.breaches
     assert not found.unknown
+
+
+@pytest.mark.parametrize("method", ["clustered-laplace", "dp-generalization", "flows"])
+def test_the_ledger_knows_what_a_release_has_spent(tmp_path, method):
+    """Less is claimed, whatever else was mended: no output shows it, and the account does."""
+    unit = "vehicle" if method == "flows" else "replace"
+    if method == "dp-generalization":
+        unit = "add-remove"
+    budget = f'[budget]\ndata_set = "people"\nepsilon = 50\nneighbours = "{unit}"\ndelta = 0.5\n'
+    frame = trips(1) if method == "flows" else people(1)
+    (tmp_path / "plan.toml").write_text(METHODS[method].replace("{k}", "3") + budget)
+    frame.write_parquet(tmp_path / "own.parquet")
+    ledger = ("--ledger", tmp_path / "ledger.db")
+    call = ("publish", tmp_path / "own.parquet", "--plan", tmp_path / "plan.toml", *ledger)
+    found = voile(*call, "--out", tmp_path / "out")
+    assert found.exit_code == 0, found.output
+    assert voile("ledger", "verify", tmp_path / "out", *ledger).exit_code == 0
+    path = tmp_path / "out" / "release.json"
+    document = json.loads(path.read_text())
+    document["guarantee"]["epsilon"] /= 2
+    path.write_text(json.dumps(document))
+    found = voile("ledger", "verify", tmp_path / "out", *ledger)
+    assert found.exit_code == 4
+    assert "and data set 'people' was charged" in str(found.exception)
 
 
 def test_a_release_in_parts_is_recounted(good, tmp_path):

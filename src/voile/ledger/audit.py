@@ -10,7 +10,9 @@ data set.
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, get_args
 
@@ -25,6 +27,8 @@ from voile.release.manifest import changed_files, release_document
 __all__ = ["Finding", "audit_ledger", "audit_release"]
 
 _MOST_FINDINGS = 20
+_ROUNDING = 1e-9
+"""Relative, of an epsilon that went through JSON."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +67,11 @@ def audit_ledger(connection: sqlite3.Connection, folder: RowFolder) -> list[Find
     return findings
 
 
-def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]:
-    """What the ledger does not know, or knows otherwise, about a release folder."""
+def audit_release(connection: sqlite3.Connection, rows: RowFolder, folder: Path) -> list[Finding]:
+    """What the ledger does not know, or knows otherwise, about a release folder.
+
+    ``rows`` has the rows that the ledger refers to.
+    """
     where = str(folder)
     document = release_document(folder)
     release_id = str(document.get("release_id"))
@@ -81,6 +88,11 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
         for name, kind in charged
         if kind in get_args(End)
     ]
+    findings += [
+        Finding(where, what)
+        for name in dict.fromkeys(name for name, _ in entries)
+        for what in _undercharged(connection, rows, name, document)
+    ]
     claimed = document.get("series")
     if isinstance(claimed, dict):
         findings += [
@@ -94,6 +106,29 @@ def audit_release(connection: sqlite3.Connection, folder: Path) -> list[Finding]
         )
         findings.append(Finding(where, what))
     return [*findings, *changed]
+
+
+def _undercharged(
+    connection: sqlite3.Connection, rows: RowFolder, name: str, document: Mapping[str, Any]
+) -> Iterator[str]:
+    """Whether a release claims to have spent less than its data set was charged for it."""
+    guarantee = document.get("guarantee")
+    stated = guarantee.get("epsilon") if isinstance(guarantee, dict) else None
+    try:
+        state = spending.read_state(connection, name, rows, lambda what: None)
+    except ValueError:
+        return  # the audit of the ledger itself says so
+    assert state is not None, "names and records are read in one transaction"
+    release_id = str(document.get("release_id"))
+    charged = [e for one in state.entries if one.release_id == release_id for e in one.events]
+    if not charged or any(event.rho is not None for event in charged):
+        return
+    spent = sum((event.epsilon for event in charged), Decimal(0))
+    if isinstance(stated, int | float) and stated < float(spent) * (1 - _ROUNDING):
+        yield (
+            f"it claims epsilon = {stated:g}, and data set {name!r} was charged "
+            f"{spent.normalize():f} for it"
+        )
 
 
 def _audit_version(

@@ -280,7 +280,7 @@ class Ledger:
         Raises ``InputError`` where the folder holds no readable ``release.json``.
         """
         with self._file.reading() as connection:
-            return audit_release(connection, folder)
+            return audit_release(connection, self._file.rows, folder)
 
     def _state(self, connection: Connection, data_set: str) -> BudgetState | None:
         broken: list[str] = []
