@@ -12,7 +12,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.models.small_persons import Row, all_tables, different, persons
+from tests.models.small_persons import (
+    Row,
+    all_tables,
+    different,
+    entropy_reaches,
+    persons,
+    recursive,
+)
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import InfeasibleError, InputError
 from voile.models.k_anonymity import KAnonymity
@@ -38,6 +45,7 @@ ROLES = Roles(
 )
 """Small tables are ranked by their third column; rows are told apart by what is kept."""
 PRECISION = Fraction(7, 10)
+SEEDED = Randomness.seeded(1)
 
 
 def frame_of(table: Sequence[Row]) -> pl.DataFrame:
@@ -115,6 +123,26 @@ def test_small_tables(search: str, l: int | None) -> None:  # noqa: E741
     """A sample of them."""
     for table in all_tables(5)[11::70]:
         assert_published_as_defined(table, search, 2, 2, l)
+
+
+@pytest.mark.parametrize("kind", ["entropy", "recursive"])
+def test_persons_weigh_one_in_each_group(kind: str) -> None:
+    """Whatever rows they have elsewhere: each published group is diverse as defined."""
+    asked: dict[str, Any] = {"value": 2, "kind": kind, **({"c": 2} if kind == "recursive" else {})}
+    published = 0
+    for table in all_tables(6)[11::40]:
+        publisher = Ranking(k=2, top=2, search="auto", precision=0.5, l=asked)
+        try:
+            release = publisher.publish(open_frame(frame_of(table), Plan(ROLES)), SEEDED)
+        except (InputError, InfeasibleError):
+            continue
+        for _, here in release.to_native().group_by("group"):
+            rows = [table[row] for row in here["row"].to_list()]
+            own = [(who, score, quasi) for who, quasi, score in rows]
+            held = entropy_reaches(own, 2) if kind == "entropy" else recursive(own, Fraction(2), 2)
+            assert held, (table, rows)
+            published += 1
+    assert published > 5
 
 
 @pytest.mark.slow
