@@ -651,6 +651,15 @@ class StoreContract(ReportLogContract, DirectoryContract):
     def directory(self, log: ReportLog) -> ReportLog:
         return log
 
+    def test_a_probe_of_writing_leaves_nothing(self, log):
+        """It writes, says nothing where that goes well, and no report is there of it."""
+        log.append(chain(1, 2))
+        log.check_writing()
+        log.check_writing()
+        assert all_reports(log, 1) == bare(chain(1, 2))
+        assert [one.truck for one in log.in_slots(0, 2**32 - 1, 9)] == [number_of(1)] * 2
+        assert type(log).check_writing is not Directory.check_writing
+
     def test_states_come_with_reports(self, log):
         """The last state among the reports taken stays; refused and known ones change none."""
         driver = Driver(1)

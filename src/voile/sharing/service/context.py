@@ -98,7 +98,10 @@ class ServiceContext:
 
     def count(self, role: str, token: str) -> None:
         """One more request with a token; raises ``ProblemError``."""
-        _refuse(self._meters[role].wait(token_hash(token)))
+        wait = self._meters[role].wait(token_hash(token))
+        if wait > 0:
+            self._say(f"A {role} asks more often than [rates] of share.toml allows, and gets 429")
+        _refuse(wait)
 
     def refused(self, request: Request, reason: str) -> None:
         """Where a token has opened nothing: one failure more of the address, if it was that.

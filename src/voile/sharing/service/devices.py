@@ -16,11 +16,10 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from voile.sharing import ingest
-from voile.sharing.ingest import IngestError
 from voile.sharing.platform import Outcome
 from voile.sharing.platform.troubles import THROWN_AWAY
 from voile.sharing.service.context import context_of
-from voile.sharing.service.problems import ProblemError, documented
+from voile.sharing.service.problems import ProblemError, documented, problem_of
 
 __all__ = ["Trackers", "describe"]
 
@@ -164,8 +163,8 @@ class Trackers:
             response = await _taken(request, scope["path"][len(_PATH) + 1 :] or token_of(request))
         except Exception as error:
             response = await self._answer(request, error)
-            if isinstance(error, IngestError):
-                response.headers["voile-outcome"] = error.reason
+            reason = getattr(error, "reason", None)
+            response.headers["voile-outcome"] = reason or problem_of(error).reason
         await response(scope, receive, send)
 
     async def _answer(self, request: Request, error: Exception) -> Any:

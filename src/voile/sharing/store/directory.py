@@ -46,12 +46,16 @@ _REVOKE_TOKENS = (
 _HASH_BYTES = 32
 _NUMBER, _HOLDER = "the company's number", "the holder of a token"
 _DEVICE_NAME = "the device's name"
+_PROBE, _PROBE_BYTES = b"probe of writing", 65_536
 
 
 class SQLDirectory(Directory):
     """``Directory`` over an engine."""
 
     _engine: Engine
+
+    def check_writing(self) -> None:
+        self._engine.write(_probe)
 
     def add_company(self, company: Company, token: AccessToken) -> None:
         values = {
@@ -416,3 +420,13 @@ def _counted(connection: Connection, truck: bytes, bounds: MailBounds) -> bool:
             (bounds.link, bounds.most_of_link),
         )
     )
+
+
+def _probe(connection: Connection) -> None:
+    """As much as a report of many parcels, of a truck that cannot be; it comes and goes at once."""
+    connection.change("DELETE FROM heads WHERE truck = ?", (_PROBE,))
+    connection.change(
+        "INSERT INTO heads (truck, slot, number, digest) VALUES (?, -1, -1, ?)",
+        (_PROBE, bytes(_PROBE_BYTES)),
+    )
+    connection.change("DELETE FROM heads WHERE truck = ?", (_PROBE,))

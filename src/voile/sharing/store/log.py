@@ -19,7 +19,6 @@ from voile.sharing.store.sql import Connection, Engine, batches, marks
 
 __all__ = ["SQLReportLog", "save_states"]
 
-_PROBE = b"probe of writing"
 _FORGOTTEN_AT_ONCE = 5_000
 """Others wait for a transaction; so one is not to drop millions."""
 
@@ -65,9 +64,6 @@ class SQLReportLog(ReportLog):
     def take_back(self, truck: bytes, slot: int) -> int:
         locking = self._engine.locking
         return self._engine.write(lambda connection: _take_back(connection, truck, slot, locking))
-
-    def check_writing(self) -> None:
-        self._engine.write(_probe)
 
     def forget(self, before: int) -> int:
         statement = """DELETE FROM reports WHERE seq IN (
@@ -126,17 +122,6 @@ def _append(
     states = {one.entry.truck: one.entry.state for one in taken if one.entry.state is not None}
     save_states(connection, states.items())
     return outcomes
-
-
-def _probe(connection: Connection) -> None:
-    """A head of a truck that cannot be, which comes and goes in one transaction."""
-    connection.change("DELETE FROM heads WHERE truck = ?", (_PROBE,))
-    new = Head()
-    connection.change(
-        "INSERT INTO heads (truck, slot, number, digest) VALUES (?, ?, ?, ?)",
-        (_PROBE, new.slot, new.number, new.digest),
-    )
-    connection.change("DELETE FROM heads WHERE truck = ?", (_PROBE,))
 
 
 def _take_back(connection: Connection, truck: bytes, slot: int, locking: str) -> int:
