@@ -60,7 +60,7 @@ def run() -> Measurement:
         question="What does each step of the sharing protocol take, and looking for a parcel among "
         f"{TRUCKS} trucks with {ITEMS} parcels each?",
         data=f"synthetic keys; {TRUCKS} reports of {ITEMS} items; PBKDF2 with {ITERATIONS:,} "
-        "iterations in suite paper (the paper's number is not in our copy)",
+        "iterations in suite paper (the paper gives no number)",
         seeds=f"{SEED}",
         protocol=f"one process, one thread; all steps of both suites called in turn, median of "
         f"{CALLS} (key derivation: 5); searches in turn, median of {SEARCHES} ({7 * SEARCHES} with "

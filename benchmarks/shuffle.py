@@ -21,7 +21,7 @@ from benchmarks.shuffle_claims import (
 )
 from benchmarks.shuffle_curves import CLUSTERS, COLUMNS, ROWS, SEED, Coded, adult, measured, plan_of
 from benchmarks.shuffle_figure import Curves
-from benchmarks.shuffle_starts import SALARIES, STARTS, from_random_starts
+from benchmarks.shuffle_starts import SALARIES, STARTS, from_random_starts, salaries
 from benchmarks.shuffle_timing import RUNS, Timed, choosing, given
 from benchmarks.timing import seconds_text
 from voile.publish.m_shuffle.columns import Rule
@@ -62,8 +62,9 @@ def run() -> Measurement:
         question="Do the curves of the paper over K and M hold on Adult, and what does a run take?",
         data=f"{ROWS:,} rows drawn from the 45,222 complete rows of Adult (the paper does not say "
         f"which are its own), without the sampling weight and education-num; sensitive: "
-        f"{SENSITIVE}, {len(coded.numbers)} values (the paper's is not in our copy); clusters are "
-        f"optimal; M columns, weakest tie to {CLUSTERS[-1]} clusters first: {', '.join(order)}; "
+        f"{SENSITIVE}, {len(coded.numbers)} values (the paper's Salary is a class of two in "
+        f"Adult); clusters are optimal; M columns, weakest tie to {CLUSTERS[-1]} clusters first: "
+        f"{', '.join(order)}; "
         f"highest entropy first: {', '.join(orders['highest entropy first'])}",
         seeds=f"rows {SEED}; releases from {SEED}; small tables 0 to {TABLES - 1}",
         protocol=f"{DRAWS} releases for each K, M and order; expected divergence: of the average "
@@ -169,7 +170,7 @@ def _spread(draws: Sequence[float]) -> str:
 def _starts(coded: Coded) -> Table:
     """Lloyd's algorithm on a stated set and on the sensitive column."""
     sets = {
-        "twelve salaries": (np.array(SALARIES, dtype=np.float64), np.ones(len(SALARIES))),
+        "twelve salaries": salaries(),
         SENSITIVE: (coded.numbers, coded.weights),
     }
     lines = [

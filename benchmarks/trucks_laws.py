@@ -15,11 +15,22 @@ from voile.geodesy import Floats, displace, separation
 from voile.randomness import Randomness
 from voile.utility.arrival import distance_errors, expected_distance_error
 
-__all__ = ["EPSILONS", "run"]
+__all__ = ["EPSILONS", "TABLE_2", "run"]
 
-EPSILONS = (0.1, 0.05, 0.02, 0.01, 0.008, 0.005, 0.004, 0.002, 0.001, 0.0005)
-SEEDS_CONSTANT = 3.207
-"""The seed's mean distance times epsilon, at each of its ten."""
+TABLE_2 = {
+    0.0001: (31661.92, 27017.11),
+    0.0005: (6435.09, 4180.74),
+    0.001: (3231.63, 1963.17),
+    0.003: (1076.24, 619.72),
+    0.005: (656.07, 371.39),
+    0.006: (532.53, 309.11),
+    0.007: (453.70, 265.82),
+    0.008: (401.11, 232.70),
+    0.01: (319.22, 184.90),
+    0.05: (63.55, 37.16),
+}
+"""The seed's: average distance and average distance error in metres, by epsilon per metre."""
+EPSILONS = tuple(TABLE_2)
 REPORTS = 1_000_000
 SEED = 2023
 HOME = (39.9, 116.4)
@@ -39,6 +50,8 @@ def run() -> Measurement:
         abs(radius.mean() * epsilon - 2) / (radius.std() * epsilon / math.sqrt(REPORTS))
         for epsilon, (radius, _) in drawn.items()
     )
+    ratios = [distance * epsilon for epsilon, (distance, _) in TABLE_2.items()]
+    errors = [error * epsilon for epsilon, (_, error) in TABLE_2.items()]
     return Measurement(
         question="How far does planar Laplace noise move positions, how far off are distances to a "
         "destination, and how often do selected angles stay near?",
@@ -46,9 +59,14 @@ def run() -> Measurement:
         seeds=f"{SEED} and the next nine",
         protocol="Displacement and distances on the ellipsoid; the destination due south at "
         f"distance D. Angles by their law, delta = {DELTA:g}",
-        answer="The mean displacement is 2 / epsilon. The seed's Table 2 has "
-        f"{SEEDS_CONSTANT:g} / epsilon, {SEEDS_CONSTANT / 2:.3f} times as much at every epsilon: "
-        "what metres read as miles would give (1.609), though the cause is not proven. Its 0.7 "
+        answer="The mean displacement is 2 / epsilon. The seed's Table 2 has from "
+        f"{min(ratios):.3f} / epsilon to {max(ratios):.3f} / epsilon, on average "
+        f"{np.mean(ratios) / 2:.3f} times as much: what metres read as miles would give (1.609), "
+        "though the cause is not proven. Its error of the distance to a destination is from "
+        f"{min(errors):.2f} / epsilon to {max(errors):.2f} / epsilon; the law has at most "
+        f"{max(expected_distance_error(a) for a in DISTANCES):.2f} / epsilon at the distances "
+        f"measured, and 1.61 times that is "
+        f"{1.609344 * max(expected_distance_error(a) for a in DISTANCES):.2f}. Its 0.7 "
         "for epsilon = 5 in Figure 10, similar for all n, holds for no spread of angles (for "
         "\u03c0/2 it holds at n = .5\u03c0, and there alone).",
         targets=[
@@ -58,16 +76,18 @@ def run() -> Measurement:
         ],
         tables=[
             Table("Displacement (the seed's Table 2), metres",
-                  ("epsilon per metre", "2 / epsilon", "drawn", "the seed's"),
+                  ("epsilon per metre", "2 / epsilon", "drawn", "the seed's", "times epsilon"),
                   [[f"{epsilon:g}", f"{2 / epsilon:,.0f}",
                     f"{radius.mean():,.2f} \u00b1 {1.96 * radius.std() / math.sqrt(REPORTS):,.2f}",
-                    f"{SEEDS_CONSTANT / epsilon:,.1f}"]
+                    f"{TABLE_2[epsilon][0]:,.2f}", f"{TABLE_2[epsilon][0] * epsilon:.3f}"]
                    for epsilon, (radius, _) in drawn.items()]),
             Table("Mean absolute error of the distance to a destination, metres",
-                  ("epsilon per metre", *(f"D = {a:g} / epsilon" for a in DISTANCES)),
+                  ("epsilon per metre", *(f"D = {a:g} / epsilon" for a in DISTANCES),
+                   "the seed's", "times epsilon"),
                   [["law, times epsilon",
-                    *(f"{expected_distance_error(a):.4f}" for a in DISTANCES)],
-                   *([f"{epsilon:g}", *(f"{error:,.1f}" for error in errors)]
+                    *(f"{expected_distance_error(a):.4f}" for a in DISTANCES), "", ""],
+                   *([f"{epsilon:g}", *(f"{error:,.1f}" for error in errors),
+                      f"{TABLE_2[epsilon][1]:,.2f}", f"{TABLE_2[epsilon][1] * epsilon:.3f}"]
                      for epsilon, (_, errors) in drawn.items())]),
             Table("Chance that a turn stays within n (Figure 10): wrapped, in brackets truncated",
                   ("epsilon of angles", "spread", *REACHES),

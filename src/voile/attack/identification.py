@@ -4,9 +4,9 @@ What it does: for people whose values are known exactly, finds the probability o
 row to be theirs, and reports how often the best guess is right, beside guessing blindly.
 
 Source: "Privacy-Preserving Bin-Packing With Differential Privacy" (IEEE OJ-CS 2022), eqs. 24, 25
-and 30.  Of eqs. 24 and 25 only the sense was to be had, so they were reconstructed: generalized
-rows that agree look alike, so each of the m rows that cover the target's values has probability
-1 / m, or beta / m where a row was sampled with probability beta before it was published.
+and 30.  Eqs. 24 and 25 bound the probability of the right row by 1 / k, and by beta / k where rows
+were sampled with probability beta before.  Here it is counted: each of the m rows that cover the
+target's values has 1 / m, or beta / m, where m is k at least.
 
 Adversary: knows some attributes of the target exactly (by default all quasi-identifiers), the
 release and its method's parameters, and that the target's row was in the table; with a plan,

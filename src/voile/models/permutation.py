@@ -30,8 +30,8 @@ ln Gamma(x + 1) is convex and 0 at 0.
 Source: "Privacy Preserving in Big Data Sets through Multiple Shuffle" (ACSW 2017) for P_column,
 P_table and the idea of a table divergence; the exact measures are elementary combinatorics.
 
-Departure: the seed's table divergence is reconstructed here as stated above, in nats; its figures
-normalise the divergence of a single column, which is always 0, to 1.
+Departure: the seed does not say between which distributions of the table its divergence is; here
+it is as stated above, in nats.  Its figures normalise that of a single column, always 0, to 1.
 
 Cost: O(p log p) for p distinct pairs of cluster and value.
 """

@@ -3,15 +3,18 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import polars as pl
 import pytest
 
-from tests.publish.ranking.applicants import APPLICANTS, SCORES
+import voile
+from tests.publish.ranking.applicants import AGES, APPLICANTS, SCORES, SEXES, ZIP_CODES
 from voile.publish.ranking.baselines import mondrian_boxes
 from voile.publish.ranking.groups import publish_groups
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.searches import search
 from voile.publish.ranking.terms import SearchTerms
 from voile.randomness import Randomness
+from voile.schema.plan import parse_plan
 
 KEY = Randomness.seeded(4).key("ranking")
 TERMS = SearchTerms(3, Fraction(6, 10), batch=3)
@@ -71,6 +74,33 @@ def test_mondrian_does_not_see_the_false_rows():
     """Cutting the six top rows in two gives precisions 3/5 and 3/4, whatever is asked."""
     boxes = mondrian_boxes(remnant(), replace(TERMS, batch=None))
     assert sorted(box.precision for box in boxes) == [Fraction(3, 5), Fraction(3, 4)]
+
+
+def test_mondrian_recodes_as_the_thesis_does_step_by_step():
+    """Figure 6: cut at 97 in course 1, then 1, 5, 6 and 2, 3, 4 in the ranges printed there."""
+    boxes = mondrian_boxes(remnant(), replace(TERMS, batch=None))
+    assert sorted(shown(box)[0] for box in boxes) == [
+        [[92, 96], [96, 98], [90, 99]],
+        [[97, 99], [89, 99], [88, 99]],
+    ]
+
+
+def test_the_scores_are_those_of_figure_1():
+    """297, 293, 284, then down to 276, with rows 7 and 8 tied."""
+    assert SCORES.tolist() == [297, 293, 284, 282, 281, 280, 279, 279, 278, 276]
+
+
+def test_quasi_identifiers_are_generalized_as_in_figure_3():
+    """Ages and zip codes as ranges, sexes as human; the first group shares one zip code."""
+    columns = {f"course{j + 1}": APPLICANTS[:, j] for j in range(3)}
+    frame = pl.DataFrame({"age": AGES, "sex": SEXES, "zip": ZIP_CODES, **columns})
+    roles = {"quasi_identifiers": ["age", "sex", "zip"], "ranking": [*columns]}
+    method = {"name": "ranking", "k": 3, "top": 6, "precision": 0.6, "batch": 3}
+    tree = {"sex": {"tree": {"human": ["F", "M"]}}}
+    plan = parse_plan({"roles": roles, "columns": tree, "method": method})
+    rows = voile.make_release(frame, plan).release.to_native()
+    ages = rows.select("age.low", "age.high", "sex", "zip.low", "zip.high").rows()
+    assert ages == [(23, 39, "human", 53715, 53715)] * 3 + [(37, 74, "human", 53703, 53712)] * 3
 
 
 def test_from_all_top_rows_one_group_publishes_more():

@@ -4,7 +4,8 @@ What it does: three messages between Bob (the receiver, who begins) and Alice (t
 which both hold k_a and k_b, and each knows that the other took part in this run.
 
 Source: ISO/IEC 11770-2 mechanism 6, as "Trajectory Hiding and Sharing for Supply Chains with
-Differential Privacy" (ESORICS 2023), Protocol 1, uses it; messages reconstructed:
+Differential Privacy" (ESORICS 2023), Protocol 1, uses it; the diagram with its
+messages is lost in the text that we have:
 
 1. Bob to Alice: N_B
 2. Alice to Bob: E_K(N_A, N_B, ID_B, F_AB)

@@ -3,7 +3,7 @@
 What it does: what ``voile_suite`` does, in the paper's way.
 
 Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
-section 6 and appendix; its diagrams are reconstructed.  The group of Curve25519, SHA-3,
+section 6 and appendix; its diagrams are lost in the text that we have.  Curve25519, SHA-3,
 AES-128-CBC, ECIES, PBKDF2, one R per item.
 
 Claim: none.  Known weaknesses, each with a test: a flipped bit of a ciphertext moves the truck
