@@ -177,14 +177,18 @@ def test_limits_beyond_every_choice_are_told():
 def test_the_papers_probability_does_not_see_clusters():
     """(1/n)^n for each column, whatever the clusters; arrangements fall as clusters shrink."""
     table = opened(staff(), ["salary"])
-    chance = {
-        probability: [
-            published(table, clusters=k, columns=["zip"], probability=probability).private.decision[
-                "log_probability"
-            ]
-            for k in (1, 4, 16)
-        ]
-        for probability in ("paper", "arrangements")
-    }
-    assert chance["paper"] == [pytest.approx(-300 * np.log(300))] * 3
-    assert all(low < high for low, high in pairwise(chance["arrangements"]))
+    made = [published(table, clusters=k, columns=["zip"]) for k in (1, 4, 16)]
+    paper = [one.release.method["decision"]["log_p_table"] for one in made]
+    assert paper == [pytest.approx(-300 * np.log(300))] * 3
+    arrangements = [one.private.decision["log_probability"] for one in made]
+    assert all(low < high for low, high in pairwise(arrangements))
+
+
+def test_a_limit_of_the_papers_probability_is_kept_by_the_number_of_columns_alone():
+    """One column reaches n log n whatever the clusters, and twice as much needs two."""
+    table = opened(staff(), ["salary"])
+    for asked, columns in ((-100, 1), (-1700, 1), (-1800, 2)):
+        limits = {"max_divergence": 99, "max_log_probability": asked, "probability": "paper"}
+        private = published(table, **limits, tie_threshold=1).private
+        assert len(private.decision["permuted"]) == columns
+        assert private.decision["log_probability"] == pytest.approx(-columns * 300 * np.log(300))

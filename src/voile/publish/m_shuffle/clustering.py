@@ -4,7 +4,8 @@ What rows of one cluster have in common:
 
 - columns that hold no numbers (texts, truth values, dates): the very same values.  Each combination
   of categories is divided from all others;
-- one numeric column: neighbouring numbers; the division is exactly optimal (``segments``);
+- one numeric column: neighbouring numbers; the division is exactly optimal (``segments``), or as
+  the paper finds it (``random_start``), or of fixed ranges (the paper's 4.1);
 - several numeric columns: nearness of their standardized values, by scikit-learn.
 
 K is the number of all clusters together, so it lies between the number of combinations of
@@ -31,19 +32,26 @@ Cost: O(starts iterations K g) for g distinct points.  Needs scikit-learn
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
-from typing import Protocol
+from math import ceil
+from typing import Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import InfeasibleError, InputError
+from voile.errors import InfeasibleError, InputError, PlanError
+from voile.publish.m_shuffle.random_start import random_start
 from voile.publish.m_shuffle.sensitive import Labels, SensitiveValues
 from voile.randomness import Key
 
-__all__ = ["Clustering", "clustering_of"]
+__all__ = ["Clustering", "Start", "clustering_of", "fixed_ranges"]
+
+Start = Literal["optimal", "random"]
+"""How one number is divided: with the least squares, or by k-means from one random start."""
 
 _LARGEST_TABLE = 1 << 28
 """Entries of the dynamic programme, four bytes each."""
@@ -66,14 +74,19 @@ class Clustering(Protocol):
 
 
 def clustering_of(
-    values: SensitiveValues, most: int, key: Key, *, standardized: bool
+    values: SensitiveValues, most: int, key: Key, *, standardized: bool, start: Start = "optimal"
 ) -> Clustering:
     """All ways to divide the values into up to ``most`` clusters; at least those of categories.
 
-    ``key`` starts k-means in several dimensions, for columns ``standardized`` or in their units.
-    Raises ``InfeasibleError`` for a division that is too large to compute, ``InputError`` where
-    scikit-learn is needed and absent.
+    ``key`` starts k-means, of several columns ``standardized`` or in their units, or of one from a
+    random start.  Raises ``InfeasibleError`` for a division that is too large to compute,
+    ``InputError`` where scikit-learn is needed and absent, ``PlanError`` where a random start is
+    asked for and the sensitive columns are not one number.
     """
+    if start == "random":
+        numbers = _the_number(values, 'start = "random"')
+        most = min(most, len(numbers))
+        return _FromRandomStarts(numbers, values.weight, most, key)
     fewest = int(values.categories.max(initial=-1)) + 1
     most = max(fewest, min(most, len(values.counts.rows)))
     if not values.numeric:
@@ -81,6 +94,49 @@ def clustering_of(
     if len(values.numeric) == 1:
         return _on_a_line(values, fewest, most)
     return _SeveralNumbers.of(values, most, key, standardized=standardized)
+
+
+def fixed_ranges(values: SensitiveValues, ends: Sequence[Decimal]) -> Clustering:
+    """Clusters by public ends of ranges, ascending; a number at an end begins the upper range.
+
+    Ranges without rows are left out.  Raises ``PlanError`` where there is not one sensitive number.
+    """
+    _the_number(values, "ranges")
+    exact = values.counts.values[values.numeric[0]].numbers
+    assert exact is not None
+    least = [ceil(Fraction(end) * 10**exact.scale) for end in ends]
+    place = np.searchsorted(np.array(least, dtype=object), exact.units.astype(object), side="right")
+    codes = values.counts.codes[:, values.numeric[0]]
+    _, labels = np.unique(place[codes], return_inverse=True)
+    return _ByCategory(labels.astype(np.int64), int(labels.max(initial=-1)) + 1)
+
+
+def _the_number(values: SensitiveValues, asked: str) -> NDArray[np.float64]:
+    """The one sensitive number of each combination, shape (g,)."""
+    if len(values.numeric) != 1 or len(values.counts.columns) != 1:
+        msg = f"[method] {asked} divides one number; name one numeric column under sensitive"
+        raise PlanError(msg)
+    return values.numbers(values.numeric[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _FromRandomStarts:
+    """k-means of one number, each number of clusters from a start of its own."""
+
+    numbers: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    most: int
+    key: Key
+
+    @property
+    def fewest(self) -> int:
+        """One cluster can always be."""
+        return 1
+
+    def labels(self, clusters: int) -> Labels:
+        """The cluster of each combination; fewer than asked for where starts fell on one number."""
+        start = self.key.within("start", str(clusters))
+        return random_start(self.numbers, self.rows, clusters, start)
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -15,7 +16,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import InfeasibleError, PlanError, nearest
 from voile.models.hypergeometric import chance_information
-from voile.publish.m_shuffle.clustering import Clustering, clustering_of
+from voile.publish.m_shuffle.clustering import Clustering, Start, clustering_of, fixed_ranges
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
 from voile.publish.m_shuffle.decision import (
     Choice,
@@ -116,6 +117,25 @@ def _check_limits(given: Mapping[str, object]) -> None:
         raise PlanError(msg)
 
 
+def _check_clusters(
+    ranges: Sequence[Decimal | float] | None, clusters: int | None, start: Start, *, chosen: bool
+) -> None:
+    """Raise ``PlanError`` where clusters are asked for in two ways, or ranges do not ascend."""
+    if ranges is None:
+        return
+    if any(low >= high for low, high in pairwise(ranges)):
+        msg = "ranges must ascend: each end above the one before"
+        raise PlanError(msg)
+    others = {
+        "clusters": clusters is not None,
+        'start = "random"': start == "random",
+        "max_divergence and max_log_probability": chosen,
+    }
+    if also := [name for name, is_given in others.items() if is_given]:
+        msg = f"ranges says what the clusters are; leave out {' and '.join(also)}, or ranges"
+        raise PlanError(msg)
+
+
 @checked(PlanError)
 @dataclass(frozen=True)
 class MShuffle(SingleRelease):
@@ -155,6 +175,17 @@ class MShuffle(SingleRelease):
     """What counts as a guess: a distinct arrangement, or the seed's (1/n)^n for each column."""
     scale: Scale = "standardized"
     """How several numeric sensitive columns are compared."""
+    start: Start = "optimal"
+    """How one sensitive number is divided: at best, or by the seed's k-means from random rows."""
+    ranges: (
+        Annotated[
+            Several[Number],
+            Field(min_length=1),
+            Says("the ends between ranges of the sensitive number, such as [2000, 3500, 5000]"),
+        ]
+        | None
+    ) = None
+    """Public ends of fixed ranges of one sensitive number, ascending, in place of ``clusters``."""
 
     def __post_init__(self) -> None:
         rule = _checked_rule(self.rule, self.tie_threshold, self.entropy_threshold)
@@ -162,6 +193,13 @@ class MShuffle(SingleRelease):
             object.__setattr__(self, "tie_threshold", _TIE)
         object.__setattr__(self, "rule", rule)
         _check_limits({field.name: getattr(self, field.name) for field in fields(self)})
+        _check_clusters(self.ranges, self.clusters, self.start, chosen=self._chosen)
+        if self.probability == "paper" and not self._chosen:
+            msg = (
+                'probability = "paper" is what max_log_probability limits; give both limits, or '
+                "leave it out: every release states log_p_table"
+            )
+            raise PlanError(msg)
 
     @property
     def counts_persons(self) -> bool:
@@ -202,12 +240,7 @@ class MShuffle(SingleRelease):
         roles = table.plan.roles
         values = SensitiveValues(table.count_combinations(roles.sensitive))
         self._check_values(table, values)
-        clustering = clustering_of(
-            values,
-            self.clusters or (_MOST_CLUSTERS if self._chosen else 1),
-            randomness.key("clusters"),
-            standardized=self.scale == "standardized",
-        )
+        clustering = self._clustering(values, randomness)
         choice = self._choice(table, values, clustering)
         permuted = [column for column in choice.division.columns if column.name in choice.permuted]
         if not any(column.log_arrangements for column in permuted):
@@ -222,7 +255,7 @@ class MShuffle(SingleRelease):
         shown, whose = table.apply_counted(Treatment(columns, groups), randomness)
         if whose is not None:
             check_units_of_groups(whose, GROUP, 2)
-        decision = published_decision(values, choice)
+        decision = published_decision(values, choice, table.rows)
         release = Release(
             table=shown,
             method={**self._parameters(), "decision": decision},
@@ -242,6 +275,18 @@ class MShuffle(SingleRelease):
             publishable=randomness.publishable,
         )
         return Publication(release, self._private(table, choice))
+
+    def _clustering(self, values: SensitiveValues, randomness: Randomness) -> Clustering:
+        """The ways to divide the sensitive values."""
+        if self.ranges is not None:
+            return fixed_ranges(values, [Decimal(end) for end in self.ranges])
+        return clustering_of(
+            values,
+            self.clusters or (_MOST_CLUSTERS if self._chosen else 1),
+            randomness.key("clusters"),
+            standardized=self.scale == "standardized",
+            start=self.start,
+        )
 
     @property
     def _chosen(self) -> bool:
@@ -282,6 +327,8 @@ class MShuffle(SingleRelease):
         categories = int(values.categories.max(initial=-1)) + 1
         if not distinct:
             msg = "the table has no rows, so there is nothing to permute"
+        elif self.ranges is not None:
+            return
         elif self.clusters is None and len(values.numeric) == len(columns) and not self._chosen:
             msg = (
                 f"[method] clusters is needed: numbers, such as those of {named(columns)}, do not "
@@ -358,7 +405,7 @@ class MShuffle(SingleRelease):
             if isinstance(value, Decimal):
                 given[field.name] = json_number(value)
             elif value is not None:
-                given[field.name] = list(value) if isinstance(value, tuple) else value
+                given[field.name] = _plain(value)
         return given
 
     def _private(self, table: PrivateTable, choice: Choice) -> PrivateRecord:
@@ -382,3 +429,10 @@ class MShuffle(SingleRelease):
             summary=f"in {clusters} cluster{'s' * (clusters != 1)}, within which "
             f"{named(choice.permuted)} {are} permuted",
         )
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    if not isinstance(value, tuple):
+        return value
+    return [json_number(each) if isinstance(each, Decimal) else each for each in value]

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from voile.errors import InfeasibleError
+from voile.models.permutation import whole_column_log_probability
 from voile.publish.m_shuffle.columns import ClusteredColumn
 from voile.publish.m_shuffle.decision import Choice, Division
 from voile.publish.m_shuffle.sensitive import Labels, SensitiveValues
@@ -136,12 +137,13 @@ def named(columns: Sequence[str]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
-def published_decision(values: SensitiveValues, choice: Choice) -> dict[str, Any]:
+def published_decision(values: SensitiveValues, choice: Choice, rows: int) -> dict[str, Any]:
     """What the release shows of the choice anyway: it is all computed from counts in clusters."""
     columns, kinds, permuted = choice.division.columns, choice.kinds, choice.permuted
     return {
         "clusters": _clusters(values, choice.division),
         "permuted": list(permuted),
+        "log_p_table": round(len(permuted) * whole_column_log_probability(rows), 6),
         "columns": {
             column.name: column.document(kinds[column.name], permuted=column.name in permuted)
             for column in columns
