@@ -182,6 +182,7 @@ def test_a_table_says_what_knowledge_adds() -> None:
         "informed, known places",
         "informed, all days",
         "informed, all of this",
+        "informed, all vehicles",
     ]
     informed, ends = by_name["informed"], by_name["informed, start and destination"]
     assert ends.right.value > informed.right.value

@@ -2,7 +2,8 @@
 
     ends      where each trip starts, or ends, or where it stops: the place and the road
     places    public depots, and the doors of recipients who collude: he knows when a truck is there
-    vehicle   which trips are of one vehicle: all of its days at once (``fleets``)
+    vehicle   which trips are of one vehicle: all of its days at once (``fleets``), and trips of any
+              vehicle that share a route, by their mean (``convoys``)
 
 Each is tried by itself, and all of them together, so that a table shows what each adds.
 """
@@ -18,6 +19,7 @@ import numpy as np
 import polars as pl
 
 from voile.attack.trajectory.adversaries import Finding, Known, RoadAdversary
+from voile.attack.trajectory.convoys import follow_convoys
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import LocationNoise
@@ -136,6 +138,9 @@ def findings(
                     for one, what in zip(seen, known, strict=True)
                 ],
             )
+    if knowledge.vehicle is not None:
+        trips, of = [one.sighted for one in seen], [vehicle_of[one.trip] for one in seen]
+        yield "all vehicles", follow_convoys(adversary, trips, of, noise)
 
 
 def _together(
