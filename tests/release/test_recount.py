@@ -351,6 +351,20 @@ def test_a_claim_that_nobody_knows_is_refused_by_its_name(good, tmp_path):
     assert "no check for guarantees of kind 'perfect'" in str(found.exception)
 
 
+@pytest.mark.parametrize("value", [None, "x", -1, 1e300, [], {}, True])
+@pytest.mark.parametrize("key", ["method", "guarantee", "roles", "columns", "groups", "types"])
+def test_a_document_of_nonsense_is_told(good, tmp_path, key, value):
+    """By a sentence and an exit status, never by a traceback."""
+    folder = tmp_path / "odd"
+    shutil.copytree(good["ranking"][0], folder)
+    path = folder / "release.json"
+    document = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(document | {key: value}), encoding="utf-8")
+    found = voile("recount", folder)
+    assert found.exit_code in {2, 4}, found.output
+    assert str(folder) in str(found.exception)
+
+
 def test_a_read_only_folder_is_recounted(good, tmp_path):
     """Nothing is written beside a release."""
     folder = tmp_path / "fixed"

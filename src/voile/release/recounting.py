@@ -138,8 +138,7 @@ def _of_no_row(place: Path, document: Mapping[str, Any]) -> Recount:
 
 
 def _recounted(place: Path, document: Mapping[str, Any], release: Release) -> Recount:
-    confidence = release.method.get("confidence")
-    asked = None if confidence is None else exact_decimal(confidence)
+    asked = _number(release.method.get("confidence"))
     claims = release.guarantee.claims
     return Recount(
         folder=place,
@@ -158,7 +157,14 @@ def _told(found: Iterator[str]) -> tuple[str, ...]:
     """All that is found; what cannot be measured contradicts what is stated of it."""
     try:
         return tuple(found)
-    except (InputError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+    except (
+        InputError,
+        LookupError,
+        TypeError,
+        ValueError,
+        ArithmeticError,
+        AttributeError,
+    ) as error:
         what = str(error).rstrip(".") if isinstance(error, InputError) else "it cannot be measured"
         return (f"a statement of release.json does not fit the rows: {what}",)
 

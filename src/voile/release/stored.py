@@ -58,6 +58,9 @@ def _release(
             "nothing in it to be read, asked or attacked"
         )
         raise TableError(msg)
+    if not isinstance(document["method"], dict):
+        msg = "the method is a table"
+        raise TypeError(msg)
     series = document.get("series")
     texts = [name for name, kind in document["types"].items() if kind == "text"]
     table = open_published(folder, texts, files, engine)
