@@ -340,13 +340,15 @@ def test_a_sensitive_column_that_is_an_id_is_refused(desk, name, values):
     message = desk.publish_fails(2, table, plan=plan)
     assert f"{plan}: [roles] sensitive: column '{name}' looks like an id" in message
     assert f'person = "{name}"' in message
-    assert 'person = "row"' in message
+    assert f'keep_unique = ["{name}"]' in message
     assert not any(str(value) in message for value in values[:5])
     checked = desk.run("plan", "--check", plan, table)
     assert checked.status == 2
     assert f'[roles] sensitive, column "{name}": column' in checked.stdout
     assert "in row " in checked.stdout
-    desk.publish(table, plan=desk.plan(f'[roles]\nperson = "row"\n{roles}{rest}'))
+    rows_are_persons = desk.plan(f'[roles]\nperson = "row"\n{roles}{rest}')
+    assert "looks like an id" in desk.publish_fails(2, table, plan=rows_are_persons)
+    desk.publish(table, plan=desk.plan(f'[roles]\nkeep_unique = ["{name}"]\n{roles}{rest}'))
 
 
 @pytest.mark.parametrize(

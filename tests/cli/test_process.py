@@ -127,4 +127,5 @@ def test_process(desk, order):
     stdout, stderr = publisher.communicate(timeout=PATIENCE)
     assert publisher.returncode == 0, stderr
     assert json.loads(stdout)["rows_out"] == 10
-    assert stderr == ""
+    assert stderr.count("\n") == 1
+    assert "knew no release of series 's': this is its first" in stderr

@@ -14,9 +14,12 @@ from voile.studio.planning import (
     ROLES,
     column_lines,
     problem_of,
+    questions_in,
+    with_answer,
     with_column_key,
     with_method,
     with_role,
+    with_row_as_person,
 )
 
 PLAN = """\
@@ -126,3 +129,39 @@ def test_a_text_that_is_no_toml_is_not_edited():
     with pytest.raises(InputError, match="mended first"):
         with_role("[roles\n", "age", "keep")
     assert [line.role for line in column_lines("[roles\n", COLUMNS)] == [""] * 4
+
+
+ASKING = """\
+[roles]
+# ? "sex": is it a group?
+quasi_identifiers = ["age", "sex"]
+# ? "id": are the rows of one value a person's? The values of "id" stand in several rows each.
+#   If so, say person = "id". If each row is another
+#   person all the same, say person = "row".
+
+[columns.age]
+# ? "age": may others know it?
+kind = "number"
+"""
+
+
+def test_questions_are_found_with_their_columns_and_all_their_lines():
+    """A question ends where a comment does not go on with it."""
+    found = questions_in(ASKING)
+    assert [one.column for one in found] == ["sex", "id", "age"]
+    assert found[1].text.endswith('say person = "row".')
+    assert [len(one.lines) for one in found] == [1, 3, 1]
+
+
+def test_a_question_is_answered_as_it_stands_or_by_a_choice():
+    """By its button, by a role or a kind for its column, by the word that rows are persons."""
+    left = [one.column for one in questions_in(with_answer(ASKING, 0))]
+    assert left == ["id", "age"]
+    by_role = with_role(ASKING, "sex", "sensitive")
+    assert [one.column for one in questions_in(by_role)] == ["id", "age"]
+    by_kind = with_column_key(ASKING, "age", "kind", "ordinal")
+    assert [one.column for one in questions_in(by_kind)] == ["sex", "id"]
+    by_rows = with_row_as_person(ASKING)
+    assert [one.column for one in questions_in(by_rows)] == ["sex", "age"]
+    with pytest.raises(InputError):
+        with_answer(ASKING, 3)

@@ -70,6 +70,21 @@ def test_a_proposed_plan_has_its_reasons(visitor: Visitor):
     assert "Copy as command" in page
 
 
+def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Path):
+    """Its lines go, and nothing else of the plan."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before = plan.read_text("utf-8")
+    seen = visitor.digest("/p/stays/plan")
+    asking = before.replace("[roles]\n", '[roles]\n# ? "sex": is it a group?\n#   Really?\n', 1)
+    visitor.post("/p/stays/plan/text", digest=seen, text=asking)
+    page = html.unescape(visitor.get("/p/stays/plan").text)
+    assert "is it a group? Really?" in page
+    assert "Answered as proposed</button>" in page
+    seen = visitor.digest("/p/stays/plan")
+    visitor.post("/p/stays/plan/answer/0", digest=seen)
+    assert plan.read_text("utf-8") == before
+
+
 def test_a_role_is_changed_in_the_text_and_the_line(visitor: Visitor, folder: Path):
     """Whichever of two tabs comes second is told, and changes nothing."""
     seen = visitor.digest("/p/stays/plan")

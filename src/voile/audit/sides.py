@@ -137,7 +137,8 @@ def _proposed(names: Sequence[str], details: Sequence[ColumnDetails]) -> Plan:
         return tuple(column.name for role in roles for column in proposal.of_role(role))
 
     identifiers = of("identifier", "person", "household")
-    quasi, sensitive = of("quasi"), of("sensitive")
+    withheld = tuple(column.name for column in proposal.columns if column.is_withheld)
+    quasi, sensitive = (*of("quasi"), *withheld), of("sensitive")
     if not quasi:
         quasi = tuple(n for n in names if n not in {*identifiers, *sensitive})
     roles = Roles(identifiers=identifiers, quasi_identifiers=quasi, sensitive=sensitive)

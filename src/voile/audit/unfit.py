@@ -2,8 +2,9 @@
 
 What holds for a release of Voile holds for a file of another make: only a column with a role
 leaves, a kept one only where its values single out nobody, or the plan says that they may
-(``keep_unique``), and a sensitive one only where it is no id.  See ``schema.persons`` for both
-counts.  Nobody is asked to tick it: a plan that names the column, and another audit, mend it.
+(``keep_unique``), a sensitive one only where it is no id, and neither where the recognisers know
+names, addresses, numbers of persons or positions in it.  See ``schema.persons`` for the counts.
+Nobody is asked to tick it: a plan that names the column, and another audit, mend it.
 
 Without a plan the proposed roles count, and a column without any has to be named in one.
 
@@ -16,24 +17,28 @@ import re
 from collections.abc import Collection, Iterable
 
 from voile.audit.recognition import Recognised
+from voile.recognisers.looks import ColumnLook
+from voile.recognisers.recognition import recognised
 from voile.release.reading.rows import People, distinct_texts_of
 from voile.schema.names import named
 from voile.schema.persons import looks_like_an_id, told_of_published_id
+from voile.schema.roles import Roles
+from voile.table.looking import MACHINE_MADE
 from voile.table.occurrences import count_occurrences
-from voile.table.persons import MACHINE_MADE
+from voile.table.profile import Inspected
 
 __all__ = ["unfit_columns"]
 
 
 def unfit_columns(
-    recognised: Iterable[Recognised], original: People, private: Collection[str], *, proposed: bool
+    columns: Iterable[Recognised], original: People, private: Collection[str], *, proposed: bool
 ) -> dict[str, str]:
     """Why each shown column that must not leave must not, as a clause; by the original's name.
 
     ``private`` are identifiers, which other rules look at; ``proposed`` says that no plan was
     given.
     """
-    shown = [one for one in recognised if one.columns and one.name not in private]
+    shown = [one for one in columns if one.columns and one.name not in private]
     reasons = {one.name: _reason(one, original, proposed=proposed) for one in shown}
     return {name: why for name, why in reasons.items() if why is not None}
 
@@ -45,16 +50,32 @@ def _reason(one: Recognised, original: People, *, proposed: bool) -> str | None:
         if proposed:
             return "no plan says what it is; name it in a plan, under keep if it is harmless"
         return "it has no role in the plan; name it under keep if it is harmless, or leave it out"
-    if one.how not in {"exact", "permuted"}:
+    if one.how not in {"exact", "permuted"} or one.name in roles.keep_unique:
         return None
-    if one.name in roles.keep and one.name not in roles.keep_unique:
+    return _shown_as_it_is(one, original, roles)
+
+
+def _shown_as_it_is(one: Recognised, original: People, roles: Roles) -> str | None:
+    """Why a column that is kept or sensitive must not be shown as it is."""
+    if one.name in roles.keep:
         counts = count_occurrences(one.columns[0])
         if counts.single_out:
             told = counts.told_of_kept(one.name)
             return f"{told}; leave it out, or name it under keep_unique, too"
-    if one.name in roles.sensitive and roles.person is None and roles.unit is None:
+    if one.name not in (*roles.keep, *roles.sensitive):
+        return None
+    known = recognised(_look(one.name, original))
+    if known is not None:
+        return f"column {one.name!r} holds {known.title} ({known.reason}); leave it out"
+    if one.name in roles.sensitive:
         return _as_an_id(one, texts=str(original.column(one.name).dtype) == "String")
     return None
+
+
+def _look(name: str, original: People) -> ColumnLook:
+    """What recognisers see of a column of the original."""
+    beside = [other for other in original.frame.columns if other != name]
+    return Inspected(original.frame.select([name])).details(name).look(beside)
 
 
 def _as_an_id(one: Recognised, *, texts: bool) -> str | None:

@@ -294,9 +294,12 @@ def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
     """Columns whose values tell persons or things apart, by the plan, or by how they look."""
     if plan is not None:
         return frozenset((*plan.roles.identifiers, *plan.roles.named_units.values()))
-    apart = {"person", "household", "identifier"}
-    proposed = (propose_column(table.details(name)) for name in table.columns)
-    return frozenset(column.name for column in proposed if column.role in apart)
+    apart, names = {"person", "household", "identifier"}, table.columns
+    proposed = (
+        propose_column(table.details(name), None, [one for one in names if one != name])
+        for name in names
+    )
+    return frozenset(one.name for one in proposed if one.role in apart or one.recognition)
 
 
 def _masked_rows(table: Inspected, rows: int, masked: frozenset[str]) -> list[list[str | None]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,12 +11,12 @@ import click
 
 from voile.cli.show import as_json, engine_option, print_json, progress, say, telling_what_is_done
 from voile.durable import new_private_file
-from voile.errors import InputError
+from voile.errors import InputError, TableError
 from voile.proposal.fitting import misfits
-from voile.proposal.whole import Proposal, propose
-from voile.proposal.writing import ASKS, plan_text
+from voile.proposal.whole import Proposal, data_as_names, propose
+from voile.proposal.writing import plan_text
 from voile.publish.registry import METHODS, read_plan
-from voile.schema.plan import Plan
+from voile.schema.plan import ASKS, Plan, open_questions
 from voile.table.fitting import Finding
 from voile.table.places import place_of
 from voile.table.profile import Inspected, inspect_file
@@ -58,7 +59,8 @@ def plan_command(
         table = inspect_file(place, engine=engine)
         stage("counting")
         proposal = _proposal(table)
-        if not proposal.of_role("quasi") + proposal.of_role("sensitive"):
+        _refuse_data_as_names(proposal, str(place))
+        if not proposal.trips and not proposal.of_role("quasi") + proposal.of_role("sensitive"):
             msg = (
                 f"{place}: no column of the table can be published as a quasi-identifier or a "
                 "sensitive attribute, so there is nothing to propose; look at it with voile inspect"
@@ -77,7 +79,22 @@ def plan_command(
 
 
 def _proposal(table: Inspected) -> Proposal:
-    return propose([table.details(column) for column in table.columns])
+    def largest(columns: Sequence[str]) -> int:
+        return int(table.group_sizes(columns).max())
+
+    return propose([table.details(column) for column in table.columns], largest)
+
+
+def _refuse_data_as_names(proposal: Proposal, place: str) -> None:
+    """Raise ``TableError`` where the first row of a file looks like data: it holds a person."""
+    places = data_as_names([column.details for column in proposal.columns])
+    if places:
+        msg = (
+            f"{place}: the first row looks like data, not like names of columns: in columns "
+            f"{', '.join(map(str, places))} the name is a value of the column, a number or a date. "
+            "Put a line with names above it; if these are names, change one of them"
+        )
+        raise TableError(msg)
 
 
 def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
@@ -134,10 +151,11 @@ def _document(proposal: Proposal) -> dict[str, object]:
 
 
 def _summary(proposal: Proposal, text: str, out: Path) -> str:
-    asked = sum(line.startswith(ASKS) for line in text.splitlines())
+    asked = len(open_questions(text))
     questions = "1 question" if asked == 1 else f"{asked} questions"
     told = f' and asks {questions}, in lines that begin with "{ASKS}"' if asked else ""
+    then = " Nothing is published until each is answered and its line removed." if asked else ""
     return (
-        f"{out}: a proposal for {len(proposal.columns)} columns{told}. It was made from private "
-        "rows; read it before anybody else does."
+        f"{out}: a proposal for {len(proposal.columns)} columns{told}.{then} It was made from "
+        "private rows; read it before anybody else does."
     )

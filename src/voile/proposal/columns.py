@@ -4,13 +4,16 @@ Rules, the first that applies:
 
 1. a column that is the same in all rows tells nothing, and is left out;
 2. a name that tells persons or households apart, and values that are many: who is protected;
-3. a name that tells things apart: an identifier where the values are many, else a nominal code;
-4. dates and times are quasi-identifiers: others were there;
-5. what the name means (``words.toml``), where the values can be that;
-6. values that no two rows share, or that a program made: an identifier;
-7. long texts are free texts, and left out;
-8. everything else is a quasi-identifier, which is the careful choice, and a question; only numbers
-   of many values, which nobody knows exactly, are taken for sensitive, and are a question too.
+3. what the recognisers know (``voile.recognisers``): names, addresses, numbers of persons and
+   documents are identifiers; positions and what follows from them are left out, with a question;
+4. a name that tells things apart: an identifier where the values are many, else a nominal code;
+5. dates and times are quasi-identifiers: others were there;
+6. long texts are free texts, and left out;
+7. values that no two rows share, or that a program made: an identifier, or not understood;
+8. what the name means (``words.toml``), where the values can be that;
+9. what is **not understood** and has many values is left out, with a question: texts, and numbers
+   of which nearly each row has its own;
+10. everything else is a quasi-identifier, which is the careful choice, and a question.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
 names of groups, which is the careful choice: a nominal column is never an interval.
@@ -18,23 +21,32 @@ names of groups, which is the careful choice: a nominal column is never an inter
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from voile.recognisers.looks import ColumnLook
+from voile.recognisers.recognition import Recognition, recognised
+from voile.recognisers.values import is_flag, share_of
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
 from voile.schema.kinds import Kind
 from voile.schema.names import Meaning, Role, meaning_of, named, words_of
 from voile.schema.persons import ALONE, FEW_PERSONS, TELLING
 from voile.table.summaries import ColumnDetails
 
-__all__ = ["ColumnProposal", "propose_column", "with_families"]
+__all__ = ["SHARED_BY_PEOPLE", "ColumnProposal", "propose_column", "with_families"]
+
+SHARED_BY_PEOPLE = frozenset(
+    {"person-name", "address", "web-address", "picture", "device", "vehicle"}
+)
+"""Recognisers of what several persons share: that it repeats does not tell whose rows they are."""
 
 _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
 _MEASURED = 30
 """Beyond that many different numbers nobody knows one exactly."""
 _SENTENCE = 4
+_LONG = 8
 _WHICH_ORDER = "which text is the lowest? With order = [...], the lowest first, they are cut in it"
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
 _HINTS: Mapping[CodeListName, frozenset[str]] = {
@@ -65,6 +77,8 @@ class ColumnProposal:
     """What could not be told."""
     guessed: bool = False
     """Whether neither name nor values said what the column is."""
+    recognition: Recognition | None = None
+    """What the recognisers know of it."""
 
     @property
     def name(self) -> str:
@@ -72,15 +86,28 @@ class ColumnProposal:
         return self.details.profile.name
 
     @property
+    def is_position(self) -> bool:
+        """Whether it tells a place."""
+        return self.recognition is not None and self.recognition.group == "position"
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether it is left out until a question is answered."""
+        return self.role == "drop" and self.question is not None
+
+    @property
     def several_rows(self) -> bool:
         """Whether a value stands in several rows."""
         return self.details.profile.distinct < self.details.rows - self.details.profile.missing
 
 
-def propose_column(details: ColumnDetails, called: str | None = None) -> ColumnProposal:
+def propose_column(
+    details: ColumnDetails, called: str | None = None, beside: Sequence[str] = ()
+) -> ColumnProposal:
     """What a column might be, from its name and how its values are written.
 
-    ``called`` is the name without what tells repeated measures apart (``names.stems_of``).
+    ``called`` is the name without what tells repeated measures apart (``names.stems_of``);
+    ``beside`` are the names of the other columns.
     """
     profile = details.profile
     called = called or profile.name
@@ -90,8 +117,10 @@ def propose_column(details: ColumnDetails, called: str | None = None) -> ColumnP
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
     if profile.distinct <= 1:
         return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
-    found = _telling_apart(details, called) or _date(details) or _meant(details, meaning, kind)
-    found = found or _of_values(details) or _guessed(details, kind)
+    look = details.look(beside)
+    found = _unit(details, called) or _recognised(details, look) or _thing(details, called)
+    found = found or _date(details) or _free_text(details) or _alone(details, look, meaning)
+    found = found or _meant(details, meaning, kind) or _guessed(details, kind)
     if found.kind == "ordinal" and profile.type == "text" and found.question is None:
         found = replace(found, question=_WHICH_ORDER)
     return replace(found, code_list=_code_list(found, called))
@@ -112,20 +141,47 @@ def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
     return [mended(one) for one in columns]
 
 
-def _telling_apart(details: ColumnDetails, called: str) -> ColumnProposal | None:
-    """A column whose name says that it tells persons, households or things apart."""
+def _unit(details: ColumnDetails, called: str) -> ColumnProposal | None:
+    """A column whose name says that it tells persons or households apart."""
     profile, who = details.profile, named(called)
     share = profile.distinct / max(1, details.rows - profile.missing)
-    if who is None or profile.type == "decimal":
+    if who not in {"person", "household"} or (profile.type == "decimal" and not details.whole):
         return None
-    if who in {"person", "household"} and (profile.distinct >= FEW_PERSONS or share > ALONE):
-        told = "persons" if who == "person" else "households"
-        return ColumnProposal(
-            details,
-            "person" if who == "person" else "household",
-            "code",
-            f"its name says that it tells {told} apart",
-        )
+    role: Role = "person" if who == "person" else "household"
+    if profile.distinct >= FEW_PERSONS or share > ALONE:
+        why = f"its name says that it tells {role}s apart"
+        return ColumnProposal(details, role, "code", why)
+    if _flag(details) or is_flag(details.look()):
+        return None
+    why = f"its name says that it tells {role}s apart, and its values are few"
+    question = (
+        f"does it tell {role}s apart? Then name it in {role}; if it is a group, give it a role"
+    )
+    return ColumnProposal(details, "drop", "code", why, question=question)
+
+
+def _recognised(details: ColumnDetails, look: ColumnLook) -> ColumnProposal | None:
+    """A column that the recognisers know."""
+    found = recognised(look)
+    if found is None:
+        return None
+    kind: Kind = "number" if details.profile.type == "decimal" else "code"
+    if found.group == "identifier":
+        kind = "text" if found.key in SHARED_BY_PEOPLE else "code"
+        return ColumnProposal(details, "identifier", kind, found.reason, recognition=found)
+    if found.group == "position":
+        question = "it tells where somebody was: leave it out, or use a method that moves positions"
+    else:
+        question = "it follows from the positions beside it, and gives them away: leave it out?"
+    return ColumnProposal(details, "drop", kind, found.reason, question=question, recognition=found)
+
+
+def _thing(details: ColumnDetails, called: str) -> ColumnProposal | None:
+    """A column whose name says that it tells things apart."""
+    profile = details.profile
+    if named(called) != "thing" or (profile.type == "decimal" and not details.whole):
+        return None
+    share = profile.distinct / max(1, details.rows - profile.missing)
     if share > TELLING or details.machine_made:
         return ColumnProposal(
             details, "identifier", "code", "its name and its many values say that it tells apart"
@@ -160,42 +216,61 @@ def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> Colum
     )
 
 
-def _of_values(details: ColumnDetails) -> ColumnProposal | None:
-    """What the values tell without a name that means anything."""
+def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     profile = details.profile
-    there = max(1, details.rows - profile.missing)
+    if profile.type == "text" and details.words >= _SENTENCE and profile.distinct > FEW_PERSONS:
+        return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
+    structured = share_of(details.sample, lambda text: text[:1] in "{[<" and len(text) > _LONG)
+    if profile.type == "text" and structured > ALONE:
+        return ColumnProposal(
+            details, "drop", "text", "documents in cells, which may hold anything"
+        )
+    return None
+
+
+def _alone(
+    details: ColumnDetails, look: ColumnLook, meaning: Meaning | None
+) -> ColumnProposal | None:
+    """A column of which nearly each row has its own value, or that a program made."""
+    profile, many = details.profile, details.profile.distinct > FEW_PERSONS
     if details.machine_made:
         why = "a program made its values, to tell something apart"
         return ColumnProposal(details, "identifier", "code", why)
-    long = details.words >= _SENTENCE and profile.distinct > FEW_PERSONS
-    if profile.type == "text" and long:
-        return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
-    if profile.type == "text" and profile.distinct > max(ALONE * there, FEW_PERSONS):
+    if meaning is not None and meaning.kind not in {"nominal", "ordinal"}:
+        return None
+    if profile.type == "text" and many and look.share > ALONE:
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
-    if profile.type == "integer" and profile.distinct == there > FEW_PERSONS and _in_a_row(details):
-        why = "numbers in a row, each in one row: an id"
+    if look.is_numbered:
+        why = "whole numbers in a row or equally long, nearly each in one row: numbers of records"
         return ColumnProposal(details, "identifier", "code", why)
     return None
 
 
 def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     profile = details.profile
-    if kind == "number" and profile.distinct > _MEASURED:
+    share = profile.distinct / max(1, details.rows - profile.missing)
+    many = profile.distinct > FEW_PERSONS
+    if many and (share > ALONE or (profile.type == "text" and share > TELLING)):
         return ColumnProposal(
             details,
-            "sensitive",
+            "drop",
             kind,
-            "a number of many values, which hardly anybody knows exactly",
-            question="may others know it, at least about? Then it is a quasi-identifier",
+            "not understood, and its values may tell rows apart",
+            question="what does it hold? Nothing was understood of it: give it a role, or leave it",
             guessed=True,
         )
-    unclear = "are its numbers codes, or do they count something?"
+    if kind == "number" and profile.distinct > _MEASURED:
+        unclear = "may others know it? If nobody should learn it, it is sensitive"
+    elif profile.type == "integer" or details.whole:
+        unclear = "are its numbers codes, or do they count something?"
+    else:
+        unclear = "may others know it of a person?"
     return ColumnProposal(
         details,
         "quasi",
         kind,
         "nothing says that others do not know it",
-        question=unclear if profile.type == "integer" else "may others know it of a person?",
+        question=unclear,
         guessed=True,
     )
 
@@ -204,7 +279,7 @@ def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:
     meant = meaning.kind if meaning else None
     if details.profile.type in {"date", "datetime", "time"} or details.date_formats:
         return "date"
-    if details.profile.type == "integer":
+    if details.profile.type == "integer" or details.whole:
         return _kind_of_digits(details, meant)
     if details.profile.type == "decimal":  # 250.83 may be a code whose dot looks like a fraction's
         return "code" if meant == "code" else "number"
@@ -230,13 +305,6 @@ def _kind_of_texts(details: ColumnDetails, meant: Kind | None) -> Kind:
 def _flag(details: ColumnDetails) -> bool:
     """Whether a column of whole numbers says yes or no."""
     return details.profile.distinct <= 2 and details.extremes in {(0, 1), (1, 2)}
-
-
-def _in_a_row(details: ColumnDetails) -> bool:
-    if details.extremes is None:
-        return False
-    least, most = details.extremes
-    return most - least < 2 * details.profile.distinct
 
 
 def _bounds_of(details: ColumnDetails, meaning: Meaning) -> tuple[Decimal, Decimal] | None:

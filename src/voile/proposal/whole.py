@@ -4,20 +4,41 @@ One column tells persons apart: of several that might, the one whose values stan
 and of those the one with the most values; the others are identifiers.  A repeated id of something
 else, such as an order, is no person; whether a person is behind it is a question.
 
+A table is one of counts where each combination of its categories stands once and there are about as
+many rows as combinations: then a row is no person but a group, with their number beside it.
+
 A text that stands for a missing value is declared for the whole plan.  One that is a value of its
 own in another column, such as the N of "no", is not proposed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from voile.proposal.columns import ColumnProposal, propose_column, with_families
-from voile.schema.names import Role, stems_of
+from voile.proposal.trips import ProposedTrips, proposed_trips
+from voile.schema.names import Role, fits, stems_of, words_of
 from voile.table.summaries import ColumnDetails
 
-__all__ = ["Proposal", "propose"]
+__all__ = ["Proposal", "data_as_names", "propose"]
+
+_COUNTS = (
+    *("n", "count*", "cnt", "freq*", "number", "num", "cases", "deaths", "population", "total"),
+    *("anzahl", "haufigkeit", "faelle", "falle", "effectif*", "nombre", "cas", "casos", "numero"),
+    *("conteggio", "casi", "aantal", "liczba", "antal", "antall", "maara", "pocet", "pupils"),
+)
+"""Names of columns of counts."""
+_FEWEST = 10
+"""Rows from which on it tells something that each combination stands once."""
+_LOOSE = 4
+"""Combinations that may stand in no row, as a multiple of the rows."""
+_CATEGORIES = 30
+"""Different whole numbers up to which a column may hold categories of a table of counts."""
+
+Largest = Callable[[Sequence[str]], int]
+"""The most rows that agree in some columns."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +50,10 @@ class Proposal:
     """Texts that seem to stand for missing values."""
     missing: bool
     """Whether a column that would be published misses values."""
+    trips: ProposedTrips | None = None
+    """None: the table has no reports of trips."""
+    categories: tuple[str, ...] = ()
+    """The categories of a table of counts; none where rows may be persons."""
 
     def of_role(self, role: Role) -> tuple[ColumnProposal, ...]:
         """The columns of a role, in the order of the table."""
@@ -45,15 +70,67 @@ class Proposal:
         return next(iter(self.of_role("household")), None)
 
 
-def propose(details: Sequence[ColumnDetails]) -> Proposal:
-    """A proposal for a table of some columns; a pure function."""
+def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) -> Proposal:
+    """A proposal for a table of some columns; a pure function.
+
+    ``largest`` counts rows that agree; without it no table is taken for one of counts.
+    """
     stems = stems_of([each.profile.name for each in details])
-    columns = with_families([propose_column(each, stems[each.profile.name]) for each in details])
+    columns = with_families([_proposed(each, stems) for each in details])
     columns = _one_of(_one_of(columns, "person"), "household")
+    categories = _categories(columns, largest)
+    columns = [_asked_about(one, categories) for one in columns]
     marks = _marks(details)
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
-    return Proposal(tuple(columns), marks, missing)
+    return Proposal(tuple(columns), marks, missing, proposed_trips(columns), categories)
+
+
+def data_as_names(details: Sequence[ColumnDetails]) -> tuple[int, ...]:
+    """The columns, from 1, whose names look like data: their own values, numbers or dates.
+
+    One alone may be a coincidence, and tells nothing.
+    """
+    found = tuple(place for place, each in enumerate(details, 1) if each.named_itself)
+    return found if len(found) > 1 or len(found) == len(details) else ()
+
+
+def _proposed(details: ColumnDetails, stems: Mapping[str, str]) -> ColumnProposal:
+    name = details.profile.name
+    return propose_column(details, stems[name], [other for other in stems if other != name])
+
+
+def _categories(columns: Sequence[ColumnProposal], largest: Largest | None) -> tuple[str, ...]:
+    """The columns whose combinations stand once each, where rows are about all of them."""
+    rows = columns[0].details.rows if columns else 0
+    dimensions = [one.details.profile for one in columns if _may_be_category(one)]
+    counts = [one for one in columns if one.details.profile.type == "integer"]
+    if largest is None or rows < _FEWEST or len(dimensions) == len(columns) or not counts:
+        return ()
+    combinations = prod(profile.distinct for profile in dimensions)
+    names = tuple(profile.name for profile in dimensions)
+    if len(names) < 2 or not rows <= combinations <= _LOOSE * rows:
+        return ()
+    return names if largest(names) == 1 else ()
+
+
+def _may_be_category(column: ColumnProposal) -> bool:
+    profile = column.details.profile
+    if fits(_COUNTS, words_of(profile.name)) or profile.type == "decimal":
+        return False
+    return 1 < profile.distinct <= _CATEGORIES or (
+        profile.type != "integer" and profile.distinct > 1
+    )
+
+
+def _asked_about(column: ColumnProposal, categories: Sequence[str]) -> ColumnProposal:
+    """A column of numbers beside the categories of a table of counts, left out with a question."""
+    profile = column.details.profile
+    if not categories or profile.name in categories or profile.type not in {"integer", "decimal"}:
+        return column
+    why = "it may count the persons of a row, or sum what they have"
+    question = "does it count persons? Then a row is no person, and no method here protects them"
+    return replace(column, role="drop", why=why, question=question)
 
 
 def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
@@ -71,6 +148,11 @@ def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
 
 def _marks(details: Sequence[ColumnDetails]) -> tuple[str, ...]:
     """The texts that stand for missing values, without those that are values elsewhere."""
-    marks = {each.mark for each in details if each.mark is not None}
-    values = {text for each in details for text in each.few if text != each.mark}
+    marks = {mark for each in details for mark in (*each.marks, *each.sentinels)}
+    values = {
+        text
+        for each in details
+        for text in (*each.few, *each.sample)
+        if text not in {*each.marks, *each.sentinels}
+    }
     return tuple(sorted(marks - values))

@@ -5,6 +5,7 @@ Another package adds a method by an entry point of the group ``voile.methods``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import cache
@@ -61,6 +62,7 @@ def publisher_of(method: Method | None) -> Publisher:
         msg = "the plan has no [method] table; say how to publish"
         raise PlanError(msg)
     try:
+        _refuse_names_of_the_field(method.name)
         _refuse_criteria(method)
         _refuse_series(method)
         _refuse_rows_per_person(method)
@@ -68,6 +70,54 @@ def publisher_of(method: Method | None) -> Publisher:
     except PlanError as error:
         msg = f"[method] {error}"
         raise PlanError(msg) from None
+
+
+_OF_THE_FIELD = {
+    "k-anonymity": 'method "generalization" with k promises it',
+    "k-map": 'method "generalization" with k promises k-anonymity, which is stronger',
+    "l-diversity": 'method "generalization" with k and l promises it',
+    "t-closeness": 'method "generalization" with k and t promises it',
+    "differential-privacy": (
+        'method "dp-generalization" promises it of rows, "clustered-laplace" of numbers, and '
+        '"geo-indistinguishability" of positions'
+    ),
+    "microaggregation": (
+        'method "generalization" with algorithm = "mondrian" makes groups of k rows by their '
+        "values, and shows ranges in the place of means"
+    ),
+    "suppression": 'method "generalization" with suppression_limit leaves rows out',
+    "mondrian": 'it is an algorithm of method "generalization": algorithm = "mondrian"',
+    "laplace": 'method "clustered-laplace" adds such noise to numbers',
+    "noise": 'method "clustered-laplace" adds noise to numbers',
+    "shuffling": 'method "m-shuffle" shuffles values',
+    "swapping": 'method "m-shuffle" shuffles values',
+    "permutation": 'method "m-shuffle" shuffles values',
+}
+"""What the field calls a promise or a technique, and the method that has it."""
+_ALSO = {
+    **dict.fromkeys(("k-anonymization", "k-anonymisation", "anonymity", "k"), "k-anonymity"),
+    **dict.fromkeys(("dp", "epsilon-differential-privacy"), "differential-privacy"),
+    **dict.fromkeys(("ldiversity", "distinct-l-diversity", "l"), "l-diversity"),
+    **dict.fromkeys(("t", "tcloseness"), "t-closeness"),
+    **dict.fromkeys(("mdav", "micro-aggregation"), "microaggregation"),
+    **dict.fromkeys(("local-suppression", "cell-suppression"), "suppression"),
+    **dict.fromkeys(("gaussian-noise", "additive-noise", "laplace-mechanism"), "noise"),
+    **dict.fromkeys(("rank-swapping", "record-swapping", "data-swapping"), "swapping"),
+    "kanonymity": "k-anonymity",
+    "differentialprivacy": "differential-privacy",
+}
+
+
+def _refuse_names_of_the_field(name: str) -> None:
+    """Raise ``PlanError`` where a plan names a promise or a technique; says which method has it."""
+    if name in METHODS:
+        return
+    plain = re.sub(r"[\s_-]+", "-", name.strip().casefold())
+    leads = _OF_THE_FIELD.get(_ALSO.get(plain, plain))
+    if leads is not None:
+        known = ", ".join(METHODS.names)
+        msg = f"name = {name!r} is not the name of a method: {leads} (known: {known})"
+        raise PlanError(msg)
 
 
 def _refuse_criteria(method: Method) -> None:

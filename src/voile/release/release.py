@@ -109,6 +109,8 @@ class Release:
     series: SeriesPlace | None = None
     data_set: str | None = None
     """Whose budget it spent, where a ledger counts it."""
+    open_questions: int = 0
+    """Questions of the plan that were accepted without an answer."""
     voile: str = VERSION
     """Version of Voile that made the release."""
 
@@ -175,6 +177,9 @@ class Release:
             "roles": {role: list(names) for role, names in self.roles.items()},
             "types": dict(self.table.kinds()),
         }
+        if self.open_questions:
+            document["accept_questions"] = True
+            document["open_questions"] = self.open_questions
         if self.data_set:
             document["data_set"] = self.data_set
         if self.series:

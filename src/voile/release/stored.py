@@ -76,6 +76,7 @@ def _release(
         publishable=document["publishable"],
         series=SeriesPlace(series["name"], series["version"]) if series else None,
         data_set=document.get("data_set"),
+        open_questions=document.get("open_questions", 0),
         voile=document["voile"],
     )
 

@@ -21,7 +21,16 @@ from typing import Any, Literal
 
 from voile.schema.kinds import Kind
 
-__all__ = ["Meaning", "Role", "fits", "meaning_of", "named", "stems_of", "words_of"]
+__all__ = [
+    "Meaning",
+    "Role",
+    "fits",
+    "meaning_of",
+    "named",
+    "stems_of",
+    "without_accents",
+    "words_of",
+]
 
 Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"]
 """What is proposed for a column; "drop": no role, so that it is not published."""
@@ -29,7 +38,9 @@ Role = Literal["identifier", "person", "household", "quasi", "sensitive", "drop"
 _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
-_PLAIN_LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ß": "ss", "ø": "o", "Ø": "O"})
+_PLAIN_LETTERS = str.maketrans(
+    {"ł": "l", "Ł": "L", "ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "\u0131": "i", "đ": "d"}
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +68,7 @@ def fits(patterns: Sequence[str], words: Sequence[str]) -> bool:
 
 def words_of(name: str) -> tuple[str, ...]:
     """The words of a name, small, without numbers at their ends: ``schoolid1`` is school, id."""
-    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", _without_accents(name))
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", without_accents(name))
     parts = re.findall(r"[^\W_]+", parted)
     words = (part.casefold().rstrip("0123456789") or part for part in parts)
     return tuple(piece for word in words for piece in _without_id(word))
@@ -79,7 +90,7 @@ def stems_of(names: Sequence[str]) -> Mapping[str, str]:
 
 def meaning_of(name: str) -> Meaning | None:
     """The first meaning that fits a name."""
-    whole = tuple(part.casefold() for part in re.findall(r"[^\W_]+", _without_accents(name)))
+    whole = tuple(part.casefold() for part in re.findall(r"[^\W_]+", without_accents(name)))
     words = (*words_of(name), *whole)
     return next((meaning for meaning in _meanings() if meaning.fits(words)), None)
 
@@ -103,7 +114,7 @@ def named(name: str) -> Literal["person", "household", "thing"] | None:
     return "thing" if ends & _lexicon()["plain_id"] or words == ["name"] else None
 
 
-def _without_accents(name: str) -> str:
+def without_accents(name: str) -> str:
     """A name in plain letters: ``numéro_élève`` is numero_eleve."""
     name = re.sub(r"\b[Nn]r?[°º]", "nro ", name)
     apart = unicodedata.normalize("NFKD", name.translate(_PLAIN_LETTERS))

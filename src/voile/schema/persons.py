@@ -74,9 +74,14 @@ of values that stand once are no less a list of people.
 - A column under ``sensitive`` **looks like an id** where it has more than 20 different values and
   nearly every row has its own (nine of ten), if they are no amounts; or where there are so many as
   one to ten rows, and a program made them (long hexadecimal numbers), or the column's name says
-  that it tells persons or things apart (``names``).  A release would publish it as it is.  A
-  diagnosis or a salary has many values too, and is no id: amounts are told by their name alone.
-  The ways out are those of identifiers.
+  that it tells persons or things apart (``names``); or whole numbers are counted up or equally
+  long, and nearly every row has its own.  A release would publish it as it is.  A diagnosis or a
+  salary has many values too, and is no id: amounts are told by their name alone.
+- A column under ``sensitive`` or ``keep`` **is recognised** (``voile.recognisers``) as holding
+  names, addresses, numbers of persons and documents, or positions, however often values repeat.
+
+The way out of the last two is ``keep_unique``, too: that each row is another person says nothing
+of what its columns show.
 
 A record key is left out of the first count, because a series requires of every version that it
 is unique.  Trips and their reports have columns of their own (``schema.trajectory``), which are
@@ -106,7 +111,6 @@ __all__ = [
     "refuse_divided_persons",
     "refuse_forms",
     "refuse_missing_unit",
-    "refuse_published_id",
     "refuse_repeating",
     "refuse_singling_out",
     "targets_told",
@@ -221,17 +225,6 @@ def looks_like_an_id(column: str, found: Occurrences, *, texts: bool, machine_ma
     telling = found.values > TELLING * found.rows
     alone = texts and found.values > ALONE * found.rows
     return alone or (telling and (machine_made or named(column) is not None))
-
-
-def refuse_published_id(plan: Plan, column: str, found: Occurrences) -> None:
-    """Raise ``PlanError`` for a sensitive column that looks like an id."""
-    msg = (
-        f"[roles] sensitive: {told_of_published_id(column, found)}. If it tells persons apart, say "
-        f"person = {json.dumps(column, ensure_ascii=False)} in [roles] and take it out of "
-        "sensitive, since it is never published; if it may be published, and each row is another "
-        f'person, say person = "{EACH_ROW}" in [roles]'
-    )
-    raise plan.error(msg)
 
 
 def told_of_published_id(column: str, found: Occurrences) -> str:

@@ -23,12 +23,18 @@
     data_set = "payroll-2026"
     epsilon = 3
 
+A line that begins with ``# ?`` is an open question, as ``voile plan`` asks them.  A plan with one
+publishes nothing until the line is removed, which answers it, or the plan says
+``accept_questions = true`` at its top, which the release shows.  (With a seed it can be tried all
+the same: what comes of that is unfit for publication.)
+
 The parameters below ``[method]`` belong to the publisher, which validates them; everything else
 is validated here.  Every mistake is a ``PlanError`` that names the file, the table and the key.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -56,17 +62,24 @@ from voile.schema.trajectory import TrajectoryColumns
 from voile.values.value import Exact, Says, Several, Value, checked, read
 
 __all__ = [
+    "ASKS",
     "ColumnPlan",
     "Method",
     "Nulls",
     "Outside",
     "Plan",
     "PlanDocument",
+    "open_questions",
     "parse_plan",
     "read_plan",
 ]
 
 T = TypeVar("T", Roles, TrajectoryColumns)
+
+ASKS = "# ?"
+"""How lines of a plan begin that ask."""
+_TOLD = 3
+"""Open questions that a message quotes."""
 
 Nulls = Literal["refuse", "category", "drop"]
 """What becomes of missing values: an error, a value of their own, or their rows are left out."""
@@ -208,6 +221,10 @@ class Plan:
     """None: what releases spend is not accounted."""
     trajectory: TrajectoryColumns | None = None
     """None: the rows are not reports of trips."""
+    accept_questions: bool = False
+    """Whether it may be published though questions are open."""
+    questions: tuple[str, ...] = field(default=(), compare=False)
+    """Open questions, as they stand in its file."""
     source: str = field(default="", compare=False)
     """Where it stands, for messages; empty for a plan made in Python."""
 
@@ -248,6 +265,20 @@ class Plan:
         """What is wrong with the plan, beginning with the file that it stands in."""
         return PlanError(f"{self.source}: {message}" if self.source else message)
 
+    def refuse_open_questions(self) -> None:
+        """Raise ``PlanError`` where questions are open that the plan does not accept."""
+        if not self.questions or self.accept_questions:
+            return
+        count = len(self.questions)
+        first = "; ".join(f'"{one}"' for one in self.questions[:_TOLD])
+        more = f" and {count - _TOLD:,} more" if count > _TOLD else ""
+        msg = (
+            f"{count:,} question{'s are' if count > 1 else ' is'} open, in lines that begin with "
+            f'"{ASKS}": {first}{more}. Answer each and remove its line, or say '
+            "accept_questions = true at the top of the plan, which the release shows"
+        )
+        raise self.error(msg)
+
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
         known = list(columns)
@@ -279,7 +310,8 @@ def read_plan(path: str | Path) -> Plan:
     """Read and validate a plan; raises ``PlanError`` naming the file and the key."""
     path = Path(path)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
+        text = path.read_text(encoding="utf-8-sig")
+        document = tomllib.loads(text, parse_float=Decimal)
     except FileNotFoundError:
         msg = f"{path}: there is no such plan"
         raise PlanError(msg) from None
@@ -290,10 +322,18 @@ def read_plan(path: str | Path) -> Plan:
         msg = f"{path}: the plan is not valid TOML: {error}"
         raise PlanError(msg) from None
     try:
-        return replace(parse_plan(document, path.parent), source=str(path))
+        plan = parse_plan(document, path.parent)
     except PlanError as error:
         msg = f"{path}: {error}"
         raise PlanError(msg) from None
+    return replace(plan, source=str(path), questions=open_questions(text))
+
+
+def open_questions(text: str) -> tuple[str, ...]:
+    """What the lines of a plan ask that begin with ``# ?``, without that mark."""
+    lines = (line.strip() for line in text.splitlines())
+    found = (re.fullmatch(r"#\s*\?\s*(.*)", line) for line in lines)
+    return tuple(one[1] for one in found if one is not None)
 
 
 def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
@@ -314,6 +354,7 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
         method=None if stated.method is None else stated.method.of(document),
         nulls=stated.nulls,
         missing=stated.missing,
+        accept_questions=stated.accept_questions,
         columns=columns,
         budget=stated.budget,
         trajectory=(
@@ -349,7 +390,7 @@ class MethodTable(Value):
     @model_validator(mode="before")
     @classmethod
     def _belongs_elsewhere(cls, table: Any) -> Any:
-        for key in ("nulls", "missing"):
+        for key in ("nulls", "missing", "accept_questions"):
             if isinstance(table, Mapping) and key in table:
                 msg = f"{key} belongs at the top of the plan, above the first [table]"
                 raise ValueError(msg)
@@ -366,6 +407,7 @@ class PlanDocument(Value):
 
     nulls: Nulls = "refuse"
     missing: Annotated[Several[str], Says('a list of texts, for example ["?"]')] = ()
+    accept_questions: bool = False
     roles: RolesTable = Field(default_factory=RolesTable)
     columns: dict[str, ColumnTable] = Field(default_factory=dict)
     method: MethodTable | None = None

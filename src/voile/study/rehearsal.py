@@ -154,8 +154,9 @@ def rehearse(rows: Rows, plan: Plan, randomness: Randomness, engine: Engine | st
 
 def _keeping(plan: Plan, keep: Iterable[str]) -> Plan:
     """The plan with these columns kept: the release itself has answered for singling out rows."""
-    names = tuple(keep)
-    return replace(plan, roles=replace(plan.roles, keep=names, keep_unique=names))
+    names, roles = tuple(keep), plan.roles
+    unique = (*names, *(name for name in roles.keep_unique if name in roles.sensitive))
+    return replace(plan, roles=replace(roles, keep=names, keep_unique=unique))
 
 
 def _free_name(name: str, taken: Collection[str]) -> str:

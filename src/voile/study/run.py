@@ -70,6 +70,8 @@ def make_release(  # noqa: PLR0913 - what a custodian may say of one release
     for what a method that draws was charged before its draw: the message says so.
     """
     plan = plan if isinstance(plan, Plan) else read_plan(plan)
+    if seed is None:
+        plan.refuse_open_questions()
     publisher_for(plan)  # a wrong plan is told before a taken place
     with Stage(out, file_format=file_format) as stage:
         pending = prepare_release(
@@ -150,7 +152,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
         publication = publisher.prepare(table, randomness, history, transaction.pay)
         usual = table.source_format
         del table
-        publication = _shown(publication, intervals)
+        publication = _shown(_with_questions(publication, plan), intervals)
         stage.check(publication.release, usual, held_by, progress)
     return PendingRelease(publication, transaction)
 
@@ -173,6 +175,14 @@ def _read(
         opening = pool.submit(open_, source, plan, record_key=key, carried=carried, engine=engine)
         publisher.get_ready()
         return opening.result()
+
+
+def _with_questions(publication: Publication, plan: Plan) -> Publication:
+    """A publication that says which questions of its plan were accepted unanswered."""
+    if not plan.questions:
+        return publication
+    release = replace(publication.release, open_questions=len(plan.questions))
+    return replace(publication, release=release)
 
 
 def _shown(publication: Publication, intervals: Intervals) -> Publication:

@@ -56,6 +56,7 @@ class ReleaseTransaction:
         progress: Callable[[str], None] = lambda stage: None,
     ) -> None:
         self._series = publisher.series
+        self._plan_folder = Path(plan.source).parent if plan.source else None
         self._limit = plan.budget
         self._trip_budget = publisher.trip_budget
         self._carries = publisher.carries
@@ -104,8 +105,9 @@ class ReleaseTransaction:
         """The history of the series before this release.
 
         Raises ``RefusedError`` where a release of the series, or one that spent the budget of the
-        data set, stands beside ``out`` or in a folder of ``known``, and the ledger does not know
-        it: it has forgotten what others may compare the next one with, or what was spent.
+        data set, stands beside ``out`` (or, of a series, the plan) or in ``known``, and the ledger
+        does not know it: it has forgotten what others may compare the next one with, or what was
+        spent.
         """
         if not self._ledger:
             return None
@@ -116,6 +118,8 @@ class ReleaseTransaction:
             self._refuse_forgotten(beside, self._ledger, self._limit.data_set)
         if not self._series:
             return None
+        if place is not None and self._plan_folder is not None:
+            beside += releases_beside(None, [self._plan_folder])
         self._history = self._ledger.load(self._series)
         ids = {version.release_id for version in self._history.versions} if self._history else ()
         self._beside = [found for found in beside if found.series == self._series]
@@ -366,6 +370,11 @@ class ReleaseTransaction:
     def _account(self, publication: Publication) -> list[str]:
         """What a custodian is told of the account of a release."""
         told = []
+        if self._series and self._ledger and self._history is None:
+            told.append(
+                f"the ledger {self._ledger.path} knew no release of series {self._series!r}: this "
+                "is its first, and was compared with none that another ledger knows"
+            )
         if self._unused:
             told.append("the ledger was not used: the plan has no series, no [budget] and no fleet")
         if self._trips:

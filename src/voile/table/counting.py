@@ -19,6 +19,7 @@ from voile.schema.plan import Plan
 from voile.table.arrays import array_of, series_of
 from voile.table.binding import Bound, bind
 from voile.table.decisions import Grouping
+from voile.table.looking import refuse_published_ids
 from voile.table.matching import CLASS
 from voile.table.numeric import (
     distinct_values,
@@ -26,11 +27,7 @@ from voile.table.numeric import (
     require_finite,
     require_finite_numbers,
 )
-from voile.table.persons import (
-    refuse_kept_that_single_out,
-    refuse_published_ids,
-    require_units,
-)
+from voile.table.persons import refuse_kept_that_single_out, require_units
 from voile.table.protocol import Engine, Format, Rows
 from voile.table.summaries import (
     CombinationCounts,
@@ -223,8 +220,8 @@ class CountedTable:
             bound = bind(source.rows, source.plan, source.names, source.extra)
             doubts = require_units(bound.rows, source.plan)
             refuse_kept_that_single_out(bound.rows, source.plan)
-            refuse_published_ids(bound.rows, source.plan)
-            bound = replace(bound, notes=(*bound.notes, *doubts))
+            exact = refuse_published_ids(bound.rows, source.plan, source.names)
+            bound = replace(bound, notes=(*bound.notes, *doubts, *exact))
             self._bound_rows = bound
             # Encoded columns take the place of those that were read.
             self._source = replace(source, rows=bound.rows)

@@ -23,7 +23,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -37,6 +37,8 @@ from voile.table.value_types import infer_decimal_comma, infer_type, with_missin
 
 __all__ = ["csv_names", "read_csv"]
 
+_ROW = "row"
+"""What a first column without a name is called."""
 _SAMPLE = 1 << 17  # bytes from which the dialect is told; Python's parser has the same field limit
 
 
@@ -63,6 +65,8 @@ def read_csv(
     wanted = [name for name in layout.names if columns is None or name in set(columns)]
     table = _parse(text, layout, wanted)
     notes = list(text.notes)
+    if layout.unnamed and _ROW in wanted:
+        notes.append(f"{text.name}: column 1 has no name; it is called {_ROW!r}, as row names are")
     if all(name.replace(".", "").lstrip("-").isdigit() for name in layout.names):
         notes.append(f"{text.name}: all names in line 1 are numbers; is the header line missing?")
     typed = []
@@ -98,8 +102,20 @@ def _layout(text: Utf8Text) -> Layout:
         raise TableError(
             f"{text.name}: line 1: the header does not end; a quotation mark is not closed"
         )
+    layout = _with_row_names(layout)
     _require_names(text, layout.names)
     return layout
+
+
+def _with_row_names(layout: Layout) -> Layout:
+    """A layout whose first column, if it alone has no name, is called ``row``.
+
+    So R's ``write.csv`` and Pandas' ``to_csv`` write names and numbers of rows.
+    """
+    first, *others = layout.names
+    if first or not others or "" in others or _ROW in others:
+        return layout
+    return replace(layout, names=(_ROW, *others), unnamed=True)
 
 
 def _require_names(text: Utf8Text, names: Sequence[str]) -> None:

@@ -59,6 +59,8 @@ class Layout:
     dialect: Dialect
     names: tuple[str, ...]
     header_size: int
+    unnamed: bool = False
+    """Whether the first column has no name in the file."""
 
 
 @dataclass(frozen=True)

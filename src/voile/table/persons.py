@@ -10,28 +10,23 @@ columns, and a count of the pairs of both.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
 import pyarrow as pa
 
-from voile.schema.names import named
 from voile.schema.persons import (
-    FEW_PERSONS,
     Occurrences,
     columns_to_keep,
     identifying_columns,
-    looks_like_an_id,
     refuse_divided_persons,
     refuse_forms,
     refuse_missing_unit,
-    refuse_published_id,
     refuse_repeating,
     refuse_singling_out,
 )
 from voile.schema.plan import Plan
-from voile.table.arrays import polars_type, series_of
+from voile.table.arrays import series_of
 from voile.table.binding import flagged, mapped
 from voile.table.protocol import Rows
 from voile.table.unit_names import doubts_of_units, shows_nothing
@@ -39,20 +34,12 @@ from voile.table.value_types import with_missing
 from voile.values.expressions import both, is_missing, negated
 
 __all__ = [
-    "MACHINE_MADE",
-    "looks_published_as_id",
     "refuse_kept_that_single_out",
-    "refuse_published_ids",
     "require_rows_of_persons",
     "require_units",
     "rows_that_may_be_published",
-    "sensitive_that_may_be_ids",
 ]
 
-MACHINE_MADE = (
-    r"^(?:[0-9a-f]{16,}|[0-9A-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
-)
-"""What ids look like that a program made."""
 _COUNTED, _HOUSEHOLDS = "\1rows", "\1households"
 """No file has columns whose names begin so."""
 
@@ -70,38 +57,6 @@ def refuse_kept_that_single_out(rows: Rows, plan: Plan) -> None:
     """
     kept = {name: _occurrences(rows, plan, name) for name in columns_to_keep(plan.roles)}
     refuse_singling_out(plan, kept)
-
-
-def refuse_published_ids(rows: Rows, plan: Plan) -> None:
-    """Raise ``PlanError`` where a sensitive column looks like an id, and no person is named."""
-    if plan.roles.person is not None or plan.roles.unit is not None:
-        return
-    for name in sensitive_that_may_be_ids(rows, plan):
-        found = looks_published_as_id(rows, name, plan.missing)
-        if found is not None:
-            refuse_published_id(plan, name, found)
-
-
-def sensitive_that_may_be_ids(rows: Rows, plan: Plan) -> list[str]:
-    """The sensitive columns that are no amounts, or are called as ids are."""
-    types = {name: polars_type(rows.schema.field(name).type) for name in plan.roles.sensitive}
-    return [
-        name
-        for name, dtype in types.items()
-        if dtype == pl.String or (dtype.is_integer() and named(name) is not None)
-    ]
-
-
-def looks_published_as_id(rows: Rows, name: str, missing: Sequence[str]) -> Occurrences | None:
-    """How often the values of a column stand in it, where it looks like an id."""
-    found = rows.select([name]).occurrences(name, missing)
-    texts = polars_type(rows.schema.field(name).type) == pl.String
-    made = texts and found.values > FEW_PERSONS and not flagged(rows, name, _made_by_hand).rows
-    return found if looks_like_an_id(name, found, texts=texts, machine_made=made) else None
-
-
-def _made_by_hand(values: pl.Series) -> pl.Series:
-    return ~values.str.contains(MACHINE_MADE).fill_null(value=True)
 
 
 def require_units(rows: Rows, plan: Plan) -> tuple[str, ...]:
@@ -156,7 +111,7 @@ def _occurrences(rows: Rows, plan: Plan, name: str) -> Occurrences:
 def rows_that_may_be_published(rows: Rows, plan: Plan) -> Rows:
     """What is counted of rows that are not bound, without those that ``nulls = "drop"`` drops."""
     dropping = [name for name in plan.roles.published if plan.nulls_of(name) == "drop"]
-    looked_at = [*columns_to_keep(plan.roles), *sensitive_that_may_be_ids(rows, plan)]
+    looked_at = [*plan.roles.keep, *plan.roles.sensitive]
     rows = rows.select(list(dict.fromkeys([*looked_at, *dropping])))
 
     def read(batch: pa.RecordBatch) -> list[pa.Array]:

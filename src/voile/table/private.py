@@ -45,14 +45,11 @@ from voile.table.decisions import (
 )
 from voile.table.identity import WORDS, with_row_words, words_of
 from voile.table.keeping import KeptRows
+from voile.table.looking import refuse_published_ids
 from voile.table.matching import Held, mark_rows, match_rows
 from voile.table.membership import Members, match_members
 from voile.table.numeric import distinct_values
-from voile.table.persons import (
-    refuse_kept_that_single_out,
-    refuse_published_ids,
-    rows_that_may_be_published,
-)
+from voile.table.persons import refuse_kept_that_single_out, rows_that_may_be_published
 from voile.table.protocol import Rows
 from voile.table.published import PublishedTable
 from voile.table.scores import RowScore
@@ -102,7 +99,7 @@ class PrivateTable(CountedTable):
         if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):
             rows = rows_that_may_be_published(self._source.rows, self.plan)
             refuse_kept_that_single_out(rows, self.plan)
-            refuse_published_ids(rows, self.plan)
+            refuse_published_ids(rows, self.plan, self._source.names)
         else:
             self.read()
 

@@ -12,18 +12,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from voile.errors import PlanError, TableError, nearest
-from voile.schema.persons import Occurrences, told_of_published_id
+from voile.schema.persons import Occurrences
 from voile.schema.plan import Plan
 from voile.table.distributions import Distribution, distribution_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.fitting import Finding, findings
+from voile.table.looking import telling_columns
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.opening import rows_in_memory
-from voile.table.persons import (
-    looks_published_as_id,
-    require_units,
-    sensitive_that_may_be_ids,
-)
+from voile.table.persons import require_units
 from voile.table.places import Place
 from voile.table.protocol import Engine, Rows
 from voile.table.summaries import ColumnDetails, ColumnProfile, UnitsProfile
@@ -99,18 +96,15 @@ class Inspected:
         return found
 
     def published_as_ids(self, plan: Plan) -> list[Finding]:
-        """Sensitive columns that look like ids, with the first row whose value is no first one."""
-        rows, found = self._rows, []
-        for name in sensitive_that_may_be_ids(rows, plan):
-            counts = looks_published_as_id(rows, name, plan.missing)
-            if counts is not None:
-                there = self._frame[name].is_not_null()
-                again = there & ~self._frame[name].is_first_distinct()
-                row = int((again if again.any() else there).arg_max() or 0) + 1
-                told = told_of_published_id(name, counts)
-                where = f", first in row {row}" if not again.any() else f", again in row {row}"
-                silent = plan.roles.person is None and plan.roles.unit is None
-                found.append(Finding(name, "sensitive", told + where, silent, row))
+        """Sensitive and kept columns that are recognised or look like ids."""
+        found = []
+        for one in telling_columns(self._rows, plan, self.columns):
+            there = self._frame[one.name].is_not_null()
+            again = there & ~self._frame[one.name].is_first_distinct()
+            row = int((again if again.any() else there).arg_max() or 0) + 1
+            where = f", {'again' if again.any() else 'first'} in row {row}"
+            refused = one.name not in plan.roles.keep_unique
+            found.append(Finding(one.name, one.role, one.told + where, refused, row))
         return found
 
     @property

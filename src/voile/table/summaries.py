@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.recognisers.looks import ColumnLook
 from voile.schema.hierarchy.code_lists import CodeListName
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
@@ -78,8 +79,8 @@ class ColumnDetails:
     """As the column is when its mark stands for a missing value."""
     rows: int
     """Rows of the table."""
-    mark: str | None = None
-    """A text that seems to stand for a missing value."""
+    marks: tuple[str, ...] = ()
+    """Texts that seem to stand for a missing value."""
     digits: int | None = None
     """The length of the values where all are digits and equally long."""
     words: float = 0.0
@@ -96,6 +97,20 @@ class ColumnDetails:
     """The least and the greatest number; never to be written down."""
     few: frozenset[str] = frozenset()
     """The different texts where they are few; never to be written down."""
+    sample: tuple[str, ...] = ()
+    """Some of the different values as texts, for recognisers; never to be written down."""
+    whole: bool = False
+    """Whether decimals are whole numbers all, as programs write codes: 1.0."""
+    sentinels: tuple[str, ...] = ()
+    """Numbers that stand out and seem to stand for a missing value: -9, 99."""
+    named_itself: bool = False
+    """Whether the name of the column is a value of it, or a number: its first row may be data."""
+
+    def look(self, beside: Sequence[str] = ()) -> ColumnLook:
+        """What recognisers see of the column; ``beside`` are the names of the others."""
+        profile, there = self.profile, self.rows - self.profile.missing
+        name, distinct = profile.name, profile.distinct
+        return ColumnLook(name, profile.type, there, distinct, self.sample, beside, self.extremes)
 
 
 @dataclass(frozen=True, eq=False)

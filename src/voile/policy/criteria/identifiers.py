@@ -2,8 +2,9 @@
 
 Source: 45 CFR 164.514(b)(2)(i), (A) to (R); for zip codes and ages the guidance of the Office for
 Civil Rights on it (26 November 2012), with the seventeen prefixes of fewer than 20,000 people by
-the census of 2000.  ``identifiers.toml`` says what is looked for in each category, by the names of
-columns and in their cells, and what a machine cannot look for.  Besides:
+the census of 2000.  What is looked for in each category, by the names of columns and in their
+cells, is what the recognisers know of its letter (``voile.recognisers``), the same that plans and
+publishers ask; ``identifiers.toml`` says what a machine cannot look for.  Besides:
 
     zip      codes of more than three digits under the name of a zip code, or restricted prefixes
     dates    cells that are days, months or times; more than one value of an age above 89
@@ -31,6 +32,8 @@ from voile.policy.assumptions import Tick
 from voile.policy.case import Case
 from voile.policy.criteria.base import Criterion
 from voile.policy.ruling import Finding, Ruling, at_most
+from voile.recognisers.looks import SAMPLED, ColumnLook
+from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
 from voile.schema.names import fits, named, words_of
 from voile.table.published import GROUP, PublishedTable
 
@@ -54,6 +57,8 @@ _NEARLY = 0.9
 """The share of rows with another value, from which on texts and codes are nearly unique."""
 _SHARED = 20
 """Rows that show the same id of a thing, on average, where it is the thing of few people."""
+_NAMES = 20
+"""Names of columns that are told beside a verdict."""
 _WORDY = 6
 """Words of a cell, on average, from which on a column holds free text."""
 
@@ -64,10 +69,18 @@ class Category:
 
     letter: Letter
     name: str
-    columns: tuple[str, ...]
-    formats: tuple[re.Pattern[str], ...]
     beyond: str
     special: str = ""
+
+    @property
+    def looked_for(self) -> tuple[ListedRecogniser, ...]:
+        """The recognisers of its letter, without those that depend on other columns."""
+        found = (one for one in listed_recognisers() if one.letter == self.letter)
+        return tuple(one for one in found if one.group != "movement")
+
+    def has_name(self, words: Sequence[str]) -> bool:
+        """Whether the name of a column is that of it, whatever the column shows."""
+        return any(fits((*one.columns, *one.regulated), words) for one in self.looked_for)
 
 
 @cache
@@ -78,8 +91,6 @@ def categories() -> tuple[Category, ...]:
         Category(
             said["letter"],
             said["name"],
-            tuple(said["columns"]),
-            tuple(re.compile(rf"(?<![\w@.-])(?:{one})(?![\w@-])") for one in said["formats"]),
             said["beyond"],
             said.get("special", ""),
         )
@@ -114,8 +125,12 @@ class Identifiers(Criterion):
 
 
 def _looked_for(category: Category) -> str:
-    parts = [f"columns named {', '.join(category.columns)}"] * bool(category.columns)
-    parts += [f"{len(category.formats)} formats within cells"] * bool(category.formats)
+    found = category.looked_for
+    names = [name for one in found for name in (*one.columns, *one.regulated)]
+    formats = sum(len(one.formats) for one in found)
+    told = ", ".join(names[:_NAMES]) + f" and {len(names) - _NAMES} more" * (len(names) > _NAMES)
+    parts = [f"columns named {told}"] * bool(names)
+    parts += [f"{formats} formats within cells"] * bool(formats)
     parts += [_SPECIAL[category.special]] if category.special else []
     return "; ".join(parts)
 
@@ -152,6 +167,12 @@ class _Cells:
         return cls(name, kind, told, table.rows, len(texts), words_of(stem))
 
     @cached_property
+    def look(self) -> ColumnLook:
+        """What recognisers see of it."""
+        sample = self.texts[:: 1 + len(self.texts) // SAMPLED]
+        return ColumnLook(self.name, self.kind, self.rows, len(self.texts), sample)
+
+    @cached_property
     def is_wordy(self) -> bool:
         """Whether it holds free text."""
         counts = [len(text.split()) for text in self.texts]
@@ -168,15 +189,19 @@ def _found(category: Category, column: _Cells) -> Iterator[str]:
     """What of a category a column shows, a clause each; one at most."""
     if column.name == GROUP or not column.texts:
         return
-    if fits(category.columns, column.words):
+    if category.has_name(column.words):
         yield f"column {column.name!r} has the name of it"
+        return
+    if any(one.recognise(column.look) for one in category.looked_for):
+        yield f"column {column.name!r} looks like it by its cells"
         return
     looks = {"zip": _zips, "dates": _dates, "unique": _unique}
     if category.special and (why := looks[category.special](column)):
         yield f"column {column.name!r} {why}"
         return
     if column.kind == "text":
-        matches = sum(any(one.search(text) for one in category.formats) for text in column.texts)
+        found = category.looked_for
+        matches = sum(any(one.finds(text) for one in found) for text in column.texts)
         if matches:
             yield f"column {column.name!r} has the format of it in {matches:,} different cells"
 

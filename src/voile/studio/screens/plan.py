@@ -16,6 +16,8 @@ from voile.studio.planning import (
     ColumnLine,
     column_lines,
     problem_of,
+    questions_in,
+    with_answer,
     with_column_key,
     with_role,
     with_row_as_person,
@@ -77,6 +79,12 @@ def routes(pages: Pages) -> APIRouter:
     def rows_as_persons(name: str, request: Request, digest: _Short) -> Response:
         project = pages.project(name)
         refusal = keep(project, digest, with_row_as_person(project.plan_text))
+        return answer(request, project, refusal)
+
+    @router.post("/plan/answer/{index}")
+    def answered(name: str, index: int, request: Request, digest: _Short) -> Response:
+        project = pages.project(name)
+        refusal = keep(project, digest, with_answer(project.plan_text, index))
         return answer(request, project, refusal)
 
     @router.post("/plan/check")
@@ -146,6 +154,7 @@ def _page(project: Project, refusal: str | None) -> dict[str, Any]:
         "text": text,
         "digest": project.digest,
         "lines": column_lines(text, names),
+        "questions": questions_in(text),
         "proposal": {column["name"]: column for column in proposed},
         "roles": ROLES,
         "kinds": KINDS,

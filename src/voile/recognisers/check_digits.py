@@ -1,0 +1,134 @@
+"""Check digits: whether a text of digits is a number that an office gives to people.
+
+A column of random numbers of the right length passes one time in ten or eleven, so that what most
+values pass is the office's.  Each rule is public; the name of its office stands beside it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+__all__ = ["CHECKS"]
+
+_ALPHABET = "TRWAGMYFPDXBNJZSQVHLCKE"
+"""Control letters of the Spanish DNI (Real Decreto 1553/2005, article 11)."""
+
+
+def _weighted(digits: Sequence[int], weights: Sequence[int]) -> int:
+    return sum(digit * weight for digit, weight in zip(digits, weights, strict=True))
+
+
+def _luhn(text: str) -> bool:
+    """ISO/IEC 7812-1, annex B: cards, IMEI, Swedish personnummer."""
+    doubled = [int(c) * (1 + place % 2) for place, c in enumerate(reversed(text))]
+    return sum(each - 9 * (each > 9) for each in doubled) % 10 == 0
+
+
+def _card(text: str) -> bool:
+    return len(text) in range(13, 20) and text[0] in "23456" and _luhn(text)
+
+
+def _iban(text: str) -> bool:
+    """ISO 13616-1: letters are two digits, the first four characters stand last, 1 modulo 97."""
+    if not re.fullmatch(r"[A-Z]{2}\d{2}[A-Z0-9]{11,30}", text):
+        return False
+    return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
+
+
+def _nir(text: str) -> bool:
+    """France, INSEE: the key is 97 less the number modulo 97; 2A and 2B of Corsica are 19, 18."""
+    plain = text.replace("2A", "19").replace("2B", "18")
+    return (
+        len(plain) == 15 and plain.isdigit() and 97 - int(plain[:13]) % 97 == int(plain[13:])
+    ) and plain[0] in "123478"
+
+
+def _dni(text: str) -> bool:
+    """Spain: DNI, and NIE with X, Y, Z for 0, 1, 2."""
+    if not re.fullmatch(r"[XYZ0-9]\d{7}[A-Z]", text):
+        return False
+    number = text[:8].translate(str.maketrans("XYZ", "012"))
+    return _ALPHABET[int(number) % 23] == text[8]
+
+
+def _pesel(text: str) -> bool:
+    """Poland, PESEL: weights 1 3 7 9 modulo 10."""
+    return _weighted([*map(int, text)], (1, 3, 7, 9, 1, 3, 7, 9, 1, 3, 1)) % 10 == 0
+
+
+def _bsn(text: str) -> bool:
+    """The Netherlands, BSN: weights 9 to 2 and -1 modulo 11."""
+    return _weighted([*map(int, text)], (9, 8, 7, 6, 5, 4, 3, 2, -1)) % 11 == 0 and int(text) > 0
+
+
+def _nhs(text: str) -> bool:
+    """England, NHS number: weights 10 to 2, 11 less the rest modulo 11."""
+    rest = _weighted([*map(int, text[:9])], range(10, 1, -1)) % 11
+    return (11 - rest) % 11 == int(text[9])
+
+
+def _cpf(text: str) -> bool:
+    """Brazil, CPF: two check digits modulo 11."""
+    digits = [*map(int, text)]
+    return all(
+        _weighted(digits[:size], range(size + 1, 1, -1)) * 10 % 11 % 10 == digits[size]
+        for size in (9, 10)
+    )
+
+
+def _ahv(text: str) -> bool:
+    """Switzerland, AHV number: an EAN-13 that begins with 756."""
+    return text.startswith("756") and _weighted([*map(int, text)], (1, 3) * 6 + (1,)) % 10 == 0
+
+
+def _steuer_id(text: str) -> bool:
+    """Germany, Steuer-Identifikationsnummer: ISO/IEC 7064, MOD 11, 10."""
+    product = 10
+    for digit in map(int, text[:10]):
+        total = (digit + product) % 10 or 10
+        product = 2 * total % 11
+    return text[0] != "0" and (11 - product) % 10 == int(text[10])
+
+
+def _cnp(text: str) -> bool:
+    """Romania, CNP: weights 279146358279 modulo 11, ten being one."""
+    rest = _weighted([*map(int, text[:12])], [*map(int, "279146358279")]) % 11
+    return (1 if rest == 10 else rest) == int(text[12])
+
+
+def _kimlik(text: str) -> bool:
+    """Türkiye, T.C. kimlik no: the tenth and the eleventh digit."""
+    digits = [*map(int, text)]
+    tenth = (7 * sum(digits[0:9:2]) - sum(digits[1:8:2])) % 10
+    return digits[0] > 0 and tenth == digits[9] and sum(digits[:10]) % 10 == digits[10]
+
+
+def _rrn(text: str) -> bool:
+    """Belgium, Rijksregisternummer: 97 less the number modulo 97, with 2 in front since 2000."""
+    key = int(text[9:])
+    return key in {97 - int(text[:9]) % 97, 97 - int("2" + text[:9]) % 97}
+
+
+def _of_length(length: int, rule: Callable[[str], bool]) -> Callable[[str], bool]:
+    return lambda text: len(text) == length and text.isdigit() and rule(text)
+
+
+CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "card": lambda text: text.isdigit() and _card(text),
+    "iban": _iban,
+    "imei": _of_length(15, _luhn),
+    "personnummer": lambda text: text.isdigit() and len(text) in {10, 12} and _luhn(text[-10:]),
+    "nir": _nir,
+    "dni": _dni,
+    "pesel": _of_length(11, _pesel),
+    "bsn": _of_length(9, _bsn),
+    "nhs": _of_length(10, _nhs),
+    "cpf": _of_length(11, _cpf),
+    "ahv": _of_length(13, _ahv),
+    "steuer-id": _of_length(11, _steuer_id),
+    "cnp": _of_length(13, _cnp),
+    "kimlik": _of_length(11, _kimlik),
+    "rrn": _of_length(11, _rrn),
+}
+"""By name: whether a text, of capitals and digits alone, has the check digits of it."""

@@ -1,0 +1,129 @@
+"""How values look: as names of persons, as degrees or metres, as codes; each a share of a sample.
+
+Names are told by titles ("Dr.", "Frau"), and by lists of common given and family names
+(``names.toml``), of which a column of names has many and other texts few.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+
+from voile.recognisers.looks import ColumnLook
+from voile.schema.names import meaning_of, without_accents
+
+__all__ = ["LOOKS", "has_names", "is_flag", "share_of"]
+
+_FLAGS = frozenset(
+    {"0", "1", "2", "y", "n", "yes", "no", "t", "f", "true", "false", "j", "ja", "nein", "o", "oui"}
+    | {"non", "s", "si", "sì", "sí", "não", "nao", "nee", "tak", "nie", "x", "-"}
+)
+_TITLE = re.compile(
+    r"(?i)^(?:dr|prof|mr|mrs|ms|miss|herr|frau|fr|hr|sr|sra|srta|mme|mlle|m|dott|dottssa|sig|dhr|"
+    r"mevr|mw|pan|pani|ing|mag|judge|sir|lady)\.? (?:[a-z]+\. )*\w"
+)
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
+_GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord"})
+_FEW = 5
+"""So few different texts are told to be names by titles alone."""
+_MANY = 20
+
+
+@cache
+def _common() -> tuple[frozenset[str], frozenset[str]]:
+    text = files("voile.recognisers").joinpath("names.toml").read_text("utf-8")
+    document = tomllib.loads(text)
+    return frozenset(document["given"].split()), frozenset(document["family"].split())
+
+
+def share_of(texts: Sequence[str], holds: Callable[[str], object]) -> float:
+    """The share of texts for which something holds; 0 of none."""
+    return sum(bool(holds(text)) for text in texts) / len(texts) if texts else 0.0
+
+
+def is_flag(look: ColumnLook) -> bool:
+    """Whether a column says yes or no."""
+    if look.type == "boolean":
+        return True
+    return look.distinct <= 3 and all(text.casefold() in _FLAGS for text in look.filled)
+
+
+def _parts(text: str) -> list[str]:
+    plain = without_accents(text).casefold()
+    return _LETTERS.findall(plain)
+
+
+def _named(text: str, family: bool) -> bool:
+    """Whether a text has a common given name, or is a common family name where these count."""
+    given, families = _common()
+    parts = _parts(text)
+    if not 1 <= len(parts) <= 6 or any(c.isdigit() for c in text):
+        return False
+    known = given | families if family else given
+    return any(part in known for part in parts)
+
+
+def has_names(look: ColumnLook, least: float) -> bool:
+    """Whether at least a share of the texts are names of persons, by their titles or by lists."""
+    if look.type != "text" or not look.filled:
+        return False
+    if share_of(look.filled, _TITLE.match) >= max(least, 0.3):
+        return True
+    many = look.distinct > _MANY
+    return look.distinct >= _FEW and share_of(look.filled, lambda t: _named(t, many)) >= least
+
+
+def _names(look: ColumnLook) -> bool:
+    """Of a column that may be called after persons: texts of words with capitals."""
+    if look.type != "text":
+        return False
+    capital = share_of(look.filled, lambda t: t[:1].isupper() and not any(map(str.isdigit, t)))
+    if capital < 0.8:
+        return has_names(look, 0.3)
+    meant = meaning_of(look.name)
+    if meant is not None and meant.role == "quasi":
+        return has_names(look, 0.3)
+    return look.distinct > _MANY or has_names(look, 0.1)
+
+
+def _numbers(texts: Iterable[str]) -> list[float]:
+    found = []
+    for text in texts:
+        try:
+            found.append(float(text.replace(",", ".")))
+        except ValueError:
+            return []
+    return found
+
+
+def _degrees(look: ColumnLook) -> bool:
+    """Whether numbers are degrees with three decimals or more, or metres of a national grid."""
+    numbers = _numbers(look.filled)
+    if not numbers or look.distinct <= 2:
+        return False
+    if all(abs(number) <= 180 for number in numbers):
+        fine = share_of(look.filled, lambda t: (m := _DECIMALS.match(t)) and len(m[1]) >= 3)
+        return fine >= 0.5
+    if not _GRIDS & set(look.words):
+        return False
+    return sum(10_000 <= abs(number) < 10_000_000 for number in numbers) > 0.9 * len(numbers)
+
+
+def _codes(look: ColumnLook) -> bool:
+    """Whether texts are codes of letters and digits, or long numbers."""
+    if look.type not in {"text", "integer"}:
+        return False
+    if look.type == "integer":
+        return share_of(look.filled, lambda text: len(text) >= 6) > 0.8
+    return share_of(look.filled, lambda text: any(map(str.isdigit, text))) > 0.8
+
+
+LOOKS: Mapping[str, Callable[[ColumnLook], bool]] = {
+    "names": _names,
+    "degrees": _degrees,
+    "codes": _codes,
+}

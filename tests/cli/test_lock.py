@@ -1,0 +1,182 @@
+"""The lock at the door: open questions, identifiers and positions that a plan would publish."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+GENERALIZED = """
+[columns.age]
+bounds = [0, 99]
+[method]
+name = "generalization"
+k = 2
+"""
+AGES = [20 + row % 7 for row in range(84)]
+
+
+def _table(desk, name, values, *others):
+    head = ",".join(["age", name, *others])
+    rows = "".join(
+        f"{age},{value}{f',{48 + place / 997:.5f}' * len(others)}\n"
+        for place, (age, value) in enumerate(zip(AGES, values, strict=True))
+    )
+    return desk.file(f"{head}\n{rows}")
+
+
+def _plan(desk, role, name, more="", top=""):
+    return desk.plan(
+        f'{top}[roles]\nquasi_identifiers = ["age"]\n{role} = ["{name}"]\n{more}{GENERALIZED}'
+    )
+
+
+def test_a_plan_with_an_open_question_publishes_nothing(desk):
+    """Neither a release nor a study; with the line removed or accepted it does, and says so."""
+    table, illness = _table(desk, "illness", ["flu", "gout"] * 42), "illness"
+    asks = '# ? "illness": is it one?\n'
+    for command in ("publish", "study"):
+        plan = _plan(desk, "sensitive", illness, asks)
+        outcome = desk.run(command, table, "--plan", plan, "--out", desk / "out")
+        assert outcome.status == 2
+        assert '1 question is open, in lines that begin with "# ?"' in outcome.stderr
+        assert '"illness": is it one?' in outcome.stderr
+        assert not (desk / "out").exists()
+    accepted = _plan(desk, "sensitive", illness, asks, "accept_questions = true\n")
+    assert desk.run("publish", table, "--plan", accepted, "--out", desk / "one").status == 0
+    stated = json.loads((desk / "one" / "release.json").read_text("utf-8"))
+    assert (stated["accept_questions"], stated["open_questions"]) == (True, 1)
+    answered = _plan(desk, "sensitive", illness)
+    assert desk.run("publish", table, "--plan", answered, "--out", desk / "two").status == 0
+    assert "accept_questions" not in (desk / "two" / "release.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize("role", ["sensitive", "keep"])
+@pytest.mark.parametrize(
+    ("name", "values", "what"),
+    [
+        ("Nachname", ["Mueller", "Berg"] * 42, "names of persons"),
+        ("contact", [f"a{n % 9}@example.org" for n in range(84)], "e-mail addresses"),
+        ("street", ["Elm Street 1", "Oak Road 2"] * 42, "addresses and streets"),
+        ("latitude", [round(48 + n % 12 / 997, 5) for n in range(84)], "positions"),
+        ("geohash", ["u281z", "u281y"] * 42, "positions"),
+    ],
+)
+def test_an_identifier_is_refused_however_often_it_repeats(desk, role, name, values, what):
+    """By any method, unless keep_unique says that it may be; then it is said what that gives."""
+    table = _table(desk, name, values)
+    message = desk.publish_fails(2, table, plan=_plan(desk, role, name))
+    assert f"[roles] {role}: column '{name}' holds {what}" in message
+    assert f'keep_unique = ["{name}"]' in message
+    rows = _plan(desk, role, name, 'person = "row"\n')
+    assert what in desk.publish_fails(2, table, plan=rows)
+    opened = _plan(desk, role, name, f'keep_unique = ["{name}"]\n')
+    outcome = desk.run("publish", table, "--plan", opened, "--out", desk / "out")
+    assert outcome.status == 0, outcome.stderr
+    assert f"[roles] keep_unique: column '{name}' holds {what}" in outcome.stderr
+
+
+def test_a_case_number_is_refused_and_a_salary_is_none(desk):
+    """Equally long numbers, a row each, are those of records, unless their name is an amount's."""
+    numbers = [31_007 + 113 * n for n in range(84)]
+    table = _table(desk, "fall", numbers)
+    message = desk.publish_fails(2, table, plan=_plan(desk, "sensitive", "fall"))
+    assert "column 'fall' looks like an id" in message
+    desk.publish(_table(desk, "salary", numbers), plan=_plan(desk, "sensitive", "salary"))
+
+
+@pytest.mark.parametrize("name", ["speed", "heading", "odometer", "Kilometerstand", "vitesse"])
+def test_what_follows_from_positions_is_refused_beside_them(desk, name):
+    """Alone a speed is a number like any other; beside a latitude it tells where somebody was."""
+    values = [n % 12 for n in range(84)]
+    beside = _table(desk, name, values, "latitude")
+    message = desk.publish_fails(2, beside, plan=_plan(desk, "sensitive", name))
+    assert "movements that follow from positions" in message
+    desk.publish(_table(desk, name, values), plan=_plan(desk, "sensitive", name))
+
+
+@pytest.mark.parametrize("name", ["speed", "street", "geohash"])
+def test_nothing_that_tells_positions_is_kept_beside_moved_ones(desk, name):
+    """Not even with keep_unique: it would take the noise away."""
+    rows = "".join(
+        f"T{n % 3},2024-05-01T08:{n // 3:02}:00Z,{48 + n / 997:.5f},{2 + n / 991:.5f},v{n % 5}\n"
+        for n in range(60)
+    )
+    table = desk.file(f"trip,time,latitude,longitude,{name}\n{rows}")
+    plan = desk.plan(f"""
+[roles]
+keep = ["{name}"]
+keep_unique = ["{name}"]
+[method]
+name = "geo-indistinguishability"
+epsilon = 0.005
+""")
+    message = desk.publish_fails(2, table, plan=plan)
+    assert f"column '{name}' holds" in message
+    assert "beside positions that the method moves" in message
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        ("k-anonymity", "generalization"),
+        ("K anonymity", "generalization"),
+        ("l-diversity", "generalization"),
+        ("t-closeness", "generalization"),
+        ("differential-privacy", "dp-generalization"),
+        ("differential_privacy", "clustered-laplace"),
+    ],
+)
+def test_names_of_the_field_lead_to_the_method(desk, name, method):
+    """Not to another method whose name is spelled alike."""
+    plan = desk.plan(f'[roles]\nquasi_identifiers = ["age"]\n[method]\nname = "{name}"\nk = 2\n')
+    table = _table(desk, "illness", ["flu", "gout"] * 42)
+    message = desk.publish_fails(2, table, plan=plan)
+    assert f'"{method}"' in message
+    assert "did you mean" not in message
+
+
+def test_row_names_of_r_are_read(desk):
+    """A first column without a name is called row, and a note says so."""
+    table = desk.file('"","age"\n' + "".join(f'"{n}",{20 + n % 5}\n' for n in range(1, 60)))
+    outcome = desk.run("plan", table, "--out", desk / "proposed.toml")
+    assert outcome.status == 0, outcome.stderr
+    assert "column 1 has no name; it is called 'row'" in outcome.stderr
+    assert "identifiers = [" in (desk / "proposed.toml").read_text("utf-8")
+
+
+def test_a_first_row_that_looks_like_data_is_refused(desk):
+    """Nothing is proposed whose columns would be named by a person."""
+    rows = "".join(f"P{n:03},{'FM'[n % 2]},{20 + n % 40},flu\n" for n in range(60))
+    outcome = desk.run("plan", desk.file(rows), "--out", desk / "proposed.toml")
+    assert outcome.status == 2
+    assert "the first row looks like data" in outcome.stderr
+    assert "P000" not in outcome.stderr
+    assert not (desk / "proposed.toml").exists()
+
+
+def test_a_new_ledger_of_a_series_is_no_silent_beginning(desk):
+    """It is said that nothing was compared; a release beside the plan is found, and refused."""
+    table = _table(desk, "salary", [1000 + 37 * n for n in range(84)])
+    plan = desk.plan("""
+[roles]
+quasi_identifiers = ["age"]
+sensitive = ["salary"]
+[method]
+name = "ke-anonymity"
+k = 3
+e = 100
+series = "pay"
+""")
+    (desk / "far").mkdir()
+    first = desk.run(
+        *("publish", table, "--plan", plan, "--out", desk / "far" / "one"),
+        *("--ledger", desk / "far" / "a.db"),
+    )
+    assert first.status == 0, first.stderr
+    assert "knew no release of series 'pay': this is its first" in first.stderr
+    near = ("publish", table, "--plan", plan, "--out", desk / "two", "--ledger", desk / "b.db")
+    assert desk.run(*near).status == 0
+    again = ("publish", table, "--plan", plan, "--out", desk / "far" / "three")
+    outcome = desk.run(*again, "--ledger", desk / "c.db")
+    assert outcome.status == 4
