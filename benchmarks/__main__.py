@@ -62,6 +62,9 @@ NAMES = (
     "sharing_standing",
     "sharing_places",
     "sharing_gas",
+    "papers.bin_packing",
+    "papers.trajectories",
+    "papers.incremental_ke",
 )
 
 

@@ -276,7 +276,6 @@ class DPGeneralization(SingleRelease):
             "epsilon": self.epsilon is not None,
             "delta": self.delta is not None,
             "rows_per_person": self.rows_per_person is not None,
-            'suppressed = "carry"': self.carries,
         }
         if named := [name for name, present in given.items() if present]:
             msg = (
