@@ -216,7 +216,7 @@ def _item(
     label: str, about: str, printed: str, measured: str, agrees: bool, why: str = ""
 ) -> PaperItem:
     verdict = "agrees" if agrees else "departs"
-    cause = why or "our instances are not the paper's, whose table is lost"
+    cause = why or "the paper's table of instances and its hierarchy are lost"
     return PaperItem(label, about, printed, measured, verdict, "" if agrees else cause)
 
 
