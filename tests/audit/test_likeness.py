@@ -15,7 +15,7 @@ def column(draws: np.random.Generator, rows: int, people: int) -> Column:
     near = draws.uniform(0.02, 1, (values, cells)).astype(np.float32)
     value = (draws.integers(0, values, people),)
     cell = draws.integers(0, cells, rows)
-    return Column("any", value, cell, near > 0.5, near, None, np.zeros(cells, dtype=bool))
+    return Column("any", value, cell, near > 0.5, near, None, np.zeros(cells, dtype=bool), "exact")
 
 
 @pytest.mark.parametrize("exact", [False, True])

@@ -60,6 +60,8 @@ class Column:
     """Of values (v,) and of cells (g,), the middle of intervals; None for texts."""
     wide: Mask
     """Shape (g,): whether a cell is an interval of more than one number."""
+    how: ShownAs
+    """How the file shows it."""
     whole: tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]] | None = None
     """Numbers that were taken together, as they are: for each group of people shape (p,), and of
     published rows (n,); None where none were."""
@@ -171,7 +173,9 @@ def _column(
     parts = tuple(np.split(value, ends))
     kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
     wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
-    return Column(one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, kept)
+    return Column(
+        one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, one.how, kept
+    )
 
 
 def _are_points(how: ShownAs, seen: pl.DataFrame) -> bool:

@@ -97,6 +97,7 @@ def audit(
     clock.lap("recognising")
     court = _Court(sides, foreign, inquiry, randomness, progress)
     risks, risks_skipped = _apart(court.risks())
+    court.judge_control(risks)
     clock.lap("risks")
     attacks, attacks_skipped = _apart(court.attack(attack) for attack in instruments.attacks)
     clock.lap("attacks")
@@ -123,7 +124,7 @@ def audit(
         protected=sides.original.protected,
         repeated=twice.rows,
         fewest=twice.fewest,
-        control_void=sides.void,
+        control_void=court.void,
         run=run,
     )
 
@@ -169,11 +170,30 @@ class _Court:
     inquiry: Inquiry
     randomness: Randomness
     progress: Progress
+    doubts: tuple[str, ...] = ()
+    """Why the comparison with the control is void, as far as the risks tell."""
+
+    @property
+    def void(self) -> bool:
+        """Whether nothing can be told beside the control."""
+        return self.sides.void or bool(self.doubts)
+
+    def judge_control(self, risks: Iterable[Risk]) -> None:
+        """Void the comparison where people of the control are found more often than the original.
+
+        That is so where files were taken for each other, or the released one was made of them.
+        """
+        self.doubts = tuple(
+            f"{one.name} finds more people of the control than of the original ({one.of}), as "
+            "where the file holds the control: the comparison with it is void"
+            for one in risks
+            if one.finds_control
+        )
 
     @property
     def notices(self) -> list[str]:
         """What was left out of the three risks, and what nobody understood."""
-        found = []
+        found = [*self.doubts]
         if self.foreign.unused:
             named = ", ".join(map(repr, self.foreign.unused))
             found.append(f"no column of the original is shown by {named}: nobody looked at them")
@@ -210,7 +230,7 @@ class _Court:
         release, original = self.foreign.release, self.sides.original
         try:
             told = attack.told(knowledge)
-            if attack.needs_absent and self.sides.void:
+            if attack.needs_absent and self.void:
                 return Skipped(attack.name, "people of the original stand in the control")
             if attack.needs_absent and absent is None:
                 return Skipped(attack.name, "nobody is known who was not in the data: no control")

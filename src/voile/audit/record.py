@@ -30,6 +30,8 @@ from voile.values.value import Several, checked, closed, plain
 
 __all__ = [
     "AUDIT_FORMAT",
+    "COPYING",
+    "ROWS_OF_PEOPLE",
     "AuditRecord",
     "ColumnDocument",
     "RiskDocument",
@@ -40,6 +42,14 @@ __all__ = [
 ]
 
 AUDIT_FORMAT = "voile-audit-record-1"
+
+COPYING = "copying"
+"""The risk that rows of people stand among rows of nobody."""
+ROWS_OF_PEOPLE = (
+    "each row is a person's, or of a group that shows the same: the other risks, attacks and "
+    "sizes of groups judge that"
+)
+"""Why copying was not counted where nothing could be copied."""
 
 Count = Annotated[int, Field(ge=0)]
 

@@ -59,10 +59,11 @@ RISKS: Registry[RiskInquiry] = Registry(
         "singling-out": "voile.audit.singling_out:SinglingOut",
         "linkability": "voile.audit.linkability:Linkability",
         "inference": "voile.audit.inference:Inference",
+        "copying": "voile.audit.copying:Copying",
     },
     offers=("name", "refusal", "risks"),
 )
-"""Those of WP216 first, then those of other packages."""
+"""Those of WP216 first, then copying, then those of other packages."""
 
 
 def risk_inquiries() -> tuple[RiskInquiry, ...]:

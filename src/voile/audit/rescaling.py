@@ -120,7 +120,7 @@ class _Known:
         total = int(kept.sum())
         for _ in range(3):
             x, y = own[kept], shown[kept]
-            if len(x) < (1 - _MISTAKES) * total or not np.ptp(x):
+            if not len(x) or len(x) < (1 - _MISTAKES) * total or not np.ptp(x):
                 return None
             factor = float(np.mean((x - x.mean()) * (y - y.mean())) / x.var())
             shift = float(y.mean() - factor * x.mean())

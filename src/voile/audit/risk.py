@@ -29,6 +29,8 @@ __all__ = ["CONTROL", "ORIGINAL", "Question", "Risk", "share_of"]
 
 ORIGINAL, CONTROL = 0, 1
 """The groups of people in a ``Beside``."""
+_DIFFER = 0.05
+"""How much more often people of another year may be found than those of the file."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,11 @@ class Risk:
     """None: nobody is known who was not in the data."""
     guess: Estimate
     notes: tuple[str, ...] = ()
+    persons: int | None = None
+    """How many people of the original the control does not explain, as far as is sure; None where
+    rates alone tell."""
+    reversed: bool = False
+    """Whether people of the control are found whom the original does not explain."""
 
     @property
     def beside(self) -> Estimate:
@@ -61,7 +68,7 @@ class Risk:
 
     def document(self) -> RiskDocument:
         """The figures as a record holds them."""
-        return RiskDocument(
+        document = RiskDocument(
             risk=self.name,
             of=self.of,
             goal=self.goal,
@@ -73,11 +80,22 @@ class Risk:
             found=self.found,
             notes=list(self.notes),
         )
+        if self.persons is not None:
+            document["persons"] = self.persons
+        return document
 
     @property
     def found(self) -> bool:
         """Whether the file gives away more of its own people, beyond chance."""
+        if self.persons is not None:
+            return self.persons > 0
         return self.main.low > self.beside.high
+
+    @property
+    def finds_control(self) -> bool:
+        """Whether people of the control are found more often, by more than populations differ."""
+        apart = self.control is not None and self.control.low > self.main.high + _DIFFER
+        return self.reversed or apart
 
 
 @dataclass(frozen=True)

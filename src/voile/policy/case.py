@@ -24,7 +24,7 @@ from voile.audit.judged import RELEASED
 from voile.audit.record import AuditRecord, read_audit
 from voile.errors import InputError, RefusedError
 from voile.policy.shown import ShownRows
-from voile.release.claims import Claim
+from voile.release.claims import Claim, claim_kinds
 from voile.release.manifest import DOCUMENT, digest_of, release_document
 from voile.release.recounting import read_recounted
 from voile.release.release import Release
@@ -158,6 +158,11 @@ class Case:
     def claims(self) -> Sequence[Claim]:
         """What is promised; nothing of a file of another make."""
         return self.release.guarantee.claims if self.release else ()
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether something is promised that this version can measure."""
+        return bool({claim.kind for claim in self.claims} & {*claim_kinds()})
 
     @property
     def publishable(self) -> bool:

@@ -35,6 +35,7 @@ from pydantic import Field, model_validator
 
 from voile.errors import InputError, nearest, place_in_toml
 from voile.policy.criteria.attacks import AttackRate
+from voile.policy.criteria.copies import Copies
 from voile.policy.criteria.groups import Closeness, Diversity, GroupSize
 from voile.policy.criteria.identifiers import Identifiers
 from voile.policy.criteria.privacy import PrivacyBudget
@@ -60,6 +61,7 @@ AnyCriterion = Annotated[
     | Closeness
     | AttackRate
     | ThreeRisks
+    | Copies
     | PrivacyBudget
     | Identifiers
     | Utility

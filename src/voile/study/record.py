@@ -128,6 +128,8 @@ class RiskDocument(TypedDict):
     found: bool
     """Whether main and control, or guessing without one, differ by more than chance."""
     notes: list[str]
+    persons: NotRequired[Count]
+    """Of copying: people of the original whom the control does not explain, as far as is sure."""
 
 
 @closed

@@ -20,9 +20,12 @@ from voile.policy.criteria.base import Criterion, Share
 from voile.policy.ruling import Finding, Ruling, at_most
 from voile.study.record import EstimateDocument, RiskDocument
 
-__all__ = ["ThreeRisks", "excess"]
+__all__ = ["CONTROL_VOID", "ThreeRisks", "excess"]
 
-_VOID = "people of the original stand in the control, which voids the comparison with it"
+CONTROL_VOID = (
+    "people of the original stand in the control, or it is found more often than they are, which "
+    "voids the comparison with it"
+)
 
 
 class ThreeRisks(Criterion):
@@ -42,7 +45,7 @@ class ThreeRisks(Criterion):
         found = [one for one in case.risks if one["risk"] == self.name]
         for one in found:
             void = isinstance(case.record, AuditRecord) and case.record.control_void
-            figure = _VOID if void else self._found(one)
+            figure = CONTROL_VOID if void else self._found(one)
             yield at_most(self.kind, asks, figure, float(self.most))
         if not found:
             reason = case.skipped.get(self.name) or case.skipped.get("three risks")
