@@ -1,8 +1,9 @@
 """Pages of the documentation, and how their examples are run.
 
-Every page is run from top to bottom in a folder of its own, which holds the example tables and
-plans that ship with Voile and, as ``careless-january`` and ``careless-february``, the two releases
-that ``plan-without-series.toml`` makes of them.
+Every page is run from top to bottom in a folder of its own, as ``voile demo --out`` leaves it: with
+the example tables and plans that ship with Voile, the two releases that
+``plan-without-series.toml`` makes of them as ``careless-january`` and ``careless-february``, and
+the others in ``demo``.
 
 - ```python``: executed; the blocks of one page share their names, as in one session.
 - ```toml``: must be a valid plan, or a policy, or its assumptions; if its first line is

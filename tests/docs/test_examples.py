@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 import re
-from importlib.resources import files
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -16,29 +16,25 @@ from voile.errors import PlanError
 
 
 @pytest.fixture(scope="module")
-def careless(tmp_path_factory):
-    """The example's files, and both months published as if there were no other."""
-    folder = tmp_path_factory.mktemp("example")
-    for example in files("voile.cli").joinpath("example").iterdir():
-        if example.name.endswith((".csv", ".toml")):
-            (folder / example.name).write_bytes(example.read_bytes())
-    for month in ("january", "february"):
-        table, out = folder / f"payroll-{month}.csv", folder / f"careless-{month}"
-        plan = folder / "plan-without-series.toml"
-        with contextlib.redirect_stderr(io.StringIO()), pytest.raises(SystemExit) as leave:
-            main(["publish", str(table), "--plan", str(plan), "--out", str(out)])
-        assert not leave.value.code
+def demonstrated(tmp_path_factory):
+    """What ``voile demo`` leaves in a folder."""
+    folder = tmp_path_factory.mktemp("example") / "somewhere"
+    said = io.StringIO()
+    with (
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+        pytest.raises(SystemExit) as leave,
+    ):
+        main(["demo", "--out", str(folder)])
+    assert not leave.value.code, said.getvalue()
     return folder
 
 
 @pytest.fixture
-def desk(careless, tmp_path, monkeypatch):
-    """A folder of one's own to work in, with nothing set in the environment, and one core."""
-    for path in careless.rglob("*"):
-        if path.is_file():
-            copy = tmp_path / path.relative_to(careless)
-            copy.parent.mkdir(exist_ok=True)
-            copy.write_bytes(path.read_bytes())
+def desk(demonstrated, tmp_path, monkeypatch):
+    """A folder that the demonstration left, with nothing set in the environment, and one core."""
+    tmp_path /= "desk"
+    copytree(demonstrated, tmp_path)
     for name in ("COLUMNS", "VOILE_LEDGER", "VOILE_TRACEBACK"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr("voile.cli.compare.cores", lambda: 1)  # others start, and load all anew

@@ -240,3 +240,19 @@ def test_every_benchmark_is_named():
         if re.search(r"^def run\(", path.read_text(encoding="utf-8"), re.MULTILINE)
     }
     assert named == there
+
+
+def test_the_first_example_of_the_readme_is_whole():
+    """What it prints is compared line by line: none of it is left out, or fits anything."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    first = text.partition("## A first release")[2].partition("\n## ")[0]
+    assert "$ voile publish" in first
+    assert "$ voile attack" in first
+    assert "..." not in first
+    assert first.count("\n") < 80  # a screen and a half
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_page_installs_a_package_that_is_on_no_index(page):
+    """Voile and its extras come from a checkout until they are published."""
+    assert not re.search(r"pip install (--upgrade )?'?voile\b", page.read_text(encoding="utf-8"))

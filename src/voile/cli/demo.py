@@ -1,7 +1,8 @@
 """``voile demo``: the whole of Voile on the example tables that ship with it.
 
 Each step is a command that anybody can type; the demonstration runs it and shows its output.
-People, stays and salaries of the examples never existed; see ``tools/make_example.py``.
+People, stays and salaries of the examples never existed; see ``tools/make_example.py``.  Its
+releases stand in a folder of their own, so that every command of the documentation can be typed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from voile.errors import InputError
 
 __all__ = ["demo"]
 
+_SERIES = "--plan plan.toml --ledger demo/payroll.ledger"
 _STEPS = (
     (
         "Stays in a hospital. Who can be told apart by what a neighbour may know?",
@@ -25,22 +27,22 @@ _STEPS = (
     ),
     (
         "Publish them so that people look alike, and let adversaries try.",
-        "study stays.csv --plan stays.toml --out stays",
+        "study stays.csv --plan stays.toml --out demo/stays",
     ),
-    ("What came out: who looks alike stands in one group.", "HEAD stays/release/data.csv"),
+    ("What came out: who looks alike stands in one group.", "HEAD demo/stays/release/data.csv"),
     (
         "A payroll every month. Publish January, then February: the same people and forty more.",
-        "publish payroll-january.csv --plan plan.toml --ledger payroll.ledger --out january",
-        "publish payroll-february.csv --plan plan.toml --ledger payroll.ledger --out february",
+        f"publish payroll-january.csv {_SERIES} --out demo/january",
+        f"publish payroll-february.csv {_SERIES} --out demo/february",
     ),
-    ("What came out: salaries are permuted within each group.", "HEAD february/data.csv"),
+    ("What came out: salaries are permuted within each group.", "HEAD demo/february/data.csv"),
     (
         "Sums over any set of people, with bounds that hold.",
-        'query february "SUM(salary)" --where "age >= 30 AND department = \'warehouse\'"',
+        'query demo/february "SUM(salary)" --where "age >= 30 AND department = \'warehouse\'"',
     ),
     (
         "An adversary subtracts January from February, and finds nobody.",
-        "attack february --previous january",
+        "attack demo/february --previous demo/january",
     ),
     (
         "Had the two months been published without knowing of each other:",
@@ -77,6 +79,7 @@ def _demonstrate(folder: Path) -> None:
     for example in files("voile.cli").joinpath("example").iterdir():
         if example.name.endswith((".csv", ".toml")):
             (folder / example.name).write_bytes(example.read_bytes())
+    (folder / "demo").mkdir()
     with contextlib.chdir(folder):
         for heading, *commands in _STEPS:
             click.secho(heading, bold=True)
