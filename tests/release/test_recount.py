@@ -352,7 +352,7 @@ def test_a_claim_that_nobody_knows_is_refused_by_its_name(good, tmp_path):
 
 
 @pytest.mark.parametrize("value", [None, "x", -1, 1e300, [], {}, True])
-@pytest.mark.parametrize("key", ["method", "guarantee", "roles", "columns", "groups", "types"])
+@pytest.mark.parametrize("key", ["method", "guarantee", "roles", "columns", "groups"])
 def test_a_document_of_nonsense_is_told(good, tmp_path, key, value):
     """By a sentence and an exit status, never by a traceback."""
     folder = tmp_path / "odd"
