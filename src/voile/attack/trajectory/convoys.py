@@ -34,7 +34,7 @@ from voile.roads.network import Indices
 
 __all__ = ["LIKELY", "SHARED", "convoys", "follow_convoys"]
 
-LIKELY, SHARED = 2.5, 0.75
+LIKELY, SHARED = 1.7, 0.75
 _SLOT = 30.0
 """Seconds between the places by which trips are compared."""
 
