@@ -65,6 +65,8 @@ NAMES = (
     "papers.bin_packing",
     "papers.trajectories",
     "papers.incremental_ke",
+    "papers.k_arq",
+    "papers.m_shuffle",
 )
 
 
