@@ -35,7 +35,8 @@ Readings, where the thesis leaves one open (success ratios of each: ``benchmarks
 - The set after a move: the rows that were ``"chosen"``, as Algorithms 2 and 3 print it, or all top
   rows ``"in-box"``, as Algorithm 1 has it after each deletion, where theta begins.  ``elements`` is
   the better one for each by default: "chosen" for GRASP, "in-box" for theta and theta-rapid.
-- How often GRASP begins anew: once, or it would be ahead of theta, which the thesis denies.
+- How often GRASP begins anew: once.  Begun three times it is far ahead of theta, which the thesis
+  denies; begun once it is level with it.
 - The loop of Algorithm 4 tests the set that was drawn, not all candidates: as printed.
 
 Departures: a first set that is feasible is returned, and Algorithm 3 is not asked for a neighbour.
