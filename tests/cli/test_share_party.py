@@ -10,6 +10,7 @@ from io import StringIO
 
 import pytest
 
+from tests.sharing.parties.malicious import PLACE, Malicious
 from tests.sharing.scene import HOME, Clock, Scene
 from tests.sharing.service.server import Company, serving
 from voile.sharing import protocol
@@ -70,7 +71,10 @@ def link(keys, address, *more) -> list[object]:
 def test_a_platform_that_shows_a_card_of_its_own_gets_no_keys(
     desk, service, company, keys, monkeypatch
 ):
-    """With the company's card nothing is submitted to another; without a card nothing is made."""
+    """With the company's card nothing is submitted to another; without a card nothing is made.
+
+    Who says --trust-platform submits to it, and gets a link that believes what it forges.
+    """
     truck, _ = loaded(desk, company, keys)
     other, _ = company.truck()
     cards = {one["truck"]: one["card"] for one in company.call("GET", "/trucks").json()["trucks"]}
@@ -79,17 +83,23 @@ def test_a_platform_that_shows_a_card_of_its_own_gets_no_keys(
         2, *[one for one in link(keys, bare) if one != "--trust-platform"]
     )
     assert "no card" in fails(desk, *link(keys, bare, "--card", "AAAA"))
-    submitted = []
-    submit = type(service.scene.platform).submit
-    monkeypatch.setattr(
-        type(service.scene.platform),
-        "submit",
-        lambda *given: submitted.append(given) or submit(*given),
-    )
+    malicious = Malicious.between(monkeypatch)
+    assert "another card" in fails(desk, *link(keys, bare, "--card", cards[truck]))
     assert "another card" in fails(desk, *link(keys, bare, "--card", cards[other]))
-    assert submitted == []
-    assert desk.run(*link(keys, bare, "--card", cards[truck])).stdout.startswith(bare)
-    assert len(submitted) == 4
+    assert malicious.told == []
+    forgeable = desk.run(*link(keys, bare)).stdout.strip()
+    assert len(malicious.mail) == 4
+    monkeypatch.undo()
+    right = desk.run(*link(keys, bare, "--card", cards[truck])).stdout.strip()
+    slot = int(service.now)
+    forged = malicious.forged(malicious.secrets(bytes.fromhex(truck)), slot)
+    believes, pinned = (
+        protocol.Reader(protocol.Link.from_fragment(one.partition("#")[2].partition(".")[2]))
+        for one in (forgeable, right)
+    )
+    assert believes.read(forged, slot)[1].position.latitude == PLACE[0]
+    with pytest.raises(protocol.RejectedError, match="not signed"):
+        pinned.read(forged, slot)
 
 
 def test_keys_are_drawn_for_their_owner_alone(desk):

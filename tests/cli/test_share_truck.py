@@ -134,10 +134,11 @@ def test_the_first_report_is_about_a_parcel_whose_parties_had_submitted(desk, pl
         truck.load(b"3SABCD", *parties.signers, PLACE)
         company = service.scene.company("Post of Leiden")
         _, token = voile.add_truck(company, truck.card)
+        card = protocol.TruckCard.decode(truck.card)
         number, _ = voile.add_link(company, truck.truck, 24)
     with httpx.Client(base_url=service.address) as client:
         today = protocol.day_of(int(time.time()))
-        link = parties.submit(PlatformClient(client, number), b"3SABCD", today, days=2)
+        link = parties.submit(PlatformClient(client, number), b"3SABCD", today, days=2, card=card)
     with Run(desk / "van", service.address, token) as run:
         run.write(line())
         assert run.ends() == 0

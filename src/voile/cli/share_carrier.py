@@ -88,27 +88,25 @@ def _show_key(key: bytes, *, as_json: bool) -> None:
         click.echo(to_base64url(key))
 
 
-@carrier_command.command("pin", short_help="believe the card of a truck that holds its keys")
+@carrier_command.command("pin", short_help="believe a truck's card, as the company has it")
 @_FOLDER
 @click.argument("card")
-def pin_command(folder: Path, card: str) -> None:
+@click.option(
+    "--keys-at-platform",
+    is_flag=True,
+    help="The platform holds the truck's keys: CARD is that of POST /api/v1/trucks.",
+)
+def pin_command(folder: Path, card: str, *, keys_at_platform: bool) -> None:
     """Believe CARD, which `voile share truck init` printed, of a truck that holds its keys.
 
-    Without it a truck's card is taken from the platform when the truck is first named, and is to
-    stay the same from then on.
+    The carrier vouches for pinned trucks alone, and refuses a platform that shows another card of
+    one, or says that somebody else holds its keys.
     """
-    from binascii import Error  # noqa: PLC0415
-
-    from voile.sharing.protocol import TruckCard  # noqa: PLC0415
-    from voile.sharing.protocol.base64url import from_base64url  # noqa: PLC0415
-
     with _opened(folder) as carrier:
-        try:
-            decoded = TruckCard.decode(from_base64url(card))
-        except (Error, ValueError):
-            msg = "this is no card of a truck: copy the whole of it"
-            raise InputError(msg) from None
-        carrier.pin(decoded, own_keys=True)
+        from voile.sharing.parties.client import card_in  # noqa: PLC0415
+
+        decoded = card_in(card)
+        carrier.pin(decoded, own_keys=not keys_at_platform)
     say(f"truck {decoded.truck.hex()}: pinned")
 
 
@@ -147,8 +145,17 @@ def take_command(
 @_PARCEL
 @click.option("--truck", required=True, metavar="NUMBER", help="Hexadecimal, as the API calls it.")
 @click.option("--stops", type=click.IntRange(0, 254), help="Stops left before the parcel's.")
-def load_command(folder: Path, parcel: str, truck: str, stops: int | None) -> None:
+@click.option(
+    "--trust-platform",
+    is_flag=True,
+    help="Pin the card that the platform shows, which could be its own: then it can forge.",
+)
+def load_command(
+    folder: Path, parcel: str, truck: str, stops: int | None, *, trust_platform: bool
+) -> None:
     """Say that PARCEL is on the truck now, on whichever it was before.
+
+    The truck's card must have been pinned (`voile share carrier pin`).
 
     Again with other --stops says how many stops are left before it. A truck that holds its keys
     must have it on board, too: `voile share truck load --carrier`.
@@ -159,7 +166,7 @@ def load_command(folder: Path, parcel: str, truck: str, stops: int | None) -> No
         msg = "--truck must be the truck's number, in hexadecimal"
         raise InputError(msg) from None
     with _opened(folder) as carrier:
-        carrier.load(_octets(parcel), number, stops)
+        carrier.load(_octets(parcel), number, stops, trust_platform=trust_platform)
     say("its readers see this truck now")
 
 
@@ -258,7 +265,7 @@ def arrivals_command(
             table, tried = fitted(texts, carrier.carrier.clock())
             say(coverage_text(tried))
             ask("PUT", "/api/v1/arrivals", json=table.document())
-        known = ask("GET", "/api/v1/arrivals").json()
+        known = carrier.carrier.platform.read("GET", "/api/v1/arrivals", dict)
     if as_json:
         print_json(known)
         return

@@ -95,7 +95,7 @@ def show_command(file: Path, *, as_json: bool) -> None:
 @click.option(
     "--trust-platform",
     is_flag=True,
-    help="Take the card that the platform shows, which could be its own: then it reads and forges.",
+    help="Take the card that the platform shows, which could be its own: then it can forge.",
 )
 @json_option
 def link_command(  # noqa: PLR0913 - one for each option
@@ -122,7 +122,10 @@ def link_command(  # noqa: PLR0913 - one for each option
             "/api/v1/trucks, or of `voile share truck init`), or --trust-platform"
         )
         raise InputError(msg)
-    parties, pinned = _parties(file), None if card is None else _card(card)
+    parties = _parties(file)
+    from voile.sharing.parties.client import card_in  # noqa: PLC0415
+
+    pinned = None if card is None else card_in(card)
     today = datetime.now(UTC).date()
     begin = today if first is None else first.date()
     if begin < today:
@@ -228,18 +231,6 @@ def _last_day(begin: date, days: int) -> date:
         raise InputError(msg) from None
 
 
-def _card(text: str) -> TruckCard:
-    """A truck's card in base64url; raises ``InputError``."""
-    from voile.sharing.protocol import RejectedError, TruckCard  # noqa: PLC0415
-    from voile.sharing.protocol.base64url import from_base64url  # noqa: PLC0415
-
-    try:
-        return TruckCard.decode(from_base64url(text.strip()))
-    except (ValueError, RejectedError):
-        msg = "--card: this is no card of a truck: `card` of POST /api/v1/trucks"
-        raise InputError(msg) from None
-
-
 def _opened(
     parties: Parties, parcel: str, address: str, begin: date, days: int, card: TruckCard | None
 ) -> str:
@@ -255,7 +246,8 @@ def _opened(
     with httpx.Client(base_url=given.platform, timeout=20) as client:
         try:
             platform = PlatformClient(client, given.number)
-            link = parties.submit(platform, number, first_day, days, card)
+            trusted = platform.card() if card is None else card
+            link = parties.submit(platform, number, first_day, days, card=trusted)
         except PlatformClientError as error:
             raise InputError(_told(given.platform, error)) from None
     return given.opening(link)

@@ -10,6 +10,7 @@ import httpx2 as httpx
 import numpy as np
 import pytest
 
+from tests.sharing.parties.malicious import Malicious
 from tests.waiting import PATIENCE, wait_until
 from voile.errors import InputError
 from voile.geodesy import metres_between
@@ -17,6 +18,7 @@ from voile.sharing import protocol
 from voile.sharing.demo import Drive, Town
 from voile.sharing.demo.running import Demonstration, Pace
 from voile.sharing.map import compact_map
+from voile.sharing.parties import PlatformClientError
 
 
 def test_the_town_is_always_the_same():
@@ -94,6 +96,20 @@ def test_parties_of_the_demonstration_follow_their_trucks(tmp_path):
         place = one.position
         assert metres_between(*drives[0].end, place.latitude, place.longitude) < 12_000
         assert one.remaining is not None
+
+
+@pytest.mark.slow
+def test_the_truck_with_its_own_keys_is_pinned_in_the_demonstration(tmp_path, monkeypatch):
+    """A platform that lies of all trucks gets the mail of those whose keys it has anyhow."""
+    malicious = Malicious.between(monkeypatch)
+    town = Town()
+    road_map = compact_map(town.streets).encoded
+    with (
+        pytest.raises(PlatformClientError, match="another card"),
+        Demonstration(tmp_path / "demo", town.drives(2), road_map, Pace(1, 20.0)),
+    ):
+        pass
+    assert len({protocol.SealedSubmission.decode(one).truck for one in malicious.mail}) == 1
 
 
 @pytest.mark.slow

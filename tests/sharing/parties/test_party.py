@@ -42,7 +42,8 @@ def test_each_party_alone_gives_its_half(scene, client):
     links = []
     for party in (sender, receiver):
         number, _ = scene.platform.add_link(company, truck.truck, 24)
-        links.append((number, party.submit(PlatformClient(client, number), PARCEL, DAY, days=2)))
+        opened, card = PlatformClient(client, number), scene.card(truck)
+        links.append((number, party.submit(opened, PARCEL, DAY, days=2, card=card)))
         scene.drive(device, 1)
         is_complete = party is receiver
         assert all((seen(scene, truck, link) is not None) is is_complete for link in links)
@@ -58,7 +59,7 @@ def test_both_parties_by_one_program(scene, client):
     scene.platform.add_parcel(company, truck.truck, PARCEL, *parties.signers, HOME)
     for _ in range(2):
         number, _ = scene.platform.add_link(company, truck.truck, 24)
-        link = parties.submit(PlatformClient(client, number), PARCEL, DAY)
+        link = parties.submit(PlatformClient(client, number), PARCEL, DAY, card=scene.card(truck))
     scene.drive(device, 1)
     assert seen(scene, truck, (number, link)) is not None
 

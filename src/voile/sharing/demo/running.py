@@ -29,6 +29,7 @@ from voile.sharing.chain import Contract, EmbeddedChain
 from voile.sharing.demo.town import Drive
 from voile.sharing.ingest import Request
 from voile.sharing.parties import Parties, PlatformClient
+from voile.sharing.parties.client import card_in
 from voile.sharing.platform import Settings
 from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.service.folder import Configuration, create, open_platform, open_store
@@ -104,8 +105,8 @@ class Spent:
 class _Truck(Protocol):
     """Something that drives."""
 
-    number: str
-    """Of the truck, in hexadecimal."""
+    card: protocol.TruckCard
+    """As the company has it: of a phone's truck from the platform, which holds the keys."""
 
     def report(self, latitude: float, longitude: float) -> None:
         """Say where it is now."""
@@ -231,19 +232,26 @@ class Demonstration:
         else:
             truck = _Phone.set_up(company, name, parcel, parties, drive)
         self._stack.callback(truck.close)
-        self._tell_parties(company, name, truck.number, parcel, parties)
+        self._tell_parties(company, name, truck.card, parcel, parties)
         thread = Thread(target=self._drive, args=(truck, drive), name=name, daemon=True)
         thread.start()
         self._threads.append(thread)
 
     def _tell_parties(
-        self, company: httpx.Client, name: str, number: str, parcel: bytes, parties: Parties
+        self,
+        company: httpx.Client,
+        name: str,
+        card: protocol.TruckCard,
+        parcel: bytes,
+        parties: Parties,
     ) -> None:
+        number = card.truck.hex()
         today = protocol.day_of(int(time.time()))
         for party in ("sender", "receiver"):
             made = _answer(company.post(f"/api/v1/trucks/{number}/links", json={"hours": _HOURS}))
             # Two days, for a demonstration that lasts over midnight (UTC).
-            link = parties.submit(PlatformClient(company, made["link"]), parcel, today, days=2)
+            opened = PlatformClient(company, made["link"])
+            link = parties.submit(opened, parcel, today, days=2, card=card)
             self.addresses.append(Address(name, party, made["address"] + link.fragment()))
 
     def _drive(self, truck: _Truck, drive: Drive) -> None:
@@ -269,10 +277,14 @@ class _Phone:
     """A truck whose driver's phone sends to the platform, which perturbs and encrypts."""
 
     def __init__(
-        self, company: httpx.Client, number: str, parcel: bytes, device: tuple[str, str]
+        self,
+        company: httpx.Client,
+        card: protocol.TruckCard,
+        parcel: bytes,
+        device: tuple[str, str],
     ) -> None:
         """``device``: the name of the phone, and its token."""
-        self._company, self.number, self._parcel = company, number, parcel
+        self._company, self.card, self._parcel = company, card, parcel
         self._name, self._token = device
         self._client = httpx.Client(base_url=company.base_url, timeout=30)
 
@@ -280,7 +292,8 @@ class _Phone:
     def set_up(
         cls, company: httpx.Client, name: str, parcel: bytes, parties: Parties, drive: Drive
     ) -> Self:
-        number = _answer(company.post("/api/v1/trucks", json={}))["truck"]
+        card = card_in(_answer(company.post("/api/v1/trucks", json={}))["card"])
+        number = card.truck.hex()
         device = {"device": name}
         token = _answer(company.post(f"/api/v1/trucks/{number}/devices", json=device))["token"]
         sender, receiver = (to_base64url(key) for key in parties.signers)
@@ -291,7 +304,7 @@ class _Phone:
             "destination": {"latitude": latitude, "longitude": longitude},
         }
         _answer(company.put(f"/api/v1/trucks/{number}/parcels/{parcel.decode()}", json=waybill))
-        return cls(company, number, parcel, (name, token))
+        return cls(company, card, parcel, (name, token))
 
     def report(self, latitude: float, longitude: float) -> None:
         now = f"{time.time():.0f}"
@@ -302,7 +315,9 @@ class _Phone:
             _answer(answer)
 
     def deliver(self) -> None:
-        self._company.delete(f"/api/v1/trucks/{self.number}/parcels/{self._parcel.decode()}")
+        self._company.delete(
+            f"/api/v1/trucks/{self.card.truck.hex()}/parcels/{self._parcel.decode()}"
+        )
 
     def close(self) -> None:
         self._client.close()
@@ -313,7 +328,7 @@ class _OwnKeys:
 
     def __init__(self, truck: OwnTruck, forwarding: Forwarding, parcel: bytes) -> None:
         self._truck, self._forwarding, self._parcel = truck, forwarding, parcel
-        self.number = truck.truck.hex()
+        self.card = protocol.TruckCard.decode(truck.card)
 
     @classmethod
     def set_up(

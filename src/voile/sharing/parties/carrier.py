@@ -21,9 +21,9 @@ from urllib.parse import quote
 
 from voile.randomness import Randomness
 from voile.sharing import protocol
-from voile.sharing.parties.client import PlatformClient
+from voile.sharing.parties.client import PlatformClient, TrackingAddress, card_in
 from voile.sharing.parties.consignment import Consignment
-from voile.sharing.protocol.base64url import from_base64url, to_base64url
+from voile.sharing.protocol.base64url import to_base64url
 from voile.sharing.protocol.signing import verifying_key
 
 __all__ = ["Carrier", "Journey", "Whereabouts"]
@@ -88,17 +88,17 @@ class Carrier:
         return verifying_key(self.seed)
 
     def trucks(self) -> dict[bytes, tuple[protocol.TruckCard, bool]]:
-        """The company's trucks by their numbers as the platform shows them: to be pinned once.
+        """The company's trucks by their numbers as the platform shows them, which may be lies.
 
         And whether each holds its keys itself.  Raises ``PlatformClientError``.
         """
-        answer = self.platform.ask("GET", "/api/v1/trucks").json()
-        those = [one for one in answer["trucks"] if one["retired"] is None]
-        cards = [protocol.TruckCard.decode(from_base64url(one["card"])) for one in those]
-        return {
-            card.truck: (card, bool(one["own_keys"]))
-            for card, one in zip(cards, those, strict=True)
-        }
+
+        def shown(answer: Any) -> dict[bytes, tuple[protocol.TruckCard, bool]]:
+            those = [one for one in answer["trucks"] if one["retired"] is None]
+            cards = [(card_in(one["card"]), bool(one["own_keys"])) for one in those]
+            return {card.truck: (card, own_keys) for card, own_keys in cards}
+
+        return self.platform.read("GET", "/api/v1/trucks", shown)
 
     def open_links(self, hours: float, label: str) -> dict[protocol.Role, tuple[str, str]]:
         """A link for each reader of a parcel: its identity, and its address without keys.
@@ -109,8 +109,7 @@ class Carrier:
         for role in protocol.Role:
             words = f"{label} ({role.name.lower()})" if label else role.name.lower()
             asked = {"hours": hours, "label": words}
-            answer = self.platform.ask("POST", "/api/v1/links", json=asked).json()
-            made[role] = answer["id"], answer["address"]
+            made[role] = self.platform.read("POST", "/api/v1/links", _opened_link, json=asked)
         return made
 
     def notices(self, parcel: Journey, card: protocol.TruckCard | None) -> list[tuple[str, bytes]]:
@@ -180,6 +179,12 @@ class Carrier:
         if parcel.left is not None:
             query += "&stops={}&since={}".format(*parcel.left)
         self.platform.ask("DELETE", f"{_place_of(truck, parcel.consignment)}?{query}")
+
+
+def _opened_link(answer: Any) -> tuple[str, str]:
+    """Its identity, and its address without keys; raises ``InputError``, or as ``read`` catches."""
+    TrackingAddress.of(answer["address"])
+    return str(answer["id"]), str(answer["address"])
 
 
 def _place_of(truck: bytes, consigned: Consignment) -> str:

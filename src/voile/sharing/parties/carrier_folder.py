@@ -82,15 +82,14 @@ class CarrierFolder:
     carrier: Carrier
 
     def pin(self, card: protocol.TruckCard, *, own_keys: bool) -> None:
-        """Believe a truck's card from now on; another one of the same truck is refused."""
+        """Believe a truck's card from now on; another one of the same truck is refused.
+
+        ``card`` and ``own_keys`` are what the company knows, and not what the platform shows.
+        """
         known = self._cards()
         held = known.get(card.truck)
         if held is not None and held[0] != card:
-            msg = (
-                f"truck {card.truck.hex()} had another card when it was first seen here: the "
-                "platform shows one that is not that truck's. Nothing was changed"
-            )
-            raise InputError(msg)
+            raise _other_card(card.truck)
         known[card.truck] = card, own_keys
         kept = {
             truck.hex(): {"card": to_base64url(one.encode()), "own_keys": own}
@@ -118,14 +117,24 @@ class CarrierFolder:
         self._tell(parcel.moving(Whereabouts()))
         return {role: address for role, (_, address) in made.items()}
 
-    def load(self, parcel: bytes, truck: bytes, stops: int | None = None) -> None:
-        """The parcel is on a truck now."""
-        card, own_keys = self._card(truck)
+    def load(
+        self,
+        parcel: bytes,
+        truck: bytes,
+        stops: int | None = None,
+        *,
+        trust_platform: bool = False,
+    ) -> None:
+        """The parcel is on a truck now, whose card was pinned.
+
+        ``trust_platform``: of one whose card was not, pin what the platform shows.
+        """
+        card, own_keys = self._card(truck, trust_platform=trust_platform)
         before = self.parcel(parcel)
         self.carrier.put_aboard(before, card, own_keys=own_keys)
         now = int(self.carrier.clock())
         at = Whereabouts(protocol.Stage.ABOARD, truck, stops=stops, since=now)
-        self._tell(before.moving(at))
+        self._tell(before.moving(at), card)
 
     def unload(self, parcel: bytes, stage: protocol.Stage, depot: str = "") -> None:
         """The parcel is on no truck any more: in a depot, delivered, returned, or to be loaded."""
@@ -144,16 +153,19 @@ class CarrierFolder:
             raise InputError(msg)
         return _parcel(secret_text(file, "the parcel's file"))
 
-    def _tell(self, parcel: Journey) -> None:
-        """Keep where a parcel is, tell its readers, and take it off trucks that it has left."""
-        card = None if parcel.at.truck is None else self._card(parcel.at.truck)[0]
+    def _tell(self, parcel: Journey, card: protocol.TruckCard | None = None) -> None:
+        """Keep where a parcel is, tell its readers, and take it off trucks that it has left.
+
+        ``card`` is that of the truck which it is on.
+        """
         notices = self.carrier.notices(parcel, card)
         self._keep(parcel)
         self.carrier.tell(parcel.at.truck, notices)
+        pinned = self._cards()
         for truck in parcel.aboard:
             if truck == parcel.at.truck:
                 continue
-            if not self._card(truck)[1]:
+            if not pinned[truck][1]:
                 try:
                     self.carrier.take_off(parcel, truck)
                 except PlatformClientError as error:
@@ -162,16 +174,34 @@ class CarrierFolder:
             parcel = replace(parcel, aboard=tuple(one for one in parcel.aboard if one != truck))
             self._keep(parcel)
 
-    def _card(self, truck: bytes) -> tuple[protocol.TruckCard, bool]:
-        """The pinned card of a truck, which the platform must still show."""
-        shown = self.carrier.trucks().get(truck)
-        if shown is not None:
-            self.pin(shown[0], own_keys=shown[1])
-        known = self._cards().get(truck)
-        if known is None:
-            msg = f"the company has no truck {truck.hex()}"
+    def _card(self, truck: bytes, *, trust_platform: bool) -> tuple[protocol.TruckCard, bool]:
+        """The pinned card of a truck, of which the platform may show no other."""
+        shown, known = self.carrier.trucks().get(truck), self._cards().get(truck)
+        number = truck.hex()
+        if shown is None and known is None:
+            msg = f"the company has no truck {number}"
             raise InputError(msg)
-        return known
+        if known is not None:
+            if shown is not None and shown[0] != known[0]:
+                raise _other_card(truck)
+            if shown is not None and shown[1] is not known[1]:
+                whose = ("platform", "truck") if known[1] else ("truck", "platform")
+                msg = (
+                    f"truck {number}: the platform says that the {whose[0]} holds its keys, and it "
+                    f"was pinned as one whose keys the {whose[1]} holds. Nothing was changed; if "
+                    "the platform is right, pin it anew: voile share carrier pin"
+                )
+                raise InputError(msg)
+            return known
+        assert shown is not None
+        if shown[1] or not trust_platform:
+            msg = (
+                f"truck {number} was not pinned here, and the platform could show a card of its "
+                "own: give the one that the company has to `voile share carrier pin`"
+            )
+            raise InputError(msg if shown[1] else f"{msg}, or say --trust-platform")
+        self.pin(shown[0], own_keys=False)
+        return shown
 
     def _cards(self) -> dict[bytes, tuple[protocol.TruckCard, bool]]:
         kept = json.loads(secret_text(self.folder / _TRUCKS, "the file of trucks"))
@@ -188,6 +218,13 @@ class CarrierFolder:
     def _keep(self, parcel: Journey) -> None:
         text = json.dumps(_document(parcel)) + "\n"
         replace_private_file(self._file(parcel.consignment.parcel), text)
+
+
+def _other_card(truck: bytes) -> InputError:
+    return InputError(
+        f"truck {truck.hex()} was pinned here with another card: this one is not that truck's. "
+        "Nothing was changed; ask who runs the platform"
+    )
 
 
 def _document(parcel: Journey) -> dict[str, Any]:

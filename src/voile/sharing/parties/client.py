@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from ipaddress import ip_address
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
@@ -16,10 +16,11 @@ from voile.errors import InputError
 from voile.sharing import protocol
 from voile.sharing.protocol.base64url import from_base64url
 
-__all__ = ["PlatformClient", "PlatformClientError", "TrackingAddress"]
+__all__ = ["PlatformClient", "PlatformClientError", "TrackingAddress", "card_in"]
 
 _PATIENCE = 30.0
 _MOST_SAID = 300
+_Taken = TypeVar("_Taken")
 _NUMBER = re.compile(r"[A-Za-z2-7]{32}")
 
 
@@ -90,34 +91,39 @@ class PlatformClient:
     number: str = field(repr=False)
     sleep: Callable[[float], None] = field(default=time.sleep, repr=False)
 
-    def card(self, pinned: protocol.TruckCard | None = None) -> protocol.TruckCard:
-        """The truck's card; raises ``PlatformClientError``.
+    def card(self) -> protocol.TruckCard:
+        """The card that the platform shows of the truck; raises ``PlatformClientError``.
 
-        ``pinned`` is the card as the truck's company gave it: another one is refused, for whoever
-        names the card reads what is sealed for it and signs what is believed.  None: the platform's
-        word is taken.
+        Who goes by it trusts the platform: whoever names the card opens what is sealed for it, and
+        signs what is believed.
         """
-        shown = self._shown_card()
-        if pinned is not None and shown != pinned:
+        return self.read("GET", "/api/v1/card", lambda answer: card_in(answer["card"]))
+
+    def check_card(self, given: protocol.TruckCard) -> None:
+        """Refuse a platform that shows another card than the truck's company gave.
+
+        Raises ``PlatformClientError``.
+        """
+        if self.card() != given:
             msg = (
                 "the platform shows another card for this link than the truck's company gave: make "
                 "no link, and ask the company which truck carries the parcel"
             )
             raise PlatformClientError("card-foreign", msg)
-        return shown
-
-    def _shown_card(self) -> protocol.TruckCard:
-        answer = self.ask("GET", "/api/v1/card")
-        try:
-            return protocol.TruckCard.decode(from_base64url(answer.json()["card"]))
-        except (ValueError, LookupError, TypeError, AttributeError, protocol.RejectedError):
-            msg = "what answers is no sharing service of Voile, or not of this version"
-            raise PlatformClientError("", msg) from None
 
     def submit(self, sealed: protocol.SealedSubmission) -> None:
         """Hand a submission to the truck; raises ``PlatformClientError``."""
         kind = {"content-type": "application/octet-stream"}
         self.ask("POST", "/api/v1/mail", headers=kind, content=sealed.encode())
+
+    def read(self, method: str, path: str, taken: Callable[[Any], _Taken], **given: Any) -> _Taken:
+        """What ``taken`` makes of the document that is answered; raises ``PlatformClientError``."""
+        answer = self.ask(method, path, **given)
+        try:
+            return taken(answer.json())
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError, InputError):
+            msg = "what answers is no sharing service of Voile, or not of this version"
+            raise PlatformClientError("", msg) from None
 
     def ask(self, method: str, path: str, **given: Any) -> httpx.Response:
         """What is answered where all is well; raises ``PlatformClientError``.
@@ -139,6 +145,15 @@ class PlatformClient:
                 raise _refusal(answer)
             left -= seconds
             self.sleep(seconds)
+
+
+def card_in(text: str) -> protocol.TruckCard:
+    """A truck's card in base64url; raises ``InputError``."""
+    try:
+        return protocol.TruckCard.decode(from_base64url(text.strip()))
+    except (ValueError, protocol.RejectedError):
+        msg = "this is no card of a truck: copy the whole of it"
+        raise InputError(msg) from None
 
 
 def _seconds_to_wait(answer: httpx.Response) -> float | None:

@@ -60,15 +60,17 @@ class Party:
         parcel: bytes,
         first_day: int,
         days: int = 1,
-        card: protocol.TruckCard | None = None,
+        *,
+        card: protocol.TruckCard,
     ) -> protocol.Link:
         """Tell the truck this party's half of the keys of some days; what readers need of them.
 
         Reports are about the parcel when the truck has both halves of their day.  Days are by UTC,
-        since 1970.  ``card`` is that of the truck as its company gave it (``PlatformClient.card``).
+        since 1970.  ``card`` is that of the truck as its company gave it: a platform that shows
+        another one is submitted nothing.  ``client.card()`` in its place trusts the platform.
         Raises ``PlatformClientError``, and ``InputError`` for a parcel or days that cannot be.
         """
-        card = client.card(card)
+        client.check_card(card)
         link = self.link(card, parcel, first_day, days)
         for sealed in self.halves(card, parcel, first_day, days):
             client.submit(sealed)
@@ -232,10 +234,11 @@ class Parties:
         parcel: bytes,
         first_day: int,
         days: int = 1,
-        card: protocol.TruckCard | None = None,
+        *,
+        card: protocol.TruckCard,
     ) -> protocol.Link:
         """``Party.submit`` for both."""
-        card = client.card(card)
+        client.check_card(card)
         parties = [self.party(role) for role in protocol.Role]
         link = parties[0].link(card, parcel, first_day, days)
         halves = [party.halves(card, parcel, first_day, days) for party in parties]
