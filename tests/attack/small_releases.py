@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
 import numpy as np
@@ -19,7 +20,15 @@ from voile.randomness import Randomness
 from voile.schema.hierarchy.intervals import Intervals
 from voile.table.opening import open_frame
 
-__all__ = ["ALL_METHODS", "METHODS", "PEOPLE", "SCORES", "small_plan", "small_release"]
+__all__ = [
+    "ALL_METHODS",
+    "METHODS",
+    "PEOPLE",
+    "SCORES",
+    "assert_near",
+    "small_plan",
+    "small_release",
+]
 
 _ROWS = 240
 
@@ -97,3 +106,9 @@ def _published(method, roles, seed):
 def small_release(method, seed=1, **roles):
     """A small release; the same object for the same arguments."""
     return _published(method, tuple(sorted(roles.items())), seed)
+
+
+def assert_near(found, rate):
+    """The success rate is within three standard errors of a rate: all targets, so no interval."""
+    chance = 3 * math.sqrt(max(rate * (1 - rate), 1 / found.targets) / found.targets)
+    assert abs(found.success.value - rate) <= chance

@@ -82,6 +82,7 @@ def test_a_series_leaves_what_each_release_leaves(tmp_path: Path) -> None:
         "identifiers": ["id"],
         "quasi_identifiers": ["age"],
         "sensitive": ["illness"],
+        "keep_unique": ["illness"],
     }
     asked = {"name": "generalization", "k": 3, "group_size": 10, "algorithm": "mondrian"}
     series = parse_plan(

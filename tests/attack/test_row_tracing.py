@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import voile
 from tests.attack.by_definition import release_of
-from tests.attack.small_releases import SCORES, small_plan, small_release, words
+from tests.attack.small_releases import SCORES, assert_near, small_plan, small_release, words
 from tests.examples import examples
 from voile.attack.row_tracing import RowTracingAttack
 from voile.errors import InputError, TableError
@@ -135,10 +135,10 @@ def test_a_shuffle_that_moves_nothing_is_told_from_chance():
 
 
 def test_one_cluster_leaves_guessing():
-    """300 rows shuffled together: the baseline, which the interval of 95 % holds."""
+    """300 rows shuffled together: the baseline, but for chance."""
     rows = random_rows(300, 3, groups=1)
     found = traced(shuffle(rows, np.random.default_rng(1)), rows)
-    assert found.success.low <= found.baseline <= found.success.high
+    assert_near(found, found.baseline)
     assert explained(found)[0] == pytest.approx(found.baseline, abs=1e-4)
 
 
@@ -156,12 +156,12 @@ def test_published_shuffles_are_as_chance_explains():
     plan = voile.Plan(roles=roles)
     release = MShuffle(columns=PERMUTED).publish(open_frame(frame, plan), Randomness.seeded(1))
     found = RowTracingAttack(targets=None).run(release, frame, plan)
-    assert found.success.low <= explained(found)[0] <= found.success.high
+    assert_near(found, explained(found)[0])
     assert found.goal == "a row with the target's fingerprint shows the own age and job"
     found = RowTracingAttack(targets=None).run(
         small_release("ke-anonymity"), SCORES, small_plan("ke-anonymity")
     )
-    assert found.success.low <= explained(found)[0] <= found.success.high
+    assert_near(found, explained(found)[0])
     assert found.goal.endswith("the own salary")
 
 

@@ -165,7 +165,7 @@ def test_every_key_of_a_plan_is_explained():
     """Each key that all methods share stands in the custodian's table, and it has no other."""
     columns = known(parse_plan, {"columns": {"X": {"no such key": 1}}})
     assert {"bounds", "outside", "nulls", "type", *HIERARCHY_KEYS} <= set(columns)
-    wanted = ["nulls", "missing", "[method] name"]
+    wanted = ["nulls", "missing", "accept_questions", "[method] name"]
     wanted += [f"[roles] {field.name}" for field in fields(Roles)]
     wanted += [f"[roles] {field.name}" for field in fields(TrajectoryColumns)]
     wanted += [f"[columns.X] {key}" for key in columns]

@@ -87,7 +87,7 @@ keep = ["age", "serial"]
     [
         (KEEPING, {"serial": "singles out rows", "code": "looks like an id"}),
         (KEEPING.replace('["age"', '["code", "age"').replace('sensitive = ["code"]', ""), None),
-        (KEEPING + 'keep_unique = ["serial"]\nperson = "row"\n', {}),
+        (KEEPING + 'keep_unique = ["serial", "code"]\n', {}),
         ('[roles]\nquasi_identifiers = ["sex", "age", "serial", "code"]\n', {}),
     ],
 )

@@ -198,7 +198,7 @@ def test_what_stands_in_a_private_part_without_evidence_is_told(
     found = voile("verify", copy)
     assert found.exit_code == 4
     assert "the private part, which was signed with it" in str(found.exception)
-    told = "'raw.csv'" if private == copy else "'private'"
+    told = "'raw.csv'" if private == copy else "'private/raw.csv'"
     assert f"Nobody has signed what else stands here: {told}." in found.output
 
 

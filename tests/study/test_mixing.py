@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import voile
@@ -22,15 +24,19 @@ def studied(name: str, seed: int) -> StudyRecord:
 
 
 def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():
-    """Every attack's rate lies within its interval for M-Shuffle, with draws of its own."""
+    """Every attack's rate lies within chance of that for M-Shuffle, with draws of its own.
+
+    Five standard errors of a rate of the people there are.
+    """
     with others_installed():
         other, own = studied("mixing", seed=2), studied("m-shuffle", seed=1)
     rates = {found["attack"]: found["success"] for found in own.attacks}
     assert "row-tracing" in rates
     assert [found["attack"] for found in other.attacks] == list(rates)
     for found in other.attacks:
-        interval = rates[found["attack"]]
-        assert interval["low"] <= found["success"]["value"] <= interval["high"], found["attack"]
+        rate = rates[found["attack"]]["value"]
+        chance = 5 * math.sqrt(max(rate * (1 - rate), 1 / PEOPLE.height) / PEOPLE.height)
+        assert abs(found["success"]["value"] - rate) <= chance, found["attack"]
     assert other.attacks_skipped == own.attacks_skipped
     assert other.utility_skipped == own.utility_skipped
 

@@ -80,9 +80,10 @@ def test_columns_of_a_shuffle(columns, tried):
 
 def test_a_pair_of_numbers():
     """So is one that takes a pair."""
-    given_one = expand([plan("ranking", k=2, top=9, exchange=[2, 1])])
+    asked = {"k": 2, "top": 9, "search": "theta"}
+    given_one = expand([plan("ranking", **asked, exchange=[2, 1])])
     assert parameters_of(given_one)[0]["exchange"] == [2, 1]
-    assert len(expand([plan("ranking", k=2, top=9, exchange=[[2, 1], [1, 1]])]).points) == 2
+    assert len(expand([plan("ranking", **asked, exchange=[[2, 1], [1, 1]])]).points) == 2
 
 
 def test_tables_are_values():

@@ -56,6 +56,8 @@ class Likeness:
     of each different row."""
     count: Indices
     """Shape (g,): how many rows show each."""
+    people: int
+    """How many people there are."""
 
     @classmethod
     def of(
@@ -76,12 +78,7 @@ class Likeness:
         cells = rows.cells if places is None else [rows.cells[place] for place in places]
         logs = (np.log(column.fits if exact else column.near) for column in columns)
         values = (column.value[group][chosen] for column in columns)
-        return cls(tuple(zip(logs, values, cells, strict=True)), rows.count)
-
-    @property
-    def people(self) -> int:
-        """How many people there are."""
-        return len(self.logs[0][1])
+        return cls(tuple(zip(logs, values, cells, strict=True)), rows.count, len(chosen))
 
     def by_people(self) -> Iterator[tuple[slice, Floats]]:
         """For some people at a time, shape (people, g): of one of the rows that show the same."""
@@ -109,11 +106,11 @@ class Likeness:
         return found
 
     def _sum(self, people: slice, rows: slice) -> Floats:
-        total: Floats | None = None
-        for log, value, cell in self.logs:
+        shape = (len(range(self.people)[people]), len(self.count[rows]))
+        total = np.zeros(shape, dtype=np.float32)  # without a column all rows are as likely
+        for number, (log, value, cell) in enumerate(self.logs):
             near = np.take(log[value[people]], cell[rows], axis=1)
-            total = near if total is None else np.add(total, near, out=total)
-        assert total is not None, "there is a column"
+            total = np.add(total, near, out=total) if number else near
         return total
 
 

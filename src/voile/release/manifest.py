@@ -71,7 +71,12 @@ def release_document(folder: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        msg = f"{folder}: this is not a release: it has no {DOCUMENT}; name the folder of a release"
+        found = (
+            f"this is not a release: it has no {DOCUMENT}"
+            if folder.is_dir()
+            else "there is no such file or folder"
+        )
+        msg = f"{folder}: {found}; name the folder of a release"
         raise TableError(msg) from None
     except OSError as error:
         msg = f"{path}: it cannot be read ({error.strerror}); name the folder of a release"

@@ -77,7 +77,9 @@ def test_every_adversary_follows_every_mechanism(parameters, kind):
     found = follow_trips(release, TRIPS, ROADS, randomness=Randomness.seeded(1))
     names = ["none", "median", "smoother", "map-matching", "informed"]
     assert [one.adversary for one in found] == names
-    assert {(one.trips, one.reports) for one in found} == {(6, 72)}
+    shown = len(release.to_native())
+    assert shown == 72 or kind is GaussianField  # of which a report a slot is published
+    assert {(one.trips, one.reports) for one in found} == {(6, shown)}
     assert 30 < found[0].error.value < 250  # 2 / epsilon is 100 m
     for one in found:
         assert one.error.low <= one.error.value <= one.error.high

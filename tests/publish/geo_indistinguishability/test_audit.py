@@ -186,7 +186,10 @@ class TestCorrelatedGaussian:
 
 
 class TestGaussianField:
-    """Two reports 400 m apart, and all that a vehicle does moved by 900 m: by exactly mu."""
+    """Two reports 400 m apart, and all that a vehicle does moved by 900 m: by exactly mu.
+
+    Vehicles are independent draws here, so that nothing of their noise is shared.
+    """
 
     VEHICLES, EAST, APART, STAYS, LENGTH = 3_000, 900.0, 400.0, 0.8, 700.0
 
@@ -209,7 +212,7 @@ class TestGaussianField:
         """Vehicles of one trip each."""
         frame = path([east, east + cls.APART]).head(2 * cls.VEHICLES)
         plan = replace(PLAN, trajectory=TrajectoryColumns(vehicle="vehicle"))
-        publisher = GeoIndistinguishability(mechanism="gaussian-field", epsilon=epsilon)
+        publisher = GeoIndistinguishability(mechanism="gaussian-field", epsilon=epsilon, shared=0)
         table = table_of(frame.with_columns(vehicle=pl.col("trip")), plan)
         return publisher.prepare(table, Randomness.seeded(seed))
 
