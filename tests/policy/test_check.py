@@ -196,6 +196,28 @@ def test_a_control_that_holds_people_of_the_original_passes_nothing(tmp_path: Pa
         assert "people of the original stand in the control" in one["why"]
 
 
+@pytest.fixture(scope="module")
+def beside_itself(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The audit of columns drawn by themselves, beside the original with a column moved."""
+    drawn = pl.DataFrame(
+        {c.name: c.sample(fraction=1, shuffle=True, seed=i) for i, c in enumerate(ORIGINAL)}
+    )
+    control = ORIGINAL.with_columns(pl.col("age") + 1).sample(fraction=1, shuffle=True, seed=7)
+    renamed = control.select(reversed(control.columns)).rename({"town": "Town"})
+    return audited(tmp_path_factory.mktemp("itself"), drawn, control=renamed)
+
+
+@pytest.mark.parametrize("name", template_names())
+def test_a_disguised_control_of_the_same_people_passes_no_template(
+    beside_itself: Path, name: str
+) -> None:
+    """A moved column, another order and a name in another case hide nobody."""
+    status, verdict = _told(beside_itself, name)
+    assert status == 4
+    why = [one["why"] for one in verdict["rulings"] if not one["passed"]]
+    assert any("people of the original stand in the control" in one for one in why), why
+
+
 def test_l_and_t_are_those_of_the_published_rows(tmp_path: Path) -> None:
     """Counted by hand on a file of two groups."""
     one = ORIGINAL.head(6).with_columns(

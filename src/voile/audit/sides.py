@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import polars as pl
 
+from voile.audit.overlap import shared_people
 from voile.errors import TableError
 from voile.proposal.whole import propose
 from voile.publish.registry import read_plan
@@ -23,16 +23,11 @@ from voile.release.reading.rows import People
 from voile.release.recounting import recount
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
-from voile.table.alignment import common_places
 from voile.table.columnwise import Read, plain, read_compactly
 from voile.table.profile import Inspected
 from voile.table.summaries import ColumnDetails
 
 __all__ = ["Sides", "read_sides"]
-
-_ALIKE = 0.05
-"""How many more of the control's rows may be rows of the original than rows of it are twice in
-it, as a share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +62,11 @@ def read_sides(
     held, schema, said = _original(original, stated)
     missing, texts = said.missing, said.texts
     shown = read_compactly(_data_of(released), missing, texts).frame
+    one = (said.roles.person, said.roles.household)
+    told_apart = (
+        *said.roles.identifiers,
+        *(name for name in one if name and name in held.columns),
+    )
     others = None
     notices: list[str] = []
     void = False
@@ -74,18 +74,13 @@ def read_sides(
         frame = _like(read_compactly(control, missing, texts), schema, control)
         others = People(frame, said)
         notices += _doubts(held, frame)
-        shared = _of_original(held, frame)
+        shared = shared_people(held, frame, told_apart)
         void = shared is not None
         notices += [shared] if shared else []
     roles = {
         "quasi_identifiers": said.roles.quasi_identifiers,
         "sensitive": said.roles.sensitive,
     }
-    one = (said.roles.person, said.roles.household)
-    told_apart = (
-        *said.roles.identifiers,
-        *(name for name in one if name and name in held.columns),
-    )
     return Sides(
         released=shown,
         original=People(held, said),
@@ -149,13 +144,16 @@ def _like(read: Read, own: pl.Schema, path: Path) -> pl.DataFrame:
     """The control in the columns of the original and their types."""
     columns = []
     for name, dtype in own.items():
-        if name not in read.types:
+        # The same name in another case is the same column, where no other is meant.
+        alike = [n for n in read.types if n.casefold() == name.casefold() and n not in own]
+        held = name if name in read.types or len(alike) != 1 else alike[0]
+        if held not in read.types:
             msg = f"{path}: the control has no column {name!r}, which the original has"
             raise TableError(msg)
-        column = read.frame[name]
-        if read.types[name] != dtype:
+        column = read.frame[held].alias(name)
+        if read.types[held] != dtype:
             column = plain(column).cast(dtype, strict=False)
-            if column.null_count() > read.frame[name].null_count():
+            if column.null_count() > read.frame[held].null_count():
                 msg = (
                     f"{path}: column {name!r} of the control holds values that cannot be those of "
                     "the original's column, which has another type"
@@ -173,17 +171,3 @@ def _doubts(own: pl.DataFrame, control: pl.DataFrame) -> list[str]:
         f"the control has {control.height:,} rows and the original {own.height:,}: make sure that "
         "they are not the wrong way round"
     ]
-
-
-def _of_original(own: pl.DataFrame, control: pl.DataFrame) -> str | None:
-    """That people stand on both sides, as more rows do than by chance; None where they do not."""
-    first, second = common_places([own, control])
-    alone = np.bincount(first, minlength=int(second.max()) + 1) == 1
-    both = int(alone[second].sum())
-    share, chance = both / control.height, 1 - int(alone.sum()) / own.height
-    if share <= chance + _ALIKE:
-        return None
-    return (
-        f"{both:,} of the {control.height:,} rows of the control are rows of the original: "
-        "where the same people stand on both sides, the comparison with the control is void"
-    )
