@@ -133,18 +133,7 @@ def relocate(
     shown = (REMAINING,) if relocation.remaining else (named.latitude, named.longitude)
     published = plan.roles.published
     require_free_names(published, dict.fromkeys(shown, "what it shows of positions"))
-    ids = with_words(reports.rows, [named.trip], randomness.key("trip"), _WORD)
-    of_vehicles = _tells_vehicles(relocation, named)
-    own: tuple[str, ...] = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
-    fields = relocation.fields or randomness
-    if of_vehicles is not None:
-        ids = with_words(ids, [of_vehicles], fields.key("vehicle"), _VEHICLE)
-        own += (_VEHICLE,)
-    if named.fleet is not None:
-        ids = with_words(ids, [named.fleet], fields.key("fleet"), _FLEET)
-        own += (_FLEET,)
-    if named.vehicle is not None:
-        own += (named.vehicle,)
+    ids, own = _with_identities(reports.rows, relocation, named, randomness)
     places = (LATITUDE, LONGITUDE, *own)
     columns = [named.trip, named.time, *published, SECONDS, ROW, _WORD, *places]
     by, offers = [SECONDS, ROW], len(relocation.spacings)
@@ -162,15 +151,7 @@ def relocate(
     far = moved.filter(Column(_FAR))
     near = moved.height - far.height
     accounts = accounts.with_costs(costs, exact=zones.epsilons().size == 1)
-    moved = far
-    trip = named.trip
-    if relocation.numbered:
-        numbers = trips.rank(_NUMBER, (), [BEGINS, _WORD]).select([named.trip, _NUMBER])
-        moved, trip = moved.join_rows(numbers, [named.trip], "left"), _NUMBER
-    moved = moved.select([trip, SECONDS, *shown, named.time, *published])
-    moved = moved.ordered([trip, SECONDS, *shown, named.time, *published])
-    if relocation.numbered:
-        moved = moved.map(_from_one, [_NUMBER], pa.schema([pa.field(named.trip, pa.int64())]))
+    moved = _in_order(far, trips, relocation, named, [*shown, named.time, *published])
     return Moved(
         rows=moved.select([named.trip, named.time, *shown, *published]),
         trips=accounts,
@@ -179,6 +160,40 @@ def relocate(
         near=near,
         notices=(*reports.notices, *notices),
     )
+
+
+def _with_identities(
+    rows: Rows, relocation: Relocation, named: TrajectoryColumns, randomness: Randomness
+) -> tuple[Rows, tuple[str, ...]]:
+    """The reports with the words by which they draw, and the further columns that movers read."""
+    ids = with_words(rows, [named.trip], randomness.key("trip"), _WORD)
+    own: tuple[str, ...] = (TO_LATITUDE, TO_LONGITUDE) if named.destination else ()
+    fields, of_vehicles = relocation.fields or randomness, _tells_vehicles(relocation, named)
+    if of_vehicles is not None:
+        ids = with_words(ids, [of_vehicles], fields.key("vehicle"), _VEHICLE)
+        own += (_VEHICLE,)
+    if named.fleet is not None:
+        ids = with_words(ids, [named.fleet], fields.key("fleet"), _FLEET)
+        own += (_FLEET,)
+    return ids, own if named.vehicle is None else (*own, named.vehicle)
+
+
+def _in_order(
+    moved: Rows,
+    trips: Rows,
+    relocation: Relocation,
+    named: TrajectoryColumns,
+    columns: Sequence[str],
+) -> Rows:
+    """Reports by trip and time, trips under their own names or under numbers."""
+    trip = named.trip
+    if relocation.numbered:
+        numbers = trips.rank(_NUMBER, (), [BEGINS, _WORD]).select([named.trip, _NUMBER])
+        moved, trip = moved.join_rows(numbers, [named.trip], "left"), _NUMBER
+    moved = moved.select([trip, SECONDS, *columns]).ordered([trip, SECONDS, *columns])
+    if relocation.numbered:
+        moved = moved.map(_from_one, [_NUMBER], pa.schema([pa.field(named.trip, pa.int64())]))
+    return moved
 
 
 def _kept(

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from voile.dp.planar.costs import next_squared_mu
 from voile.dp.planar.live_field import LiveField
-from voile.dp.planar.noise import GaussianField, Live
+from voile.dp.planar.noise import GaussianField, Live, LocationNoise
 from voile.randomness import Key
 from voile.sharing.positions.keeping import PlaceKey
 from voile.sharing.positions.levels import Levels, PrintedNoise
@@ -55,14 +55,14 @@ def moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
     return made(levels, key, held)
 
 
-class AsPrinted:
-    """Noise of the paper's Algorithm 1: each level has its own about the true position."""
+class _ByTime:
+    """Noise by time, of levels that each have a stream."""
 
-    def __init__(self, printed: PrintedNoise, key: Key, held: Mapping[str, Any]) -> None:
+    def __init__(self, noises: Sequence[LocationNoise], key: Key, held: Mapping[str, Any]) -> None:
         streams = held.get("levels", ({}, {}, {}))
         self._lives = [
             Live(noise, key, identity, state=kept)
-            for identity, (noise, kept) in enumerate(zip(printed.noises(), streams, strict=True))
+            for identity, (noise, kept) in enumerate(zip(noises, streams, strict=True))
         ]
 
     def rekey(self, key: Key) -> None:
@@ -79,6 +79,17 @@ class AsPrinted:
     def kept(self) -> dict[str, Any]:
         """See ``Moving``."""
         return {}
+
+    def _number(self, slot: int) -> int:
+        """Of the next report: a state may be ahead of the log, by one that was never stored."""
+        return max(slot, self._lives[0].next_number)
+
+
+class AsPrinted(_ByTime):
+    """Noise of the paper's Algorithm 1: each level has its own about the true position."""
+
+    def __init__(self, printed: PrintedNoise, key: Key, held: Mapping[str, Any]) -> None:
+        super().__init__(printed.noises(), key, held)
 
     def squared_mu(
         self, place: _Place, time: float, before: float | None, distance: float
@@ -92,35 +103,16 @@ class AsPrinted:
 
     def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
         """See ``Moving``."""
-        number = max(slot, self._lives[0].next_number)
+        number = self._number(slot)
         return [live.report(*place, time, number=number) for live in self._lives]
 
 
-class Anew:
-    """Noise by time: correlated Gaussian."""
+class Anew(_ByTime):
+    """Noise by time: correlated Gaussian, nested."""
 
     def __init__(self, levels: Levels, key: Key, held: Mapping[str, Any]) -> None:
-        streams = held.get("levels", ({}, {}, {}))
+        super().__init__(levels.noises(), key, held)
         self._levels = levels
-        self._lives = [
-            Live(noise, key, identity, state=kept)
-            for identity, (noise, kept) in enumerate(zip(levels.noises(), streams, strict=True))
-        ]
-
-    def rekey(self, key: Key) -> None:
-        """See ``Moving``."""
-        for live in self._lives:
-            live.rekey(key)
-
-    @property
-    def state(self) -> dict[str, Any]:
-        """See ``Moving``."""
-        return {"levels": [live.state for live in self._lives]}
-
-    @property
-    def kept(self) -> dict[str, Any]:
-        """See ``Moving``."""
-        return {}
 
     def squared_mu(
         self, place: _Place, time: float, before: float | None, distance: float
@@ -135,8 +127,7 @@ class Anew:
 
     def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
         """See ``Moving``."""
-        # A state may be ahead of the log, by a report that was never stored.
-        number = max(slot, self._lives[0].next_number)
+        number = self._number(slot)
         shown = []
         for live in self._lives:
             place = live.report(*place, time, number=number)
