@@ -167,3 +167,79 @@ def test_codes_as_floats_and_marks_that_stand_out(tmp_path):
     proposal = _proposal(_written(tmp_path, "survey.csv", columns))
     assert proposal.marks == ("-9", "99", "k.A.", "n.a.")
     assert {c.name: c.kind for c in proposal.columns}["region"] in {"nominal", "geography"}
+
+
+def _text(tmp_path, **columns):
+    return plan_text(_proposal(_written(tmp_path, "people.csv", {**columns, **_people()})), "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "written"),
+    [
+        ("Geb.", "{d:02}.{m:02}.{y2}"),
+        ("Data Nasc.", "{d:02}-{m:02}-{y2}"),
+        ("geboren am", "{d}. Aug. {y}"),
+        ("data battesimo", "{d} aprile {y}"),
+        ("születés", "{y}. február {d}."),
+    ],
+)
+def test_days_in_a_form_that_is_not_read_are_asked_about_and_are_no_identifier(
+    tmp_path, name, written
+):
+    """Each row may have its own, and it still tells no person apart: the plan is not refused."""
+    days = [
+        written.format(d=1 + r % 28, m=1 + r % 12, y=1930 + r % 70, y2=f"{r % 70:02}")
+        for r in range(ROWS)
+    ]
+    text = _text(tmp_path, **{name: days})
+    assert f'"{name}"' not in str(tomllib.loads(text)["roles"])
+    assert any(name in one and "2001-12-31" in one for one in open_questions(text))
+
+
+@pytest.mark.parametrize("written", ["{y}.{m:02}.{d:02}.", "{d:02}.{m:02}.{y} r.", "{d}. {m}. {y}"])
+def test_national_forms_of_days_are_read(tmp_path, written):
+    """Hungarian, Polish and Czech days are quasi-identifiers with their format."""
+    days = [written.format(d=1 + r % 28, m=1 + r % 12, y=1930 + r % 70) for r in range(ROWS)]
+    plan = tomllib.loads(_text(tmp_path, born=days))
+    assert "born" in plan["roles"]["quasi_identifiers"]
+    assert plan["columns"]["born"]["format"]
+
+
+def test_numbers_of_orders_are_no_counts_whatever_their_name_says(tmp_path):
+    """A name such as n_encomenda speaks of a number; texts that tell rows apart are none."""
+    orders = [f"ENC-2023-{r + 1043:06}" for r in range(ROWS)]
+    assert "n_encomenda" not in _published(_text(tmp_path, n_encomenda=orders))
+    shared = [f"ENC-2023-{r // 3 + 1043:06}" for r in range(ROWS)]
+    assert "n_encomenda" not in _published(_text(tmp_path, n_encomenda=shared))
+
+
+@pytest.mark.parametrize(
+    "values", [("WE 0510H", "WI 1099B", "WA 4411C"), ("Eva R.", "Luis G.", "Ana P.")]
+)
+def test_few_codes_and_names_with_initials_are_left_out(tmp_path, values):
+    """Plates of a small fleet and names of interviewers are few, and are told by their form."""
+    assert "x" not in _published(_text(tmp_path, x=[values[r % 3] for r in range(ROWS)]))
+
+
+def test_a_number_for_missing_values_is_one_beside_texts_and_leaves_no_false_bounds(tmp_path):
+    """-9 among notes is no value; where 99 is one elsewhere, bounds of ages do not exclude it."""
+    notes = ["-9" if r % 3 else f"call {r} times again later" for r in range(ROWS)]
+    ages = [-9 if r % 11 == 0 else 20 + r % 40 for r in range(ROWS)]
+    path = _written(tmp_path, "survey.csv", {"V2_Alter": ages, "V11": notes, **_people()})
+    assert "-9" in _proposal(path).marks
+    ages = [999 if r % 11 == 0 else 20 + r % 40 for r in range(ROWS)]
+    path = _written(
+        tmp_path, "two.csv", {"V2_Alter": ages, "kWh": [500 + 499 * (r % 3) for r in range(ROWS)]}
+    )
+    proposal = _proposal(path)
+    assert "999" in proposal.marks or proposal.columns[0].bounds is None
+
+
+def test_answers_of_persons_with_places_are_no_reports_of_trips(tmp_path):
+    """A survey tool writes where each answered: its places are left out, and the rest is asked."""
+    reports = _reports("latitude", "longitude", "time", "trip")
+    places = {name: reports[name][:ROWS] for name in ("latitude", "longitude", "time")}
+    text = _text(tmp_path, **places)
+    assert tomllib.loads(text)["method"]["name"] == "generalization"
+    assert not {"latitude", "longitude"} & _published(text)
+    assert any("latitude" in one for one in open_questions(text))

@@ -7,12 +7,13 @@ Rules, the first that applies:
 3. what the recognisers know (``voile.recognisers``): names, addresses, numbers of persons and
    documents are identifiers; positions and what follows from them are left out, with a question;
 4. a name that tells things apart: an identifier where the values are many, else a nominal code;
-5. dates and times are quasi-identifiers: others were there;
+5. dates and times are quasi-identifiers: others were there; in a form that is not read they are
+   left out, with a question;
 6. long texts are free texts, and left out;
 7. values that no two rows share, or that a program made: an identifier, or not understood;
 8. what the name means (``words.toml``), where the values can be that;
 9. what is **not understood** and has many values is left out, with a question: texts, and numbers
-   of which nearly each row has its own;
+   of which nearly each row has its own, and long codes of letters and digits;
 10. everything else is a quasi-identifier, which is the careful choice, and a question.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
@@ -21,6 +22,7 @@ names of groups, which is the careful choice: a nominal column is never an inter
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -45,8 +47,15 @@ _GROUPS = 12
 """Up to that many different whole numbers are taken for names of groups."""
 _MEASURED = 30
 """Beyond that many different numbers nobody knows one exactly."""
+_CODE = 5
 _SENTENCE = 4
 _LONG = 8
+_DAY = re.compile(
+    r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
+    r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
+    r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
+)
+"""Days as they are written in figures and with names of months, in any language."""
 _WHICH_ORDER = "which text is the lowest? With order = [...], the lowest first, they are cut in it"
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
 _HINTS: Mapping[CodeListName, frozenset[str]] = {
@@ -119,7 +128,8 @@ def propose_column(
         return ColumnProposal(details, "drop", kind, "the same in all rows, so it tells nothing")
     look = details.look(beside)
     found = _unit(details, called) or _recognised(details, look) or _thing(details, called)
-    found = found or _date(details) or _free_text(details) or _alone(details, look, meaning)
+    found = found or _date(details) or _days_unread(details) or _free_text(details)
+    found = found or _alone(details, look, meaning)
     found = found or _meant(details, meaning, kind) or _guessed(details, kind)
     if found.kind == "ordinal" and profile.type == "text" and found.question is None:
         found = replace(found, question=_WHICH_ORDER)
@@ -204,9 +214,26 @@ def _date(details: ColumnDetails) -> ColumnProposal | None:
     return ColumnProposal(details, "quasi", "date", why, date_format=first, question=question)
 
 
+def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
+    """A column of days that no format reads: no identifier, though each row has its own."""
+    if details.profile.type != "text" or share_of(details.sample, _DAY.fullmatch) <= ALONE:
+        return None
+    why = "days in a form that is not read"
+    question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
+    return ColumnProposal(details, "drop", "date", why, question=question)
+
+
+def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
+    """Whether many texts stand where the name speaks of numbers: ids of orders, not amounts."""
+    profile = details.profile
+    share = profile.distinct / max(1, details.rows - profile.missing)
+    many = profile.distinct > FEW_PERSONS and share > TELLING
+    return meaning.kind == "number" and profile.type == "text" and many
+
+
 def _meant(details: ColumnDetails, meaning: Meaning | None, kind: Kind) -> ColumnProposal | None:
     """What the name means, where the values can be that."""
-    if meaning is None:
+    if meaning is None or _is_no_amount(details, meaning):
         return None
     profile = details.profile
     if meaning.kind == "text" and (profile.type != "text" or profile.distinct <= FEW_PERSONS):
@@ -236,7 +263,8 @@ def _alone(
     if details.machine_made:
         why = "a program made its values, to tell something apart"
         return ColumnProposal(details, "identifier", "code", why)
-    if meaning is not None and meaning.kind not in {"nominal", "ordinal"}:
+    told = meaning is not None and meaning.kind not in {"nominal", "ordinal"}
+    if meaning is not None and told and not _is_no_amount(details, meaning):
         return None
     if profile.type == "text" and many and look.share > ALONE:
         return ColumnProposal(details, "identifier", "text", "nearly every row has its own")
@@ -250,7 +278,8 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     profile = details.profile
     share = profile.distinct / max(1, details.rows - profile.missing)
     many = profile.distinct > FEW_PERSONS
-    if many and (share > ALONE or (profile.type == "text" and share > TELLING)):
+    coded = share_of(details.sample, _is_long_code) > ALONE
+    if coded or (many and (share > ALONE or (profile.type == "text" and share > TELLING))):
         return ColumnProposal(
             details,
             "drop",
@@ -273,6 +302,13 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
         question=unclear,
         guessed=True,
     )
+
+
+def _is_long_code(text: str) -> bool:
+    """Whether a text is a code as plates have: six letters and digits, at least three digits."""
+    plain = re.sub(r"[ ./-]", "", text)
+    digits = sum(map(str.isdigit, plain))
+    return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
 
 
 def _kind(details: ColumnDetails, meaning: Meaning | None) -> Kind:

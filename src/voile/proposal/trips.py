@@ -89,7 +89,21 @@ def proposed_trips(columns: Sequence[ColumnProposal]) -> ProposedTrips | None:
     called = (one for one in times if fits(_TIME, words_of(one.name)))
     time = next(iter((*called, *times)), None)
     rest = [one for one in columns if one not in places and one is not time]
-    return ProposedTrips(time, latitude, longitude, _trip(rest))
+    trip = _trip(rest)
+    if trip is None and _is_of_persons(columns):
+        return None
+    return ProposedTrips(time, latitude, longitude, trip)
+
+
+def _is_of_persons(columns: Sequence[ColumnProposal]) -> bool:
+    """Whether facts about persons stand beside places, and nothing moves: answers, not reports."""
+    moving = any(one.recognition and one.recognition.group == "movement" for one in columns)
+    facts = [
+        one
+        for one in columns
+        if one.role in {"quasi", "sensitive"} and not one.guessed and one.kind != "date"
+    ]
+    return len(facts) > 1 and not moving
 
 
 def _only(places: Sequence[ColumnProposal], words: Sequence[str]) -> ColumnProposal | None:

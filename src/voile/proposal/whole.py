@@ -81,6 +81,7 @@ def propose(details: Sequence[ColumnDetails], largest: Largest | None = None) ->
     categories = _categories(columns, largest)
     columns = [_asked_about(one, categories) for one in columns]
     marks = _marks(details)
+    columns = [_without_false_bounds(one, marks) for one in columns]
     published = [column for column in columns if column.role in {"quasi", "sensitive"}]
     missing = any(column.details.profile.missing for column in published)
     return Proposal(tuple(columns), marks, missing, proposed_trips(columns), categories)
@@ -146,13 +147,24 @@ def _one_of(columns: list[ColumnProposal], role: Role) -> list[ColumnProposal]:
     ]
 
 
+def _without_false_bounds(column: ColumnProposal, marks: Sequence[str]) -> ColumnProposal:
+    """Without public bounds where a number outside them is not declared as missing."""
+    undeclared = set(column.details.sentinels) - set(marks)
+    return replace(column, bounds=None) if undeclared else column
+
+
 def _marks(details: Sequence[ColumnDetails]) -> tuple[str, ...]:
-    """The texts that stand for missing values, without those that are values elsewhere."""
+    """The texts that stand for missing values, without those that are values elsewhere.
+
+    A number that stands for a missing one says nothing else where it stands among texts.
+    """
     marks = {mark for each in details for mark in (*each.marks, *each.sentinels)}
+    numbers = {mark for each in details for mark in each.sentinels}
     values = {
         text
         for each in details
         for text in (*each.few, *each.sample)
         if text not in {*each.marks, *each.sentinels}
+        and not (text in numbers and each.profile.type == "text")
     }
     return tuple(sorted(marks - values))

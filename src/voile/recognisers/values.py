@@ -25,6 +25,10 @@ _TITLE = re.compile(
     r"(?i)^(?:dr|prof|mr|mrs|ms|miss|herr|frau|fr|hr|sr|sra|srta|mme|mlle|m|dott|dottssa|sig|dhr|"
     r"mevr|mw|pan|pani|ing|mag|judge|sir|lady)\.? (?:[a-z]+\. )*\w"
 )
+_INITIAL = re.compile(
+    r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,})? [^\W\d_]\.|(?:[^\W\d_]\. ?)+[^\W\d_]{2,}.*"
+)
+"""A name with an initial: "Eva R.", "K. Berg"."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
 _GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord"})
@@ -72,6 +76,8 @@ def has_names(look: ColumnLook, least: float) -> bool:
     if look.type != "text" or not look.filled:
         return False
     if share_of(look.filled, _TITLE.match) >= max(least, 0.3):
+        return True
+    if share_of(look.filled, _INITIAL.fullmatch) >= 0.8:
         return True
     many = look.distinct > _MANY
     return look.distinct >= _FEW and share_of(look.filled, lambda t: _named(t, many)) >= least

@@ -49,6 +49,11 @@ _CLOCKS = ("%H:%M", "%H:%M:%S", "%I:%M %p", "%I:%M:%S %p")
 USUAL_FORMATS = (
     *_DAYS,
     "%Y.%m.%d",
+    "%Y.%m.%d.",
+    "%Y. %m. %d.",
+    "%d.%m.%Y.",
+    "%d. %m. %Y",
+    "%d.%m.%Y r.",
     "%Y%m%d",
     "%d-%b-%Y",
     "%d %b %Y",
