@@ -213,6 +213,18 @@ def test_a_table_is_what_its_document_says_and_none_of_an_earlier_voile_is():
         ArrivalTable.read({**document, "version": 1, "drives": 30})
 
 
+@pytest.mark.parametrize("number", [float("inf"), -1, 10**400, 2**53, 1.5, True, "3", None])
+def test_numbers_that_no_reader_would_take_are_refused(number):
+    """Of tours, of a time and in intervals, whatever a company puts there."""
+    document = ArrivalTable.fit(tours(10, np.random.default_rng(1))).document()
+    for changed in (
+        {"tours": number}, {"fitted": number}, {"rows": {"all": [[1, 2, number]]}},
+        {"rows": {"all": [[1, float("nan"), 3]]}},
+    ):  # fmt: skip
+        with pytest.raises(InputError, match="no table"):
+            ArrivalTable.read({**document, **changed})
+
+
 def test_what_is_no_distance_is_refused():
     """Neither infinite nor negative numbers are distances, nor is 1 a coverage."""
     some = ArrivalTable.fit(tours(3, np.random.default_rng(1)))

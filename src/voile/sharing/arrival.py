@@ -236,11 +236,19 @@ class ArrivalTable:
                 str(name): [None if one is None else _interval(*one) for one in row]
                 for name, row in document["rows"].items()
             }
-            coverage, tours = float(document["coverage"]), int(document["tours"])
+            coverage = float(document["coverage"])
+            tours, fitted = (_count(document[name]) for name in ("tours", "fitted"))
             if not 0 < coverage < 1:
                 raise ValueError
-            return cls(coverage, tours, int(document["fitted"]), rows)
-        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return cls(coverage, tours, fitted, rows)
+        except (
+            ArithmeticError,
+            AttributeError,
+            LookupError,
+            RecursionError,
+            TypeError,
+            ValueError,
+        ):
             msg = (
                 "this is no table of arrivals of this Voile; one of an earlier Voile counted "
                 "parcels, not tours: make it anew by `voile share carrier arrivals`"
@@ -331,9 +339,16 @@ def _ends(sums: _Floats, coverage: float) -> tuple[float, float]:
 
 
 def _interval(low: float, high: float, tours: int) -> Interval:
-    if not (0 <= low <= high < math.inf and isinstance(tours, int)):
+    if not 0 <= low <= high < math.inf:
         raise ValueError
-    return Interval(float(low), float(high), tours)
+    return Interval(float(low), float(high), _count(tours))
+
+
+def _count(number: object) -> int:
+    """A whole number from 0 on, as all readers of JSON have it; raises ``ValueError``."""
+    if type(number) is not int or not 0 <= number < 2**53:
+        raise ValueError
+    return number
 
 
 def _place(metres: float) -> int:

@@ -59,10 +59,7 @@ def test_nothing_is_submitted_to_a_card_that_the_company_did_not_give(
 
 
 def test_who_trusts_the_platform_is_shown_what_it_forges(scene, client, monkeypatch):
-    """With the platform's own card in place of the company's it writes what the link believes.
-
-    What the true truck reports it cannot open all the same.
-    """
+    """With the platform's own card in place of the company's it writes what the link believes."""
     card, parties, opened = opened_link(scene, client)
     malicious = Malicious.between(monkeypatch)
     link = parties.submit(opened, PARCEL, DAY, card=opened.card())

@@ -243,6 +243,9 @@ def test_histories_that_are_none_are_refused():
         [{"arrived": 1, "shown": [[1]]}],
         [{"arrived": "x", "shown": [[1, 2, None]]}],
         [{"arrived": 1, "shown": [[1, float("nan"), None]]}],
+        [{"arrived": 1, "shown": [[1, 10**400, None]]}],
+        [{"arrived": 10**400, "shown": []}],
+        [{"arrived": float("nan"), "shown": []}],
     ):
         with pytest.raises(InputError):
             past_of(odd, 9e9)

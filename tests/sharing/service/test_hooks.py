@@ -269,6 +269,7 @@ PRIVATE = (
     *("https://127.0.0.1/", "https://10.0.0.1/", "https://[::1]/", "https://169.254.169.254/x"),
     *("https://[::ffff:127.0.0.1]/", "https://192.168.1.1:8443/", "https://0.0.0.0/"),
     *("http://example.org/", "ftp://example.org/", "https://user@example.org/", "https:///x"),
+    *("https://example.org/\x01", "https://example.org/?\x7f", "https://:x@example.org/"),
     *("https://example.org/#x", "file:///etc/passwd", "https://exa mple.org/", "x"),
 )
 
@@ -290,6 +291,29 @@ def test_a_name_that_leads_to_a_private_network_is_not_called(host, receiver):
             post(f"http://{host}:{receiver.port}/", "secret", "id", b"{}", 0, HookOptions())
         )
     assert receiver.came == []
+
+
+def test_an_address_that_cannot_be_called_keeps_nobody_else_from_being_told(
+    tmp_path, receiver, monkeypatch
+):
+    """A hook kept by an earlier Voile may be of an unfit address: its company alone waits."""
+    monkeypatch.setattr("voile.sharing.service.hooks.check_target", lambda *_: None)
+    with serving(tmp_path, hooks=OPEN) as service, service.client() as http:
+        for address in ("https://127.0.0.1/\x01", "http://[", receiver.address):
+            company = service.company(http, address[-5:].replace("\x01", ""))
+            truck, _ = company.truck()
+            company.made("/hooks", {"kind": "web", "address": address})
+            carried(company, truck, "P", http)
+            company.call("DELETE", f"/trucks/{truck}/parcels/P?outcome=delivered")
+            wait_until(lambda: due(service) != -1.0, "nothing waits to be told")
+        wait_until(lambda: len(receiver.came) == 1, "the last company was not told")
+        wait_until(lambda: len(put_off(service)) == 2, "what cannot be told is not put off")
+
+
+def put_off(service) -> list[float]:
+    """When what was tried in vain is tried again."""
+    rows = service.scene.store._engine.read("SELECT due FROM outbox WHERE ended IS NULL")
+    return [row[0] for row in rows if row[0] == pytest.approx(service.now + 30)]
 
 
 def test_calls_of_a_service_refuse_what_cannot_be(tmp_path):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
+import time
 
 import pytest
 
@@ -10,6 +12,8 @@ from tests.sharing.service.server import serving
 from voile.sharing.map import MapFile
 from voile.sharing.page import CONTENT_SECURITY_POLICY, PAGE_PATH, page_files
 from voile.sharing.service.problems import TITLES, status_of
+from voile.sharing.service.public import Writing
+from voile.sharing.store import StoreError
 
 ROADS = MapFile(b'{"roads": []}', gzip.compress(b'{"roads": []}', mtime=0), '"abc"')
 
@@ -73,6 +77,30 @@ def test_without_roads_there_is_no_map(tmp_path):
         answer = http.get("/map/roads.json")
     assert (answer.status_code, answer.json()["reason"]) == (404, "not-found")
     assert "voile share roads" in answer.json()["detail"]
+
+
+def test_who_asks_while_the_store_fails_shares_one_trial():
+    """A hundred who ask at once, of a store that fails slowly, make it try twice and not more."""
+    tries = []
+
+    class Failing:
+        has_failed = True
+
+        def check_writing(self):
+            tries.append(time.sleep(0.01))
+            raise StoreError("the disk is full")
+
+    async def ask():
+        writing = Writing(Failing(), lambda _: None)
+        found = await asyncio.gather(*(writing.works() for _ in range(100)))
+        once_more = len(tries)
+        assert await writing.works() is False
+        return found, once_more
+
+    found, once_more = asyncio.run(ask())
+    assert found == [False] * 100
+    assert once_more <= 2
+    assert len(tries) == once_more + 1
 
 
 def test_types_of_problems_say_what_they_mean(http):

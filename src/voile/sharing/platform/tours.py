@@ -9,6 +9,7 @@ Voile kept do not say whose they are: then all of a company within a day are one
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
@@ -60,7 +61,7 @@ def past_of(drives: Drives, now: float) -> list[Past]:
             for number, tour in enumerate(over)
             for one in tour
         ]
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         msg = "these are no past drives of `voile share truck history`"
         raise InputError(msg) from None
 
@@ -121,7 +122,10 @@ def _truck(drive: dict[str, Any]) -> str:
 
 
 def _arrived(drive: dict[str, Any]) -> float:
-    return float(drive["arrived"])
+    arrived = float(drive["arrived"])
+    if not math.isfinite(arrived):
+        raise ValueError
+    return arrived
 
 
 def _began(tour: Drives) -> float:

@@ -198,16 +198,34 @@ async def _deliver(
     store: Any = platform.directory
     if not await context.do(lambda: store.claim(waiting.number, waiting.tries, now + _CLAIMED)):
         return
-    try:
-        await _reach(context, options, waiting)
-    except (UnreachedError, InputError) as error:
+    trouble = await _trouble(context, notices, options, waiting)
+    if trouble is not None:
         pause = min(_FIRST * 4.0**waiting.tries, _LONGEST)
         if now + pause - waiting.created < _GIVEN_UP:
             await context.do(lambda: store.put_off(waiting.number, now + pause))
             return
-        notices.say(f"a hook of a company was not reached for a day ({error}): hook {waiting.hook}")
+        notices.say(
+            f"a hook of a company was not reached for a day ({trouble}): hook {waiting.hook}"
+        )
     await context.do(lambda: store.told(waiting.number, now))
     await context.do(lambda: store.drop_told(now - _KEPT))
+
+
+async def _trouble(
+    context: ServiceContext, notices: Notices, options: HookOptions, waiting: Waiting
+) -> str | None:
+    """Tell it; why that did not succeed, or None."""
+    try:
+        await _reach(context, options, waiting)
+    except (UnreachedError, InputError) as error:
+        return str(error)
+    except VoileError:
+        raise
+    except Exception as error:
+        # What one company has named must not keep others from being told.
+        notices.fault(error)
+        return "a fault of Voile"
+    return None
 
 
 async def _reach(context: ServiceContext, options: HookOptions, waiting: Waiting) -> None:

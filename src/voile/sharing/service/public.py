@@ -94,12 +94,14 @@ class Writing:
 
     async def works(self) -> bool:
         """Of late, or now."""
+        asked = time.monotonic()
         async with self._lock:
-            now = time.monotonic()
-            is_fresh = now - self._tried < _TRIED_SECONDS
-            if not is_fresh or not self.worked or self._platform.has_failed:
-                self.worked = await to_thread.run_sync(self._try, limiter=self._limiter)
+            is_fresh = asked - self._tried < _TRIED_SECONDS
+            is_well = self.worked and not self._platform.has_failed
+            # Anybody may ask, and what fails may take seconds: who waits shares one trial.
+            if self._tried <= asked and not (is_fresh and is_well):
                 self._tried = time.monotonic()
+                self.worked = await to_thread.run_sync(self._try, limiter=self._limiter)
             return self.worked
 
     def _try(self) -> bool:

@@ -59,7 +59,8 @@ def check_target(kind: str, target: str, options: HookOptions) -> None:
         parts, port = urlsplit(""), None
     allowed = {"https", "http"} if options.private_networks else {"https"}
     fit = parts.scheme in allowed and parts.hostname and port != 0 and len(target) <= _MOST_ADDRESS
-    if not fit or parts.username or parts.fragment or not target.isascii() or " " in target:
+    plain = target.isascii() and target.isprintable() and " " not in target
+    if not fit or not plain or "@" in parts.netloc or parts.fragment:
         msg = "the address must be like https://example.org/told, without a user and a fragment"
         raise InputError(msg)
     if (
@@ -97,7 +98,7 @@ async def post(
             ) as answer,
         ):
             status = answer.status_code
-    except (httpx.HTTPError, OSError, TimeoutError, ValueError):
+    except (httpx.HTTPError, httpx.InvalidURL, OSError, TimeoutError, ValueError):
         raise UnreachedError("no answer") from None
     if not 200 <= status < 300:
         raise UnreachedError(f"status {status}")
