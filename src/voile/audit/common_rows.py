@@ -69,6 +69,17 @@ class CommonRows:
         """How often each row of either side is there, in the original and in the file."""
         return _counted(*self.places(names))
 
+    def shared(self, names: Sequence[str], least: int) -> tuple[float, float]:
+        """The shares of the original's and of the file's rows that ``least`` rows or more show.
+
+        Of a file of more rows than the original as many more, for it may repeat all of them.
+        """
+        own, seen = self.counts(names)
+        most = least * max(1.0, float(seen.sum() / own.sum()))
+        return float(own[own >= least].sum() / own.sum()), float(
+            seen[seen >= most].sum() / seen.sum()
+        )
+
     def found(self, names: Sequence[str]) -> float:
         """The share of the file's rows whose values somebody has, each person once."""
         own, seen = self.counts(names)

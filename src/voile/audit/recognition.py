@@ -7,7 +7,8 @@ What is told apart, column by column:
     synthetic    the same, in rows that nobody has
     interval     two columns, or texts that write intervals
     set          texts that name several values: labels of a hierarchy, prefixes, lists, ``*``
-    averaged     numbers of nobody, nearly each of which stands in several rows
+    averaged     numbers of nobody, nearly each of which stands in several rows, or numbers of the
+                 original that stand together in groups of rows, such as medians and medoids
     noisy        numbers of nobody
     withheld     no column shows it
 
@@ -29,7 +30,7 @@ import numpy as np
 import polars as pl
 
 from voile.audit.common_rows import CommonRows
-from voile.audit.displacement import distance_by_people, distance_by_shape
+from voile.audit.displacement import distance_by_groups, distance_by_people, distance_by_shape
 from voile.audit.rescaling import last_digit, rescaled
 from voile.audit.spellings import ANYTHING, SetReader, ends_of
 from voile.disclosure.altered import Altered
@@ -59,7 +60,9 @@ _PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to
 _RARE = 0.02
 """The share of rows whose cells may be others than the rest, such as mistakes in a file."""
 _SHARED = 3
-"""Rows that show a number, where numbers are averages."""
+"""Rows that show numbers, where numbers are averages."""
+_BY_CHANCE = 0.5
+"""The share of people whose numbers others have, from which on repeated numbers are no groups."""
 _DICTIONARY = 1 << 16
 """Different texts up to which a column of them holds a number a row, and no texts."""
 
@@ -377,6 +380,8 @@ def _beside_others(
     if len(open_) < 2 or rows.are_of_somebody(names) or rows.are_repeated(names):
         altered = _altered(open_, rows, names)
         return _with_distances([altered.get(one.name, one) for one in found], rows, original)
+    if grouped := _grouped(open_, rows, original):
+        return _beside_others([grouped.get(one.name, one) for one in found], original, said)
     permuted = rows.permuted(names)
     of = {one.name: one for one in found}
     share = 1 - rows.found(names)
@@ -391,6 +396,33 @@ def _beside_others(
         return list(of.values())
     left = CommonRows.of({n: of[n].columns[0] for n in names if n not in permuted}, original)
     return _with_distances(list(of.values()), left, original)
+
+
+def _grouped(
+    open_: Sequence[Recognised], rows: CommonRows, original: People
+) -> dict[str, Recognised]:
+    """Numbers that stand together in groups of rows, as medians and medoids of groups do.
+
+    The most columns in which nearly all rows of the file share their numbers with others, and most
+    people of the original do not: rows that repeat by chance repeat as often on both sides.
+    """
+    names = [one.name for one in open_ if original.column(one.name).dtype.is_numeric()]
+    while names and (share := rows.shared(names, _SHARED))[1] < 1 - _RARE:
+        if len(names) == 1:
+            return {}
+        rest = {n: rows.shared([o for o in names if o != n], _SHARED)[1] for n in names}
+        names.remove(max(rest, key=lambda name: rest[name]))
+    if not names or share[0] >= _BY_CHANCE:
+        return {}
+    why = f"its numbers stand in groups of {_SHARED} rows or more, and those of most people do not."
+    chosen = [one for one in open_ if one.name in names]
+    cells = [one.columns[0].cast(pl.String).cast(pl.Float64, strict=False) for one in chosen]
+    own = [floats_of(original.column(one.name)) for one in chosen]
+    near = distance_by_groups(own, [floats_of(column) for column in cells])
+    return {
+        one.name: replace(one, how="averaged", why=why, shown=shown, columns=(column,))
+        for one, shown, column in zip(chosen, near, cells, strict=True)
+    }
 
 
 def _altered(
