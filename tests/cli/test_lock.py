@@ -180,3 +180,17 @@ series = "pay"
     again = ("publish", table, "--plan", plan, "--out", desk / "far" / "three")
     outcome = desk.run(*again, "--ledger", desk / "c.db")
     assert outcome.status == 4
+
+
+@pytest.mark.parametrize(
+    "method", ['name = "ke-anonymity"\nk = 2\ne = 1', 'name = "m-shuffle"\nclusters = 3']
+)
+def test_names_are_no_quasi_identifiers_of_a_method_that_shows_these_exactly(desk, method):
+    """They would be published as they are beside the sensitive column; towns may be."""
+    table = _table(desk, "Nachname", ["Mueller", "Berg"] * 42)
+    plan = desk.plan(
+        f'[roles]\nquasi_identifiers = ["Nachname"]\nsensitive = ["age"]\n[method]\n{method}\n'
+    )
+    outcome = desk.run("publish", table, "--plan", plan, "--out", desk / "out")
+    assert outcome.status == 2
+    assert "quasi_identifiers: column 'Nachname' holds names of persons" in outcome.stderr

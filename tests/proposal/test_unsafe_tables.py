@@ -214,10 +214,16 @@ def test_numbers_of_orders_are_no_counts_whatever_their_name_says(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "values", [("WE 0510H", "WI 1099B", "WA 4411C"), ("Eva R.", "Luis G.", "Ana P.")]
+    "values",
+    [
+        ("WE 0510H", "WI 1099B", "WA 4411C"),
+        ("Eva R.", "Luis G.", "Ana P."),
+        ("don Aldo Sartori", "don Piero Gallo", "don Ugo Fabbri"),
+        ("265001234", "265011234", "265021234"),
+    ],
 )
 def test_few_codes_and_names_with_initials_are_left_out(tmp_path, values):
-    """Plates of a small fleet and names of interviewers are few, and are told by their form."""
+    """Plates, call numbers, interviewers and priests are few, and are told by their form."""
     assert "x" not in _published(_text(tmp_path, x=[values[r % 3] for r in range(ROWS)]))
 
 

@@ -48,6 +48,7 @@ _GROUPS = 12
 _MEASURED = 30
 """Beyond that many different numbers nobody knows one exactly."""
 _CODE = 5
+_NUMBERED = 8
 _SENTENCE = 4
 _LONG = 8
 _DAY = re.compile(
@@ -305,8 +306,10 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
 
 
 def _is_long_code(text: str) -> bool:
-    """Whether a text is a code as plates have: six letters and digits, at least three digits."""
+    """Whether a text is a code: six letters and digits as plates have, or eight digits."""
     plain = re.sub(r"[ ./-]", "", text)
+    if plain.isdigit():
+        return len(plain) >= _NUMBERED and plain == text
     digits = sum(map(str.isdigit, plain))
     return len(plain) > _CODE and plain.isalnum() and 3 <= digits < len(plain)
 

@@ -23,7 +23,8 @@ _FLAGS = frozenset(
 )
 _TITLE = re.compile(
     r"(?i)^(?:dr|prof|mr|mrs|ms|miss|herr|frau|fr|hr|sr|sra|srta|mme|mlle|m|dott|dottssa|sig|dhr|"
-    r"mevr|mw|pan|pani|ing|mag|judge|sir|lady)\.? (?:[a-z]+\. )*\w"
+    r"mevr|mw|pan|pani|ing|mag|judge|sir|lady|don|padre|pfarrer|"
+    r"pastor|rev|abbé|ks)\.? (?:[a-z]+\. )*\w"
 )
 _INITIAL = re.compile(
     r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,})? [^\W\d_]\.|(?:[^\W\d_]\. ?)+[^\W\d_]{2,}.*"

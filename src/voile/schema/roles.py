@@ -40,7 +40,7 @@ class Roles:
     """Names of columns by role, of which a column has at most one, and who is protected.
 
     Raises ``PlanError`` where a column stands in two roles, ``keep_unique`` names a column that is
-    neither kept nor sensitive, or a column that tells persons apart is to be published.
+    not published, or a column that tells persons apart is to be published.
     """
 
     identifiers: _Columns = ()
@@ -54,7 +54,7 @@ class Roles:
     keep: _Columns = ()
     """Published as it is; known to be harmless."""
     keep_unique: _Columns = ()
-    """Those of ``keep`` and ``sensitive`` that may single out rows, or name a person or a place."""
+    """Those that are published and may single out rows, or name a person or a place."""
     person: Annotated[
         ColumnName | None,
         Says(
@@ -79,13 +79,13 @@ class Roles:
                     )
                     raise PlanError(msg)
                 taken[name] = role
-        exact = (*self.keep, *self.sensitive)
+        exact = (*self.keep, *self.sensitive, *self.quasi_identifiers)
         for name in self.keep_unique:
             if name not in exact:
                 msg = (
                     f"keep_unique names the column {name!r}, which keep does not, nor sensitive"
-                    f"{nearest(name, exact)}; it says which of the columns under keep and "
-                    "sensitive may single out rows"
+                    f"{nearest(name, exact)}; it says which of the columns that are published may "
+                    "single out rows"
                 )
                 raise PlanError(msg)
         self._refuse_published_units(taken)

@@ -100,16 +100,26 @@ class TellingColumn:
 
 
 def telling_columns(rows: Rows, plan: Plan, names: Sequence[str]) -> Iterator[TellingColumn]:
-    """The sensitive and kept columns that are recognised, or look like ids.
+    """The columns shown as they are that are recognised, and sensitive ones that look like ids.
 
     ``names`` are those of all columns of the table, published or not.
     """
-    for role in ("sensitive", "keep"):
+    for role in _shown_as_they_are(plan):
         for name in getattr(plan.roles, role):
             beside = tuple(other for other in names if other != name)
             found = _told_of(rows, plan, name, role, beside)
             if found is not None:
                 yield found
+
+
+def _shown_as_they_are(plan: Plan) -> tuple[str, ...]:
+    """Roles whose columns a release shows exactly: with some methods, quasi-identifiers too."""
+    exact = plan.method is not None and plan.method.name in _EXACT
+    return ("sensitive", "keep", "quasi_identifiers") if exact else ("sensitive", "keep")
+
+
+_EXACT = frozenset({"ke-anonymity", "m-shuffle"})
+"""Methods that divide or shuffle what nobody should learn, beside exact quasi-identifiers."""
 
 
 def refuse_published_ids(rows: Rows, plan: Plan, names: Sequence[str]) -> tuple[str, ...]:
