@@ -11,13 +11,13 @@ at random, and said.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import polars as pl
 
@@ -29,7 +29,7 @@ from voile.audit.foreign import Foreign, as_release
 from voile.audit.positions import order_notices
 from voile.audit.recognition import Recognised, recognise
 from voile.audit.record import AuditRecord, ColumnDocument
-from voile.audit.repetition import repetition
+from voile.audit.repetition import Repetition, repetition
 from voile.audit.risk import Risk
 from voile.audit.seal import Inquiry, draws_of, run_of
 from voile.audit.sides import Sides, read_sides
@@ -80,22 +80,9 @@ def audit(
     )
     clock.lap("reading")
     progress("recognising columns")
-    said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
-    recognised = recognise(sides.released, sides.original, said)
-    foreign = as_release(sides.released, recognised, _roles(sides, recognised))
-    twice = repetition(foreign, sides.original)
-    unfit = unfit_columns(
-        recognised, sides.original, sides.identifiers, proposed=sides.roles_of == "proposal"
-    )
-    notices = (
-        *sides.notices,
-        *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
-        *twice.notices,
-        *order_notices(recognised, sides.original),
-        *copy_notices(foreign, sides.original, sides.control),
-    )
+    found = _recognition(sides)
     clock.lap("recognising")
-    court = _Court(sides, foreign, inquiry, randomness, progress)
+    court = _Court(sides, found.foreign, inquiry, randomness, progress)
     risks, risks_skipped = _apart(court.risks())
     court.judge_control(risks)
     clock.lap("risks")
@@ -109,24 +96,51 @@ def audit(
         rows=_rows(sides),
         roles={**sides.roles, "identifiers": sides.identifiers},
         roles_of=sides.roles_of,
-        columns=tuple(map(_column, recognised)),
-        unused=foreign.unused,
+        columns=tuple(map(_column, found.recognised)),
+        unused=found.foreign.unused,
         risks=tuple(one.document() for one in risks),
         risks_skipped=risks_skipped,
         attacks=attacks,
         attacks_skipped=attacks_skipped,
         utility=tuple(one for each in measured for one in each),
         utility_skipped=utility_skipped,
-        notices=(*notices, *court.notices),
-        unfit=unfit,
+        notices=(*found.notices, *court.notices),
+        unfit=found.unfit,
         versions=versions(),
         seconds=clock.seconds,
         protected=sides.original.protected,
-        repeated=twice.rows,
-        fewest=twice.fewest,
+        repeated=found.twice.rows,
+        fewest=found.twice.fewest,
         control_void=court.void,
         run=run,
     )
+
+
+class _Recognition(NamedTuple):
+    """How a file shows its columns, and what follows before anything is counted."""
+
+    recognised: Sequence[Recognised]
+    foreign: Foreign
+    twice: Repetition
+    unfit: Mapping[str, str]
+    notices: tuple[str, ...]
+
+
+def _recognition(sides: Sides) -> _Recognition:
+    said = {n: c.shown for n, c in sides.plan.columns.items() if c.shown is not None}
+    recognised = recognise(sides.released, sides.original, said)
+    foreign = as_release(sides.released, recognised, _roles(sides, recognised))
+    twice = repetition(foreign, sides.original)
+    proposed = sides.roles_of == "proposal"
+    unfit = unfit_columns(recognised, sides.original, sides.identifiers, proposed=proposed)
+    notices = (
+        *sides.notices,
+        *(f"column {name!r} must not be published: {why}" for name, why in unfit.items()),
+        *twice.notices,
+        *order_notices(recognised, sides.original),
+        *copy_notices(foreign, sides.original, sides.control),
+    )
+    return _Recognition(recognised, foreign, twice, unfit, notices)
 
 
 def _roles(sides: Sides, recognised: Sequence[Recognised]) -> dict[str, tuple[str, ...]]:
