@@ -192,7 +192,7 @@ def _asked(beside: Beside, most: Sequence[Floats], rows: int, draws: Draws) -> l
     limit = np.quantile(np.concatenate(best), 1 - count / 2 / size)
     chosen = []
     for unit, score in zip(beside.units, best, strict=True):
-        drawn = draws.random(len(score)) < count / 2 / size
+        drawn = draws.uniform(size=len(score)) < count / 2 / size
         chosen.append(np.flatnonzero(((score > limit) | drawn)[unit]))
     return chosen
 

@@ -94,7 +94,7 @@ def _in_order(fits: Mask, runs: Sequence[NDArray[np.int64]]) -> bool:
     rows = len(fits)
     draws = Randomness.seeded(0).key("shuffles").generator()
     orders = [np.arange(rows)]
-    orders += [np.lexsort((draws.random(rows), *runs)) for _ in range(_SHUFFLES)]
+    orders += [np.lexsort((draws.uniform(size=rows), *runs)) for _ in range(_SHUFFLES)]
     found = _longest(fits, np.array(orders))
     return bool(found[0] > found[1:].max() + max(_BEYOND * rows, 4 * found[1:].std()))
 
