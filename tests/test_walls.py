@@ -13,7 +13,7 @@ from tools.count_imports import circles, imports, parsed
 from tools.count_names import places
 
 ROOMS = Path(voile.__file__).parent
-SCHEMA = {"schema/plan.py", "schema/trajectory.py", "table/looking.py"}
+SCHEMA = {"schema/plan.py", "schema/trajectory.py"}
 """A plan that names no columns of trips has the default ones where its method publishes trips."""
 
 

@@ -194,3 +194,6 @@ def test_names_are_no_quasi_identifiers_of_a_method_that_shows_these_exactly(des
     outcome = desk.run("publish", table, "--plan", plan, "--out", desk / "out")
     assert outcome.status == 2
     assert "quasi_identifiers: column 'Nachname' holds names of persons" in outcome.stderr
+    checked = desk.run("plan", "--check", plan, table)
+    assert checked.status == 2
+    assert '[roles] quasi_identifiers, column "Nachname": column' in checked.stdout

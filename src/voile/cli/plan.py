@@ -105,7 +105,13 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
         table = inspect_file(source, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
-        found = misfits(table, plan, _proposal(table), bounds_rows=_bounds_rows(plan))
+        found = misfits(
+            table,
+            plan,
+            _proposal(table),
+            bounds_rows=_bounds_rows(plan),
+            shows_quasi_identifiers=_shows_quasi_identifiers(plan),
+        )
     if as_json:
         print_json({"plan": str(path), "rows": table.rows, "findings": list(map(asdict, found))})
     else:
@@ -125,11 +131,24 @@ def _bounds_rows(plan: Plan) -> bool:
     return plan.method is not None and "rows_per_person" in METHODS.fields_of(plan.method.name)
 
 
+def _shows_quasi_identifiers(plan: Plan) -> bool:
+    """Whether the plan's method publishes quasi-identifiers exactly."""
+    made = None if plan.method is None else METHODS.class_of(plan.method.name)
+    return getattr(made, "shows_quasi_identifiers", False)
+
+
 def _where(found: Finding) -> str:
     """The key of the plan."""
     if found.key == "rows_per_person":
         return f"[method] {found.key}"
-    if found.key in {"person", "household", "keep", "identifiers", "sensitive"}:
+    if found.key in {
+        "person",
+        "household",
+        "keep",
+        "identifiers",
+        "sensitive",
+        "quasi_identifiers",
+    }:
         return f"[roles] {found.key}, column {json.dumps(found.column, ensure_ascii=False)}"
     return f"[columns.{found.column}] {found.key}"
 

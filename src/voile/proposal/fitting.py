@@ -22,16 +22,23 @@ __all__ = ["misfits"]
 
 
 def misfits(
-    table: Inspected, plan: Plan, proposal: Proposal, *, bounds_rows: bool = False
+    table: Inspected,
+    plan: Plan,
+    proposal: Proposal,
+    *,
+    bounds_rows: bool = False,
+    shows_quasi_identifiers: bool = False,
 ) -> Sequence[Finding]:
     """Everything that fits badly, refusals first, then by column.
 
-    ``bounds_rows`` says that the plan's method takes ``rows_per_person``.
+    Of the plan's method ``bounds_rows`` says that it takes ``rows_per_person``, and
+    ``shows_quasi_identifiers`` that it publishes these exactly.
     """
     order = {name: place for place, name in enumerate(table.columns)}
     found = [
         *table.findings(plan),
         *_telling_apart(table, plan),
+        *(table.published_as_ids(plan, ("quasi_identifiers",)) if shows_quasi_identifiers else ()),
         *table.doubts_of_units(plan),
         *_rows_per_person(table, plan, bounds_rows=bounds_rows),
         *(one for column in proposal.columns for one in _looks(column, plan)),

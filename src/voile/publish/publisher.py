@@ -12,7 +12,13 @@ from voile.release.release import Publication, Release
 from voile.release.trips import FleetTerms
 from voile.table.private import PrivateTable
 
-__all__ = ["Publisher", "SingleRelease", "Suppressed", "refuse_ranking"]
+__all__ = [
+    "Publisher",
+    "SingleRelease",
+    "Suppressed",
+    "refuse_ranking",
+    "refuse_telling_quasi_identifiers",
+]
 
 Suppressed = Literal["drop", "carry"]
 """What becomes of rows that are not published: nothing, or the next pool takes them up."""
@@ -86,6 +92,8 @@ class SingleRelease:
     """
 
     of_trips: ClassVar[bool] = False
+    shows_quasi_identifiers: ClassVar[bool] = False
+    """Whether quasi-identifiers are published exactly, and must tell nobody by themselves."""
     why_no_criteria: ClassVar[str] = "it makes no groups of rows that share what they show"
     """Why criteria cannot be asked of it, where they cannot."""
     why_no_series: ClassVar[str] = (
@@ -154,6 +162,15 @@ class SingleRelease:
             msg = "a series needs a ledger; use voile.make_release(..., ledger=...)"
             raise PlanError(msg)
         return self.prepare(table, randomness or Randomness.secure()).release
+
+
+def refuse_telling_quasi_identifiers(table: PrivateTable) -> None:
+    """Raise ``PlanError`` for names, numbers and positions, of a method that shows them exactly.
+
+    A plan without a method is a program's own: who calls a publisher by hand is asked nothing.
+    """
+    if table.plan.method is not None:
+        table.refuse_telling_quasi_identifiers()
 
 
 def refuse_ranking(table: PrivateTable, method: str) -> None:

@@ -3,9 +3,10 @@
 Every column under ``sensitive`` and ``keep`` is asked of the recognisers (``voile.recognisers``),
 whatever the method: names, addresses, numbers of persons, homes and documents, positions, and what
 follows from positions beside them.  Besides, a column nearly each row of which has its own value is
-refused where it looks like an id; amounts are told by their names.  ``keep_unique`` says that a
-column may be published all the same.  Where a method moves positions, nothing that tells them may:
-what is published beside them would take the noise away.
+refused where it looks like an id; amounts are told by their names.  A method that shows
+quasi-identifiers exactly has these looked at, too (``publish.publisher``).  ``keep_unique`` says
+that a column may be published all the same.  Where a method moves positions, nothing that tells
+them may: what is published beside them would take the noise away.
 
 Cost: a pass over each such column; recognisers see a sample of its different values.
 """
@@ -35,7 +36,16 @@ from voile.table.binding import flagged
 from voile.table.protocol import Rows
 from voile.table.value_types import kind_of
 
-__all__ = ["MACHINE_MADE", "TellingColumn", "refuse_published_ids", "telling_columns"]
+__all__ = [
+    "EXACT_ROLES",
+    "MACHINE_MADE",
+    "TellingColumn",
+    "refuse_published_ids",
+    "telling_columns",
+]
+
+EXACT_ROLES = ("sensitive", "keep")
+"""Roles whose columns a release shows exactly, whatever the method."""
 
 MACHINE_MADE = (
     r"^(?:[0-9a-f]{16,}|[0-9A-F]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$"
@@ -99,12 +109,15 @@ class TellingColumn:
         )
 
 
-def telling_columns(rows: Rows, plan: Plan, names: Sequence[str]) -> Iterator[TellingColumn]:
+def telling_columns(
+    rows: Rows, plan: Plan, names: Sequence[str], roles: Sequence[str] = EXACT_ROLES
+) -> Iterator[TellingColumn]:
     """The columns shown as they are that are recognised, and sensitive ones that look like ids.
 
-    ``names`` are those of all columns of the table, published or not.
+    ``names`` are those of all columns of the table, published or not; ``roles`` those whose columns
+    are shown exactly.
     """
-    for role in _shown_as_they_are(plan):
+    for role in roles:
         for name in getattr(plan.roles, role):
             beside = tuple(other for other in names if other != name)
             found = _told_of(rows, plan, name, role, beside)
@@ -112,23 +125,15 @@ def telling_columns(rows: Rows, plan: Plan, names: Sequence[str]) -> Iterator[Te
                 yield found
 
 
-def _shown_as_they_are(plan: Plan) -> tuple[str, ...]:
-    """Roles whose columns a release shows exactly: with some methods, quasi-identifiers too."""
-    exact = plan.method is not None and plan.method.name in _EXACT
-    return ("sensitive", "keep", "quasi_identifiers") if exact else ("sensitive", "keep")
-
-
-_EXACT = frozenset({"ke-anonymity", "m-shuffle"})
-"""Methods that divide or shuffle what nobody should learn, beside exact quasi-identifiers."""
-
-
-def refuse_published_ids(rows: Rows, plan: Plan, names: Sequence[str]) -> tuple[str, ...]:
+def refuse_published_ids(
+    rows: Rows, plan: Plan, names: Sequence[str], roles: Sequence[str] = EXACT_ROLES
+) -> tuple[str, ...]:
     """Raise ``PlanError`` for a column that tells persons, things or places apart.
 
     Gives what those give away that the plan publishes all the same, a sentence each.
     """
     notes = []
-    for one in telling_columns(rows, plan, names):
+    for one in telling_columns(rows, plan, names, roles):
         if plan.trajectory is not None and one.tells_places:
             msg = (
                 f"[roles] {one.role}: {one.told}, beside positions that the method moves: it gives "

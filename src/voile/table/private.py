@@ -103,6 +103,16 @@ class PrivateTable(CountedTable):
         else:
             self.read()
 
+    def refuse_telling_quasi_identifiers(self) -> None:
+        """Raise ``PlanError`` for one that tells persons, things or places apart.
+
+        It is for methods that show quasi-identifiers exactly.  What ``keep_unique`` lets through
+        becomes one of the notes.
+        """
+        bound, names = self._bound, self._source.names
+        exact = refuse_published_ids(bound.rows, self.plan, names, ("quasi_identifiers",))
+        self._bound_rows = replace(bound, notes=(*bound.notes, *exact))
+
     def kinds(self, columns: Sequence[str]) -> Mapping[str, str]:
         """Kind of the values of each column: number, text, boolean, date, datetime, ..."""
         if self._bound_rows is None and can_be_scanned(self._source.rows.schema, self.plan):

@@ -17,7 +17,7 @@ from voile.schema.plan import Plan
 from voile.table.distributions import Distribution, distribution_of
 from voile.table.engines import AUTO, engine_of
 from voile.table.fitting import Finding, findings
-from voile.table.looking import telling_columns
+from voile.table.looking import EXACT_ROLES, telling_columns
 from voile.table.occurrences import count_occurrences, count_repeats
 from voile.table.opening import rows_in_memory
 from voile.table.persons import require_units
@@ -95,10 +95,10 @@ class Inspected:
             found.append(Finding(plan.roles.named_units[key], key, told, refused=True))
         return found
 
-    def published_as_ids(self, plan: Plan) -> list[Finding]:
-        """Sensitive and kept columns that are recognised or look like ids."""
+    def published_as_ids(self, plan: Plan, roles: Sequence[str] = EXACT_ROLES) -> list[Finding]:
+        """Columns of roles that are shown exactly which are recognised or look like ids."""
         found = []
-        for one in telling_columns(self._rows, plan, self.columns):
+        for one in telling_columns(self._rows, plan, self.columns, roles):
             there = self._frame[one.name].is_not_null()
             again = there & ~self._frame[one.name].is_first_distinct()
             row = int((again if again.any() else there).arg_max() or 0) + 1

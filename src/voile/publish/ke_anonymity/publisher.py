@@ -66,7 +66,7 @@ from voile.publish.ke_anonymity.statement import (
     infeasible_first,
     infeasible_next,
 )
-from voile.publish.publisher import refuse_ranking
+from voile.publish.publisher import refuse_ranking, refuse_telling_quasi_identifiers
 from voile.publish.shown import exactly
 from voile.randomness import Randomness
 from voile.release.check import check_against_history, check_values_of_units
@@ -135,6 +135,7 @@ class KEAnonymity:
     they are not valid together, which tells about them.  Of a series against "union" only."""
 
     of_trips: ClassVar[bool] = False
+    shows_quasi_identifiers: ClassVar[bool] = True
     why_no_criteria: ClassVar[str] = (
         "k and e are its criterion, and blocks that grow from release to release keep no other"
     )
@@ -213,6 +214,7 @@ class KEAnonymity:
         holds what earlier releases showed, ``TableError`` and ``PlanError`` for bad input.
         """
         refuse_ranking(table, _NAME)
+        refuse_telling_quasi_identifiers(table)
         column = self._sensitive(table)
         if self.series:
             refuse_series_of_persons(table)

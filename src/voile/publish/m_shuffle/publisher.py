@@ -34,7 +34,11 @@ from voile.publish.m_shuffle.wording import (
     one_alone,
     published_decision,
 )
-from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.publisher import (
+    SingleRelease,
+    refuse_ranking,
+    refuse_telling_quasi_identifiers,
+)
 from voile.publish.shown import exactly, shown_roles
 from voile.randomness import Randomness
 from voile.release.check import check_units_of_groups
@@ -145,6 +149,7 @@ class MShuffle(SingleRelease):
     ``max_log_probability``, which choose them.  Raises ``PlanError`` for parameters that cannot be.
     """
 
+    shows_quasi_identifiers: ClassVar[bool] = True
     why_no_criteria: ClassVar[str] = (
         "its clusters are rows whose sensitive values are alike, which is what criteria forbid"
     )
@@ -236,6 +241,7 @@ class MShuffle(SingleRelease):
         ``TableError`` for bad input, ``InputError`` where scikit-learn is needed and absent.
         """
         refuse_ranking(table, _NAME)
+        refuse_telling_quasi_identifiers(table)
         self._check_roles(table)
         roles = table.plan.roles
         values = SensitiveValues(table.count_combinations(roles.sensitive))
