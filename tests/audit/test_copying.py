@@ -9,7 +9,7 @@ import pytest
 from tests.audit.tables import marginals, people
 from voile.audit.beside import Beside
 from voile.audit.beyond import excess_of
-from voile.audit.closest import Agreement, Closeness
+from voile.audit.closest import Agreement, NearestRows
 from voile.audit.copying import Copying
 from voile.audit.foreign import as_release
 from voile.audit.recognition import recognise
@@ -118,12 +118,12 @@ def test_the_closest_row_is_that_of_the_definition() -> None:
             c.worth[v][:, g].astype(np.float64)
             for c, v, g in zip(columns, values, cells, strict=True)
         )
-        closeness = Closeness(tuple(columns))
-        found = closeness.closest(values, cells)
+        nearest = NearestRows(tuple(columns))
+        found = nearest.closest(values, cells)
         np.testing.assert_allclose(found, worth.max(axis=1), rtol=1e-5)
         own = owners[0][:, np.newaxis] == owners[1]
         expected = np.where(own, 0, worth).max(axis=1)
-        np.testing.assert_allclose(closeness.closest(values, cells, owners), expected, rtol=1e-5)
+        np.testing.assert_allclose(nearest.closest(values, cells, owners), expected, rtol=1e-5)
 
 
 def test_agreement_is_worth_the_share_of_rows_that_are_as_near() -> None:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from voile.compiled import njit
 
-__all__ = ["Agreement", "Closeness"]
+__all__ = ["Agreement", "NearestRows"]
 
 Floats = NDArray[np.float32]
 Indices = NDArray[np.int64]
@@ -56,7 +56,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False)
-class Closeness:
+class NearestRows:
     """Agreements of some columns, in which people are held against rows."""
 
     columns: tuple[Agreement, ...]

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from voile.attack.outcome import Estimate
 from voile.audit.beside import Beside, Column
 from voile.audit.beyond import excess_of, least_seen
-from voile.audit.closest import Agreement, Closeness
+from voile.audit.closest import Agreement, NearestRows
 from voile.audit.likeness import Rows
 from voile.audit.record import COPYING, ROWS_OF_PEOPLE
 from voile.audit.registry import Setting
@@ -151,7 +151,7 @@ def _candidates(beside: Beside) -> Indices:
 def _scores(beside: Beside, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
     """Two scores of people of both sides, each person the best of the person's rows."""
     columns, kept = beside.columns, _candidates(beside)
-    closeness = Closeness(
+    nearest = NearestRows(
         tuple(
             Agreement.of(c.near, np.bincount(c.cell, minlength=c.covers.shape[1])) for c in columns
         )
@@ -159,7 +159,7 @@ def _scores(beside: Beside, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
     cells = [column.cell[kept] for column in columns]
     as_cells = [column.as_cell for column in columns]
     every = [[column.value[side] for column in columns] for side in (ORIGINAL, CONTROL)]
-    most = [closeness.most(values) for values in every]
+    most = [nearest.most(values) for values in every]
     asked = _asked(beside, most, len(kept), draws)
     reference = [
         [shown[code[rows]] for shown, code in zip(as_cells, values, strict=True)]
@@ -168,11 +168,11 @@ def _scores(beside: Beside, draws: Draws) -> dict[str, tuple[Floats, Floats]]:
     lacks, closer = [], []
     for side, rows in enumerate(asked):
         values, unit = [value[rows] for value in every[side]], beside.units[side][rows]
-        fits = closeness.closest(values, cells)
+        fits = nearest.closest(values, cells)
         among = [
-            closeness.closest(values, shown, (unit, beside.units[at][asked[at]]))
+            nearest.closest(values, shown, (unit, beside.units[at][asked[at]]))
             if at == side
-            else closeness.closest(values, shown)
+            else nearest.closest(values, shown)
             for at, shown in enumerate(reference)
         ]
         lacks.append(_of_persons(unit, fits - most[side][rows]))
