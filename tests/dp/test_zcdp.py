@@ -68,10 +68,18 @@ def test_an_epsilon_is_at_least_the_exact_one_of_gaussian_noise() -> None:
 
 @given(st.lists(RHOS, min_size=1, max_size=8), DELTAS)
 def test_rhos_add_up_exactly_and_are_converted_once(rhos: list[Fraction], delta: Decimal) -> None:
-    """The price of all is that of the exact sum, and below the sum of their prices."""
+    """The price of all is that of the exact sum, in whatever order they come."""
     together = spent([event(rho) for rho in rhos], delta)
     assert together == epsilon_of(sum(rhos, Fraction(0)), delta)
-    assert together <= sum(epsilon_of(rho, delta) for rho in rhos) + Decimal("1e-20")
+    assert together == spent([event(rho) for rho in reversed(rhos)], delta)
+
+
+@pytest.mark.parametrize("times", [10, 100])
+def test_converting_once_is_far_below_converting_each(times: int) -> None:
+    """Events of 1/64: beside their own prices, each of which has but its part of the delta."""
+    together = spent([event("1/64")] * times, DELTA)
+    apart = times * epsilon_of(Fraction(1, 64), DELTA / times)
+    assert together < apart / 3
 
 
 def test_a_binary_tenth_is_not_what_a_plan_says() -> None:
