@@ -8,9 +8,10 @@ the private files say, who is given away most, and rates with their intervals.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from voile.attack.outcome import AttackOutcome, Estimate, KnownRows, Target
 from voile.attack.posterior import worst_and_typical
 from voile.attack.protocol import Attack
 from voile.randomness import Randomness
-from voile.release.reading.sightings import People
+from voile.release.reading.sightings import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.schema.plan import Plan
 from voile.schema.roles import Protected
@@ -44,6 +45,22 @@ class Scene:
     """The original, with its plan."""
     randomness: Randomness
     """Draws the targets, and whatever else an attack draws."""
+    _seen: list[tuple[Any, Sightings]] = field(default_factory=list, init=False, repr=False)
+
+    @cached_property
+    def published(self) -> PublishedRows:
+        """The rows of the release, read once."""
+        return PublishedRows.of(self.release)
+
+    def sightings(
+        self, published: PublishedRows, columns: Sequence[str], targets: Indices
+    ) -> Sightings:
+        """What the release shows of some targets; the last answer is kept for who asks again."""
+        asked = published, tuple(columns), targets.tobytes()
+        if not self._seen or self._seen[0][0] != asked:
+            found = Sightings.of(published, self.people, columns, targets)
+            self._seen[:] = [(asked, found)]
+        return self._seen[0][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,8 +149,11 @@ class Adversary(Attack, Generic[Aim]):
         """
         require_sense(self.name, self.refusal(release, plan))
         people = People(from_native(original)[0], plan)
-        scene = Scene(release, people, randomness or Randomness.secure())
-        found = self.guess(scene, self.aim(scene))
+        return self.outcome(Scene(release, people, randomness or Randomness.secure()))
+
+    def outcome(self, scene: Scene) -> AttackOutcome:
+        """The same of what has been read already, of a release of which it makes sense."""
+        people, found = scene.people, self.guess(scene, self.aim(scene))
         drawn_from = people.units[1] if found.drawn_from is None else found.drawn_from
         exact = found.mean is not None
         count = drawn_from if exact else len(found.success)

@@ -50,9 +50,10 @@ from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, refusal_to_show, with_texts
 from voile.errors import TableError
 from voile.randomness import Randomness
-from voile.release.reading.sightings import Sightings, known_columns, shares_of
+from voile.release.reading.sightings import People, Sightings, known_columns, shares_of
 from voile.release.release import Release
 from voile.schema.plan import Plan
+from voile.table.frames import from_native
 
 __all__ = ["Aim", "AttributeAttack", "beliefs_of"]
 
@@ -124,9 +125,10 @@ class AttributeAttack(Adversary["Aim"]):
         if self.sensitive is not None:
             return super().run(release, original, plan, randomness)
         require_sense(self.name, self.refusal(release, plan))
-        draws = randomness or Randomness.secure()
+        people = People(from_native(original)[0], plan)
+        scene = Scene(release, people, randomness or Randomness.secure())
         found = {
-            str(one.sensitive): one.run(release, original, plan, draws)
+            str(one.sensitive): one.outcome(scene)
             for one in self._one_by_one(release)
             if one.refusal_of_column(release, plan) is None
         }
@@ -158,7 +160,7 @@ class AttributeAttack(Adversary["Aim"]):
             raise TableError(msg)
         name = self.sensitive
         assert name is not None, "each column is attacked by itself"
-        published = with_texts(scene.release, name)
+        published = with_texts(scene.published, name)
         columns = known_columns(published, people, self.columns, name)
         targets = self._targets(scene, columns, name)
         return Aim(Wanted(published, people, name, targets, self.distance), columns)
@@ -166,7 +168,7 @@ class AttributeAttack(Adversary["Aim"]):
     def guess(self, scene: Scene, aim: Aim) -> Guesses:
         """How probable each value is theirs."""
         wanted, people = aim.wanted, scene.people
-        sightings = Sightings.of(wanted.published, people, aim.columns, wanted.targets)
+        sightings = scene.sightings(wanted.published, aim.columns, wanted.targets)
         parts = [(self._judged(b), b.fits) for b in self._beliefs(aim, sightings)]
         judged = Judged.joined([judged for judged, _ in parts])
         nowhere = len(wanted.targets) - sum(int(fits.sum()) for _, fits in parts)
@@ -195,8 +197,11 @@ class AttributeAttack(Adversary["Aim"]):
 
     def _targets(self, scene: Scene, columns: Sequence[str], wanted: str) -> NDArray[np.int64]:
         """At which rows of the original it is aimed."""
-        # Two who are known alike may differ in what is wanted: that tells them apart here.
-        return draw_targets(scene.people, (*columns, wanted), self.targets, scene.randomness)
+        # Two who are known alike may differ in what is wanted: that tells them apart here.  All
+        # that anybody wants does, so that it is the same people whichever column is asked for.
+        there = scene.people.frame.columns
+        names = {*columns, wanted, *(n for n in self._wanted_in(scene.release) if n in there)}
+        return draw_targets(scene.people, tuple(names), self.targets, scene.randomness)
 
     @abstractmethod
     def _goal(self, wanted: Wanted) -> str:

@@ -28,7 +28,7 @@ from voile.attack.wanted import with_texts
 from voile.disclosure.noisy import Noisy
 from voile.ondemand import on_demand
 from voile.release.reading.rows import floats_of
-from voile.release.reading.sightings import People, Sightings
+from voile.release.reading.sightings import People, PublishedRows, Sightings
 from voile.release.release import Release
 from voile.table.arrays import frame_of
 
@@ -127,7 +127,7 @@ def _likelihood(
     possible: Floats,
 ) -> Floats:
     """How likely a release is for each number of each target, up to a factor, shape (t, v)."""
-    published = with_texts(release, column)
+    published = with_texts(PublishedRows.of(release), column)
     by_others = Sightings.of(published, people, known, targets)
     asked = People(frame_of({column: possible}), people.plan)
     by_noise = Sightings.of(published, asked, [column], np.arange(len(possible)))

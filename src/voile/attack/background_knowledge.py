@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
 from voile.attack.protocol import asked
-from voile.attack.wanted import Wanted, shown_values, with_texts
+from voile.attack.wanted import Wanted
 from voile.errors import InputError
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -81,7 +81,7 @@ class BackgroundKnowledgeAttack(AttributeAttack):
         if reason := super().refusal_of_column(release, plan):
             return reason
         name = str(self.sensitive)
-        shown = len(shown_values(with_texts(release, name), name))
+        shown = len(release.table.count(list(release.disclosure.columns_of(name))).rows)
         if shown > self.ruled_out + 1:
             return None
         many = "one value" if shown == 1 else f"{shown:,} values"

@@ -181,7 +181,10 @@ class ComparisonAttack(AttributeAttack):
         wanted = aim.wanted
         alone = list(beliefs_of(wanted, sightings))
         new = _Shown.of(wanted.published, wanted, sightings)
-        old = [_Shown.of(with_texts(one, wanted.name), wanted, None, aim) for one in self.earlier]
+        old = [
+            _Shown.of(with_texts(PublishedRows.of(one), wanted.name), wanted, None, aim)
+            for one in self.earlier
+        ]
         newcomers = self._newcomers(aim)
         combined = _combined(new, old, newcomers)
         start = 0

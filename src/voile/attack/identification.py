@@ -56,7 +56,7 @@ from voile.attack.posterior import (
     sampling,
 )
 from voile.attack.protocol import asked
-from voile.release.reading.sightings import PublishedRows, Sightings, known_columns
+from voile.release.reading.sightings import Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
 
@@ -108,7 +108,7 @@ class IdentificationAttack(Adversary["_Aim"]):
 
     def aim(self, scene: Scene) -> _Aim:
         """Some people, and what the release shows of them."""
-        people, published = scene.people, PublishedRows.of(scene.release)
+        people, published = scene.people, scene.published
         columns = known_columns(published, people, self.columns, self.link)
         targets = draw_targets(people, columns, self.targets, scene.randomness, self.link)
         sightings = Sightings.of(published, people, columns, targets)

@@ -106,7 +106,7 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
 
     def aim(self, scene: Scene) -> Aim | ClosedForm:
         """All rows that are published, or some of them, and whose they are."""
-        published, people = PublishedRows.of(scene.release), self._people(scene)
+        published, people = scene.published, self._people(scene)
         columns = known_columns(published, scene.people, self.columns, self.link)
         require_columns(people, columns, "the population")
         if _is_of_people(published):
@@ -159,7 +159,7 @@ class _LinkageAttack(Adversary["Aim | ClosedForm"]):
 
     def _counted(self, scene: Scene, found: ClosedForm) -> Guesses:
         """What is counted of all there are."""
-        published = PublishedRows.of(scene.release)
+        published = scene.published
         columns = known_columns(published, scene.people, self.columns, self.link)
         described = scene.people.frame.select(columns)
         risk, worst, known = 1 / found.alike, None, found.known
@@ -339,7 +339,7 @@ class JournalistAttack(_LinkageAttack):
     def _closed_form(self, scene: Scene, fitted: Fitted, standing: Standing) -> ClosedForm | None:
         everybody, crowd = self._people(scene), fitted
         if self.population is not None:
-            published = PublishedRows.of(scene.release)
+            published = scene.published
             columns = known_columns(published, scene.people, self.columns, self.link)
             found = Fitted.of(published, everybody, columns)
             if found is None:

@@ -123,7 +123,7 @@ class MembershipAttack(Adversary["_Aim"]):
 
     def aim(self, scene: Scene) -> _Aim:
         """As many people who are in the table as people who are not."""
-        published = PublishedRows.of(scene.release)
+        published = scene.published
         present = scene.people
         absent = _absent_like(present, from_native(self.absent)[0])
         columns = known_columns(published, present, self.columns, None)

@@ -87,7 +87,7 @@ class RowTracingAttack(Adversary["_Aim"]):
 
     def aim(self, scene: Scene) -> _Aim:
         """Some people, and all rows by their fingerprints."""
-        published, people = PublishedRows.of(scene.release), scene.people
+        published, people = scene.published, scene.people
         fingerprint = self._fingerprint(published, people)
         permuted = known_columns(published, people, sorted(published.permuted), None)
         rows = _Rows.of(published, people, fingerprint, permuted)

@@ -147,10 +147,10 @@ class Wanted:
 
 def refusal_to_show(release: Release, name: str, plan: Plan | None) -> str | None:
     """Why nobody can guess values of a column from a release, as a clause; None where one can."""
-    published = PublishedRows.of(release)
-    if not published.columns_of(name):
-        return f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
-    shown = published.shown(name)
+    disclosure = release.disclosure
+    if not list(disclosure.columns_of(name)):
+        return f"the release has no column {name!r}{nearest(name, release.table.columns)}"
+    shown = disclosure.columns.get(name)
     if isinstance(shown, Noisy):
         return f"column {name!r} is published with noise, and no value of it is anybody's own"
     readable = isinstance(shown, Interval) and shown.numeric
@@ -162,11 +162,10 @@ def refusal_to_show(release: Release, name: str, plan: Plan | None) -> str | Non
     return None
 
 
-def with_texts(release: Release, name: str) -> PublishedRows:
+def with_texts(published: PublishedRows, name: str) -> PublishedRows:
     """The rows of a release, every value of a column in one published column."""
-    published = PublishedRows.of(release)
     if len(published.columns_of(name)) > 1:
-        return PublishedRows.of(release.with_intervals_as_text())
+        return PublishedRows.of(published.release.with_intervals_as_text())
     return published
 
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from voile.disclosure.known import Cells, Domain, Known
 from voile.disclosure.shown import ShownColumn
 
@@ -42,13 +44,18 @@ class ValueSet(ShownColumn):
         """A cell fits the values that it names."""
         from voile.disclosure.evidence import Sets  # noqa: PLC0415 - of readers, not publishers
 
-        return Sets.of(known.texts, [named_values(text) for text in cells.texts(cells.name)])
+        texts = cells.texts(cells.name)
+        different = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        sets = Sets.of(known.texts, [named_values(text) for text in different])
+        return sets.only(np.array([different[text] for text in texts], dtype=np.int64))
 
     def covered(self, domain: Domain, cells: Cells) -> Covered:
         """A cell stands for the values that it names."""
         from voile.disclosure.covering import sets_covered  # noqa: PLC0415 - of readers
 
-        return sets_covered(domain, [named_values(text) for text in cells.texts(cells.name)])
+        texts = cells.texts(cells.name)
+        named = {text: named_values(text) for text in dict.fromkeys(texts)}
+        return sets_covered(domain, [named[text] for text in texts])
 
 
 def set_text(values: Iterable[str | None]) -> str | None:
