@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from voile.schema.questions import open_questions
+
 GENERALIZED = """
 [columns.age]
 bounds = [0, 99]
@@ -49,6 +51,47 @@ def test_a_plan_with_an_open_question_publishes_nothing(desk):
     answered = _plan(desk, "sensitive", illness)
     assert desk.run("publish", table, "--plan", answered, "--out", desk / "two").status == 0
     assert "accept_questions" not in (desk / "two" / "release.json").read_text("utf-8")
+
+
+def _of_codes(desk):
+    """A table of which nothing is understood, and the plan that is proposed for it."""
+    codes = (f"AB{n % 28 * 7919 % 9973:04}C,{n % 7}QX{n % 42 * 31 % 997:03}" for n in range(84))
+    rows = "".join(f"{one}\n" for one in codes)
+    table, plan = desk.file(f"qq,zz\n{rows}"), desk / "proposed.toml"
+    outcome = desk.run("plan", table, "--out", plan)
+    assert outcome.status == 0, outcome.stderr
+    return table, plan
+
+
+@pytest.mark.parametrize("accept", ["", "accept_questions = true\n"])
+@pytest.mark.parametrize("command", ["publish", "study"])
+def test_a_proposal_of_nothing_says_which_question_to_answer(desk, command, accept):
+    """File, line, table and column stand in the message, also where accepting gives no method."""
+    table, plan = _of_codes(desk)
+    text = accept + plan.read_text("utf-8")
+    plan.write_text(text, "utf-8")
+    assert "[method]" not in text.replace("Without a [method]", "")
+    outcome = desk.run(command, table, "--plan", plan, "--out", desk / "out")
+    assert outcome.status == 2
+    for column in ("qq", "zz"):
+        line = next(n for n, one in enumerate(text.splitlines(), 1) if f'# ? "{column}"' in one)
+        assert f'line {line}, [roles] "{column}": what does it hold?' in outcome.stderr
+    assert f"{plan}: " in outcome.stderr
+    assert not accept or "no [method] table" in outcome.stderr
+
+
+def test_questions_are_quoted_with_the_table_that_they_stand_in():
+    """Right above a head: of that table; else of the one above; else of the top of the plan."""
+    text = (
+        '# ? table: is it one?\n\n[roles]\n# ? "a b": what is it?\n#   Really?\n\n'
+        '# ? noise: how far?\n[method]\nname = "x"\n[columns."a b"]\n# ? "a b": kind?\n'
+    )
+    assert [one.quoted for one in open_questions(text)] == [
+        "line 1: table: is it one?",
+        'line 4, [roles] "a b": what is it? Really?',
+        "line 7, [method]: noise: how far?",
+        'line 11, [columns."a b"] "a b": kind?',
+    ]
 
 
 @pytest.mark.parametrize("role", ["sensitive", "keep"])
@@ -182,18 +225,64 @@ series = "pay"
     assert outcome.status == 4
 
 
-@pytest.mark.parametrize(
-    "method", ['name = "ke-anonymity"\nk = 2\ne = 1', 'name = "m-shuffle"\nclusters = 3']
-)
+_EXACTLY = ('name = "ke-anonymity"\nk = 2\ne = 1', 'name = "m-shuffle"\nclusters = 3')
+"""Methods that show quasi-identifiers exactly."""
+
+
+def _plan_of_exact(desk, name, method, more=""):
+    return desk.plan(
+        f'[roles]\nquasi_identifiers = ["{name}"]\nsensitive = ["age"]\n{more}[method]\n{method}\n'
+    )
+
+
+@pytest.mark.parametrize("method", _EXACTLY)
 def test_names_are_no_quasi_identifiers_of_a_method_that_shows_these_exactly(desk, method):
     """They would be published as they are beside the sensitive column; towns may be."""
     table = _table(desk, "Nachname", ["Mueller", "Berg"] * 42)
-    plan = desk.plan(
-        f'[roles]\nquasi_identifiers = ["Nachname"]\nsensitive = ["age"]\n[method]\n{method}\n'
-    )
+    plan = _plan_of_exact(desk, "Nachname", method)
     outcome = desk.run("publish", table, "--plan", plan, "--out", desk / "out")
     assert outcome.status == 2
     assert "quasi_identifiers: column 'Nachname' holds names of persons" in outcome.stderr
     checked = desk.run("plan", "--check", plan, table)
     assert checked.status == 2
     assert '[roles] quasi_identifiers, column "Nachname": column' in checked.stdout
+
+
+@pytest.mark.parametrize("method", _EXACTLY)
+@pytest.mark.parametrize(
+    "values",
+    [
+        [7_001 + n for n in range(84)],
+        [f"row-{n * 37 % 97}" for n in range(84)],
+        [f"{n * 0x9E3779B97F4A7C15 % 2**64:016x}" for n in range(84)],
+    ],
+)
+def test_what_looks_like_an_id_is_no_quasi_identifier_of_such_a_method(desk, method, values):
+    """Running numbers, texts of a row each and ids of a program are refused, by --check as well."""
+    table = _table(desk, "mark", values)
+    plan = _plan_of_exact(desk, "mark", method)
+    message = desk.publish_fails(2, table, plan=plan)
+    assert "[roles] quasi_identifiers: column 'mark'" in message
+    assert 'keep_unique = ["mark"]' in message
+    checked = desk.run("plan", "--check", plan, table)
+    assert checked.status == 2
+    assert '[roles] quasi_identifiers, column "mark": column' in checked.stdout
+    opened = _plan_of_exact(desk, "mark", method, 'keep_unique = ["mark"]\n')
+    desk.publish(table, plan=opened)
+
+
+@pytest.mark.parametrize("method", _EXACTLY)
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("height", [151 + n for n in range(84)]),
+        ("born", [f"19{40 + n % 50}-0{1 + n % 9}-{10 + n % 19}" for n in range(84)]),
+        ("mark", [7_001 + n % 40 for n in range(84)]),
+    ],
+)
+def test_amounts_days_and_numbers_that_repeat_are_quasi_identifiers_of_it(
+    desk, method, name, values
+):
+    """They are what such a method shows; that a height stands once is no id."""
+    table = _table(desk, name, values)
+    desk.publish(table, plan=_plan_of_exact(desk, name, method))

@@ -9,7 +9,7 @@ import pytest
 
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
-from voile.schema.plan import open_questions
+from voile.schema.questions import open_questions
 from voile.table.profile import inspect_file
 
 GIVEN = ("Anna", "Peter", "Maria", "Lukas", "Giulia", "Piotr", "Carmen", "Jean", "Sanne", "Erik")
@@ -138,7 +138,7 @@ def test_positions_without_a_trip_get_no_method(tmp_path):
     del columns["trip"]
     text = plan_text(_proposal(_written(tmp_path, "track.csv", columns)), "track.csv")
     assert "method" not in tomllib.loads(text)
-    assert any(one.startswith("trips:") for one in open_questions(text))
+    assert any(one.text.startswith("trips:") for one in open_questions(text))
 
 
 def test_a_table_of_counts_is_asked_about(tmp_path):
@@ -152,7 +152,7 @@ def test_a_table_of_counts_is_asked_about(tmp_path):
     }
     text = plan_text(_proposal(_written(tmp_path, "counts.csv", columns)), "counts.csv")
     assert "n" not in _published(text)
-    assert any(one.startswith("table:") for one in open_questions(text))
+    assert any(one.text.startswith("table:") for one in open_questions(text))
 
 
 def test_codes_as_floats_and_marks_that_stand_out(tmp_path):
@@ -193,7 +193,7 @@ def test_days_in_a_form_that_is_not_read_are_asked_about_and_are_no_identifier(
     ]
     text = _text(tmp_path, **{name: days})
     assert f'"{name}"' not in str(tomllib.loads(text)["roles"])
-    assert any(name in one and "2001-12-31" in one for one in open_questions(text))
+    assert any(one.column == name and "2001-12-31" in one.text for one in open_questions(text))
 
 
 @pytest.mark.parametrize("written", ["{y}.{m:02}.{d:02}.", "{d:02}.{m:02}.{y} r.", "{d}. {m}. {y}"])
@@ -248,4 +248,4 @@ def test_answers_of_persons_with_places_are_no_reports_of_trips(tmp_path):
     text = _text(tmp_path, **places)
     assert tomllib.loads(text)["method"]["name"] == "generalization"
     assert not {"latitude", "longitude"} & _published(text)
-    assert any("latitude" in one for one in open_questions(text))
+    assert any("latitude" in one.quoted for one in open_questions(text))

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.releases import described, promised
 from voile.errors import InfeasibleError, PlanError, RefusedError
 from voile.publish.ke_anonymity import KEAnonymity
-from voile.publish.registry import publisher_of
+from voile.publish.registry import publisher_for
 from voile.randomness import Randomness
 from voile.release.check import GuaranteeBrokenError, check_release
 from voile.release.history import History
@@ -171,7 +171,7 @@ def test_parameters_that_cannot_be_are_refused(parameters: dict[str, Any], word:
 def test_a_method_that_cannot_be_is_refused(method: Method | None, word: str) -> None:
     """An unknown method or parameter is named with the nearest known one."""
     with pytest.raises(PlanError, match=word):
-        publisher_of(method)
+        publisher_for(Plan(Roles(), method=method))
 
 
 @pytest.mark.parametrize("sensitive", [(), ("salary", "person")])

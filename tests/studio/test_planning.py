@@ -10,11 +10,11 @@ from hypothesis import given
 
 from voile.errors import InputError
 from voile.schema.plan import parse_plan
+from voile.schema.questions import open_questions
 from voile.studio.planning import (
     ROLES,
     column_lines,
     problem_of,
-    questions_in,
     with_answer,
     with_column_key,
     with_method,
@@ -147,21 +147,21 @@ kind = "number"
 
 def test_questions_are_found_with_their_columns_and_all_their_lines():
     """A question ends where a comment does not go on with it."""
-    found = questions_in(ASKING)
+    found = open_questions(ASKING)
     assert [one.column for one in found] == ["sex", "id", "age"]
     assert found[1].text.endswith('say person = "row".')
-    assert [len(one.lines) for one in found] == [1, 3, 1]
+    assert [(one.first, one.last) for one in found] == [(2, 2), (4, 6), (9, 9)]
 
 
 def test_a_question_is_answered_as_it_stands_or_by_a_choice():
     """By its button, by a role or a kind for its column, by the word that rows are persons."""
-    left = [one.column for one in questions_in(with_answer(ASKING, 0))]
+    left = [one.column for one in open_questions(with_answer(ASKING, 0))]
     assert left == ["id", "age"]
     by_role = with_role(ASKING, "sex", "sensitive")
-    assert [one.column for one in questions_in(by_role)] == ["id", "age"]
+    assert [one.column for one in open_questions(by_role)] == ["id", "age"]
     by_kind = with_column_key(ASKING, "age", "kind", "ordinal")
-    assert [one.column for one in questions_in(by_kind)] == ["sex", "id"]
+    assert [one.column for one in open_questions(by_kind)] == ["sex", "id"]
     by_rows = with_row_as_person(ASKING)
-    assert [one.column for one in questions_in(by_rows)] == ["sex", "age"]
+    assert [one.column for one in open_questions(by_rows)] == ["sex", "age"]
     with pytest.raises(InputError):
         with_answer(ASKING, 3)

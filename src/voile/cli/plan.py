@@ -16,12 +16,16 @@ from voile.proposal.fitting import misfits
 from voile.proposal.whole import Proposal, data_as_names, propose
 from voile.proposal.writing import plan_text
 from voile.publish.registry import METHODS, read_plan
-from voile.schema.plan import ASKS, Plan, open_questions
+from voile.schema.plan import Plan
+from voile.schema.questions import ASKS, open_questions
 from voile.table.fitting import Finding
 from voile.table.places import place_of
 from voile.table.profile import Inspected, inspect_file
 
 __all__ = ["plan_command"]
+
+_REASONS = 3
+"""Columns of which it is said why nothing is proposed for them."""
 
 
 @click.command("plan", short_help="Propose a plan for a table, or hold one against it.")
@@ -60,12 +64,8 @@ def plan_command(
         stage("counting")
         proposal = _proposal(table)
         _refuse_data_as_names(proposal, str(place))
-        if not proposal.trips and not proposal.of_role("quasi") + proposal.of_role("sensitive"):
-            msg = (
-                f"{place}: no column of the table can be published as a quasi-identifier or a "
-                "sensitive attribute, so there is nothing to propose; look at it with voile inspect"
-            )
-            raise InputError(msg)
+        if not proposal.publishes and not any(one.question for one in proposal.columns):
+            raise InputError(_nothing_to_propose(proposal, str(place)))
         named = place.name if isinstance(place, Path) else str(place)
         text = plan_text(proposal, named)
         new_private_file(out, text)
@@ -83,6 +83,17 @@ def _proposal(table: Inspected) -> Proposal:
         return int(table.group_sizes(columns).max())
 
     return propose([table.details(column) for column in table.columns], largest)
+
+
+def _nothing_to_propose(proposal: Proposal, place: str) -> str:
+    """That no column can be published, with the reason of the first ones."""
+    why = "; ".join(f"{one.name!r}: {one.why}" for one in proposal.columns[:_REASONS])
+    more = len(proposal.columns) - _REASONS
+    return (
+        f"{place}: no column of the table can be published as a quasi-identifier or a sensitive "
+        f"attribute, so there is nothing to propose ({why}{f'; {more:,} more' * (more > 0)}); look "
+        "at it with voile inspect"
+    )
 
 
 def _refuse_data_as_names(proposal: Proposal, place: str) -> None:

@@ -60,6 +60,11 @@ class Proposal:
         return tuple(column for column in self.columns if column.role == role)
 
     @property
+    def publishes(self) -> bool:
+        """Whether a release has something to show: reports of trips, or columns with a role."""
+        return bool(self.trips or self.of_role("quasi") or self.of_role("sensitive"))
+
+    @property
     def person(self) -> ColumnProposal | None:
         """The column that tells persons apart."""
         return next(iter(self.of_role("person")), None)

@@ -14,7 +14,7 @@ from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
 from voile.proposal.hierarchies import suggestion_of
 from voile.proposal.trips import ProposedTrips
 from voile.proposal.whole import Proposal
-from voile.schema.plan import ASKS
+from voile.schema.questions import ASKS
 from voile.values.toml import toml_text
 
 __all__ = ["plan_text"]
@@ -54,6 +54,10 @@ _NOT_MOVED = f"""\
 #   longitude were found. Name them in [roles]; docs/methods/geo-indistinguishability.md moves
 #   places, and docs/methods/flows.md counts trips. Without a [method] nothing is published."""
 
+_NOTHING = f"""\
+{ASKS} table: no column is understood well enough to be published. Answer the questions above by
+#   roles in [roles]; docs/custodian.md has the methods. Without a [method] nothing is published."""
+
 
 def plan_text(proposal: Proposal, name: str) -> str:
     """The plan as a text; ``name`` is that of the table."""
@@ -67,7 +71,7 @@ def plan_text(proposal: Proposal, name: str) -> str:
             "\n".join(_missing(proposal)),
             "\n".join(_roles(proposal)),
             *("\n".join(_column(column)) for column in _described(proposal)),
-            "\n".join((*_counts(proposal), _METHOD)),
+            "\n".join((*_counts(proposal), _METHOD if proposal.publishes else _NOTHING)),
         ]
     )
 

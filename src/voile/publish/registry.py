@@ -56,11 +56,8 @@ def method_names() -> tuple[str, ...]:
     return METHODS.names
 
 
-def publisher_of(method: Method | None) -> Publisher:
+def publisher_of(method: Method) -> Publisher:
     """The publisher that a plan asks for, its parameters validated; raises ``PlanError``."""
-    if method is None:
-        msg = "the plan has no [method] table; say how to publish"
-        raise PlanError(msg)
     try:
         _refuse_names_of_the_field(method.name)
         _refuse_criteria(method)
@@ -157,6 +154,8 @@ def _refuse(method: Method, asked: str, key: str, words: str) -> None:
 
 def publisher_for(plan: Plan) -> Publisher:
     """The publisher of a plan; ``PlanError`` names its file."""
+    if plan.method is None:
+        raise plan.error(plan.without_method)
     try:
         return publisher_of(plan.method)
     except PlanError as error:

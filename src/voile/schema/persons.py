@@ -78,8 +78,10 @@ of values that stand once are no less a list of people.
   long, and nearly every row has its own.  A release would publish it as it is.  A diagnosis or a
   salary has many values too, and is no id: amounts are told by their name alone.
 - A column under ``sensitive`` or ``keep`` **is recognised** (``voile.recognisers``) as holding
-  names, addresses, numbers of persons and documents, or positions, however often values repeat;
-  so is a quasi-identifier of a method that shows these exactly.
+  names, addresses, numbers of persons and documents, or positions, however often values repeat.
+
+A method that shows quasi-identifiers exactly (``shows_quasi_identifiers``: (k, e), M-Shuffle) has
+these held against the last two alike.
 
 The way out of the last two is ``keep_unique``, too: that each row is another person says nothing
 of what its columns show.

@@ -34,7 +34,6 @@ is validated here.  Every mistake is a ``PlanError`` that names the file, the ta
 
 from __future__ import annotations
 
-import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -57,29 +56,23 @@ from voile.schema.hierarchy.declared import (
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 from voile.schema.hierarchy.ranks import Ranks
 from voile.schema.kinds import UNORDERED, ColumnType, Kind, ShownAs, type_of
+from voile.schema.questions import ASKS, OpenQuestion, open_questions, questions_quoted
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
 from voile.values.value import Exact, Says, Several, Value, checked, read
 
 __all__ = [
-    "ASKS",
     "ColumnPlan",
     "Method",
     "Nulls",
     "Outside",
     "Plan",
     "PlanDocument",
-    "open_questions",
     "parse_plan",
     "read_plan",
 ]
 
 T = TypeVar("T", Roles, TrajectoryColumns)
-
-ASKS = "# ?"
-"""How lines of a plan begin that ask."""
-_TOLD = 3
-"""Open questions that a message quotes."""
 
 Nulls = Literal["refuse", "category", "drop"]
 """What becomes of missing values: an error, a value of their own, or their rows are left out."""
@@ -223,7 +216,7 @@ class Plan:
     """None: the rows are not reports of trips."""
     accept_questions: bool = False
     """Whether it may be published though questions are open."""
-    questions: tuple[str, ...] = field(default=(), compare=False)
+    questions: tuple[OpenQuestion, ...] = field(default=(), compare=False)
     """Open questions, as they stand in its file."""
     source: str = field(default="", compare=False)
     """Where it stands, for messages; empty for a plan made in Python."""
@@ -270,14 +263,22 @@ class Plan:
         if not self.questions or self.accept_questions:
             return
         count = len(self.questions)
-        first = "; ".join(f'"{one}"' for one in self.questions[:_TOLD])
-        more = f" and {count - _TOLD:,} more" if count > _TOLD else ""
         msg = (
             f"{count:,} question{'s are' if count > 1 else ' is'} open, in lines that begin with "
-            f'"{ASKS}": {first}{more}. Answer each and remove its line, or say '
-            "accept_questions = true at the top of the plan, which the release shows"
+            f'"{ASKS}": {questions_quoted(self.questions)}. Answer each and remove its line, or '
+            "say accept_questions = true at the top of the plan, which the release shows"
         )
         raise self.error(msg)
+
+    @property
+    def without_method(self) -> str:
+        """That the plan has no method, and which of its questions to answer first."""
+        if not self.questions:
+            return "the plan has no [method] table; say how to publish"
+        return (
+            "the plan has no [method] table, and accepting its open questions gives it none. "
+            f"Answer them, and say how to publish: {questions_quoted(self.questions)}"
+        )
 
     def bind(self, columns: Iterable[str]) -> None:
         """Check the plan's names against a table's columns; raises ``PlanError``."""
@@ -327,13 +328,6 @@ def read_plan(path: str | Path) -> Plan:
         msg = f"{path}: {error}"
         raise PlanError(msg) from None
     return replace(plan, source=str(path), questions=open_questions(text))
-
-
-def open_questions(text: str) -> tuple[str, ...]:
-    """What the lines of a plan ask that begin with ``# ?``, without that mark."""
-    lines = (line.strip() for line in text.splitlines())
-    found = (re.fullmatch(r"#\s*\?\s*(.*)", line) for line in lines)
-    return tuple(one[1] for one in found if one is not None)
 
 
 def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:

@@ -23,21 +23,20 @@ from voile.errors import InputError, PlanError, VoileError
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.kinds import Kind
-from voile.schema.plan import Plan, open_questions
+from voile.schema.plan import Plan
+from voile.schema.questions import OpenQuestion, open_questions
 from voile.studio.places import Start
 
 __all__ = [
     "KINDS",
     "ROLES",
     "ColumnLine",
-    "OpenQuestion",
     "Problem",
     "column_lines",
     "file_named",
     "file_of_plan",
     "plan_of",
     "problem_of",
-    "questions_in",
     "with_answer",
     "with_column_key",
     "with_method",
@@ -64,9 +63,6 @@ _PLACE = re.compile(r"\[(?P<table>[^\[\]]+)\](?:\s+(?P<key>[\w-]+))?")
 _FILES = frozenset({"hierarchy", "tree", "zones", "roads"})
 """Keys that may name a file."""
 _LINE = re.compile(r"at line (\d+)")
-_CONTINUES = re.compile(r"\s*#   \S")
-"""A line of a comment that goes on with what the line before asks."""
-_QUOTED = re.compile(r"""("(?:[^"\\]|\\.)*"|'[^']*')\s*:\s*""")
 _ASKS_FOR_PERSONS = "are the rows of one value a person's?"
 
 
@@ -77,17 +73,6 @@ class Problem:
     message: str
     line: int | None = None
     """Where, from 1; None: it cannot be told."""
-
-
-@dataclass(frozen=True)
-class OpenQuestion:
-    """What a plan asks, and its lines."""
-
-    column: str | None
-    """None: it is about the whole table."""
-    text: str
-    lines: range
-    """Where it stands, from 0."""
 
 
 @dataclass(frozen=True)
@@ -219,44 +204,21 @@ def with_row_as_person(text: str) -> str:
     return _without(changed, lambda one: _ASKS_FOR_PERSONS in one.text)
 
 
-def questions_in(text: str) -> list[OpenQuestion]:
-    """The open questions of a plan, in its order."""
-    lines, found = text.splitlines(), []
-    for number, line in enumerate(lines):
-        if not open_questions(line):
-            continue
-        end = number + 1
-        while end < len(lines) and _CONTINUES.match(lines[end]):
-            end += 1
-        said = " ".join(one.lstrip().lstrip("#").strip() for one in lines[number:end])
-        column, asked = _column_of(said.removeprefix("?").strip())
-        found.append(OpenQuestion(column, asked, range(number, end)))
-    return found
-
-
 def with_answer(text: str, index: int) -> str:
     """The plan without its question of an index, which is answered as the plan stands."""
-    found = questions_in(text)
+    found = open_questions(text)
     if not 0 <= index < len(found):
         msg = "there is no such question; it may have been answered already"
         raise InputError(msg)
     return _without(text, lambda one: one == found[index])
 
 
-def _column_of(said: str) -> tuple[str | None, str]:
-    """The column that a question begins with, and the rest."""
-    quoted = _QUOTED.match(said)
-    if quoted is None:
-        return None, said
-    return str(tomllib.loads(f"x = {quoted[1]}")["x"]), said[quoted.end() :]
-
-
 def _without(text: str, gone: Callable[[OpenQuestion], bool]) -> str:
     """The plan without some of its questions."""
     lines = text.splitlines(keepends=True)
-    for one in reversed(questions_in(text)):
+    for one in reversed(open_questions(text)):
         if gone(one):
-            del lines[one.lines.start : one.lines.stop]
+            del lines[one.first - 1 : one.last]
     return "".join(lines)
 
 

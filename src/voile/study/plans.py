@@ -16,7 +16,6 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from voile.errors import PlanError
 from voile.publish.registry import publisher_for, read_plan
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.code_lists import CodeList
@@ -84,8 +83,7 @@ def state_plan(plan: Plan | str | Path) -> StatedPlan:
         read, name = read_plan(path), path.stem
         stated = tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     if read.method is None:
-        msg = "the plan has no [method] table; say how to publish"
-        raise PlanError(msg if isinstance(plan, Plan) else f"{plan}: {msg}")
+        raise read.error(read.without_method)
     return StatedPlan(name, read, json_value(stated))
 
 

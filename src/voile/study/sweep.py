@@ -191,6 +191,7 @@ def _points(
 
 
 def _what_is_wrong(point: StatedPlan) -> str:
+    assert point.plan.method is not None
     try:
         publisher_of(point.plan.method)
     except PlanError as error:

@@ -3,8 +3,8 @@
 Every column under ``sensitive`` and ``keep`` is asked of the recognisers (``voile.recognisers``),
 whatever the method: names, addresses, numbers of persons, homes and documents, positions, and what
 follows from positions beside them.  Besides, a column nearly each row of which has its own value is
-refused where it looks like an id; amounts are told by their names.  A method that shows
-quasi-identifiers exactly has these looked at, too (``publish.publisher``).  ``keep_unique`` says
+refused where it looks like an id; amounts are told by their names.  Where a method shows
+quasi-identifiers exactly, these are looked at alike (``publish.publisher``).  ``keep_unique`` says
 that a column may be published all the same.  Where a method moves positions, nothing that tells
 them may: what is published beside them would take the noise away.
 
@@ -112,10 +112,10 @@ class TellingColumn:
 def telling_columns(
     rows: Rows, plan: Plan, names: Sequence[str], roles: Sequence[str] = EXACT_ROLES
 ) -> Iterator[TellingColumn]:
-    """The columns shown as they are that are recognised, and sensitive ones that look like ids.
+    """The columns shown as they are that are recognised, or that look like ids.
 
     ``names`` are those of all columns of the table, published or not; ``roles`` those whose columns
-    are shown exactly.
+    are shown exactly.  Of kept ones ``refuse_singling_out`` asks more than that they are no ids.
     """
     for role in roles:
         for name in getattr(plan.roles, role):
@@ -177,7 +177,7 @@ def _told_of(
     values = tuple(text for text in first.found if text not in plan.missing)[:SAMPLED]
     look = ColumnLook(name, kind, counts.rows, counts.values, values, beside, first.ends)
     found = recognised(look)
-    if found is not None or (role == "sensitive" and _is_id(rows, look, counts)):
+    if found is not None or (role != "keep" and _is_id(rows, look, counts)):
         return TellingColumn(name, role, counts, found)
     return None
 

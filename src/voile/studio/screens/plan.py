@@ -8,6 +8,7 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import Response
 
 from voile.errors import InputError
+from voile.schema.questions import open_questions
 from voile.studio import commands
 from voile.studio.jobs import told_as_command
 from voile.studio.planning import (
@@ -16,7 +17,6 @@ from voile.studio.planning import (
     ColumnLine,
     column_lines,
     problem_of,
-    questions_in,
     with_answer,
     with_column_key,
     with_role,
@@ -154,7 +154,7 @@ def _page(project: Project, refusal: str | None) -> dict[str, Any]:
         "text": text,
         "digest": project.digest,
         "lines": column_lines(text, names),
-        "questions": questions_in(text),
+        "questions": open_questions(text),
         "proposal": {column["name"]: column for column in proposed},
         "roles": ROLES,
         "kinds": KINDS,
