@@ -48,6 +48,7 @@ NAMES = (
     "trucks_dense",
     "trucks_fields",
     "trucks_filtered",
+    "trucks_fleet",
     "trucks_laws",
     "trucks_pictures",
     "trucks_speed",
