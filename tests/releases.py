@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from voile.errors import TableError
-from voile.release.claims import Stated
+from voile.release.claims import UnknownClaim
 from voile.release.format_1 import disclosure_of
 from voile.release.release import Guarantee, Release
 from voile.table.published import PublishedTable
@@ -21,7 +21,7 @@ def promised(kind: str, parameters: Mapping[str, Any], statement: str = "as stat
     try:
         return Guarantee.of_document(document)
     except TableError:
-        return Guarantee((Stated(kind=kind, parameters=dict(parameters)),), statement)
+        return Guarantee((UnknownClaim(kind=kind, parameters=dict(parameters)),), statement)
 
 
 def described(

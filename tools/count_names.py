@@ -21,7 +21,7 @@ from typing import get_args
 
 from voile.publish.geo_indistinguishability.parameters import Mechanism
 from voile.publish.registry import method_names
-from voile.release.claims import claim_kinds
+from voile.release.registry import CLAIMS
 
 __all__ = ["asked_names", "places"]
 
@@ -33,7 +33,7 @@ ROLES = {"ranking"}
 
 def asked_names() -> frozenset[str]:
     """The names that nobody may ask for."""
-    names = {*method_names(), *claim_kinds(), *get_args(Mechanism), *EVENTS}
+    names = {*method_names(), *CLAIMS.own, *get_args(Mechanism), *EVENTS}
     return frozenset(names - ROLES)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from decimal import Decimal
 
 import numpy as np
@@ -39,6 +40,19 @@ def of_numbers(*values, scale=0):
 TEXTS = DistinctValues("text", ("far", "north"))
 
 
+@dataclass(frozen=True)
+class CellsOfValues:
+    """Cells of which only their distinct values are asked."""
+
+    name: str
+    distinct: DistinctValues
+
+    def values(self, column):
+        """Of the one column."""
+        assert column == self.name
+        return self.distinct
+
+
 @pytest.mark.parametrize(
     ("shown", "values", "said"),
     [
@@ -59,7 +73,7 @@ TEXTS = DistinctValues("text", ("far", "north"))
 )
 def test_what_cells_contradict_is_told(shown, values, said):
     """Positions off their grid or the earth, distances that are none; one sentence, or nothing."""
-    found = list(shown.breaches("x", values))
+    found = list(shown.breaches(CellsOfValues("x", values)))
     assert found == ([f"column 'x' {said}"] if said else [])
 
 

@@ -25,7 +25,6 @@ from numpy.typing import NDArray
 
 from voile.attack.posterior import plain_weights
 from voile.attack.wanted import with_texts
-from voile.disclosure.noisy import Noisy
 from voile.ondemand import on_demand
 from voile.release.reading.rows import floats_of
 from voile.release.reading.sightings import People, PublishedRows, Sightings
@@ -64,7 +63,8 @@ class Averaged:
 
 def is_noisy(release: Release, column: str) -> bool:
     """Whether a release shows a column with noise."""
-    return isinstance(release.disclosure.columns.get(column), Noisy)
+    shown = release.disclosure.columns.get(column)
+    return shown is not None and shown.noise is not None
 
 
 def averaged(
@@ -92,9 +92,9 @@ def averaged(
         beliefs = beliefs + np.log(np.maximum(told, np.finfo(float).tiny))
         if i == 0:
             alone, fits = beliefs, seen
-    shown = releases[0].disclosure.columns[column]
-    assert isinstance(shown, Noisy)
-    reach = min((c.half_width for c in shown.clusters if c.half_width > 0), default=0.0)
+    noise = releases[0].disclosure.columns[column].noise
+    assert noise is not None
+    reach = min((c.half_width for c in noise.clusters if c.half_width > 0), default=0.0)
     near = reach if distance is None else distance
     own = values[targets]
     shares = _shares(beliefs)

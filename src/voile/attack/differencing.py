@@ -36,7 +36,6 @@ from voile.attack.evidence import gather
 from voile.attack.exposure import exposure
 from voile.attack.inference import infer
 from voile.attack.result import AttackResult
-from voile.disclosure.permuted import Permuted
 from voile.errors import InputError
 from voile.release.claims import KEAnonymity
 from voile.release.release import Release
@@ -126,7 +125,7 @@ def permutes_sensitive(release: Release) -> bool:
     """Whether a release permutes its sensitive columns within groups, which can be compared."""
     owners = map(release.disclosure.owner, release.roles.get("sensitive", ()))
     shown = [release.disclosure.columns[name] for name in owners if name is not None]
-    return bool(shown) and all(isinstance(one, Permuted) for one in shown)
+    return bool(shown) and all(one.permuted for one in shown)
 
 
 def _holds_rows_back(release: Release) -> bool:

@@ -34,8 +34,6 @@ from voile.attack.posterior import (
     posteriors,
     rows_of_people,
 )
-from voile.disclosure.noisy import Noisy
-from voile.disclosure.permuted import Permuted
 from voile.randomness import Key, Randomness
 from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
 
@@ -122,7 +120,7 @@ class Aim:
     def is_plain(self) -> bool:
         """Whether rows either fit or do not: what is known is neither noisy nor permuted."""
         shown = map(self.published.shown, self.columns)
-        return not any(isinstance(one, Noisy | Permuted) for one in shown)
+        return not any(one and (one.graded or one.permuted) for one in shown)
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.posterior import owner_posteriors, rows_of_people
-from voile.disclosure.noisy import Noisy
 from voile.randomness import Key
 from voile.release.reading.sightings import People, PublishedRows, Sightings
 from voile.table.combinations import combine
@@ -134,7 +133,7 @@ def uniform(key: Key, count: int) -> Floats:
 def tells_all(published: PublishedRows, shared: Sequence[str]) -> bool:
     """Whether the columns that tell rows apart say all that the release says, and without noise."""
     shown = published.disclosure.columns
-    noisy = any(isinstance(shown[name], Noisy) for name in shared)
+    noisy = any(shown[name].graded for name in shared)
     return not noisy and all(one.weighed for one in shown.values())
 
 

@@ -40,7 +40,6 @@ from scipy.special import betainc
 from voile.attack.adversary import Adversary, Guesses, Scene
 from voile.attack.knowledge import COLUMNS, TARGETS, check_targets, checked_columns
 from voile.attack.posterior import PAIRS, draw_targets
-from voile.disclosure.exact import Exact
 from voile.disclosure.shuffled import group_counts
 from voile.errors import InputError
 from voile.release.reading.sightings import People, PublishedRows, known_columns, texts_of
@@ -115,12 +114,14 @@ class RowTracingAttack(Adversary["_Aim"]):
         asked = self.columns
         if asked is None:
             columns = people.frame.columns
-            asked = [name for name in columns if isinstance(published.shown(name), Exact)]
+            asked = [
+                name for name in columns if (shown := published.shown(name)) and shown.as_it_is
+            ]
         for name in asked:
             if name in published.permuted:
                 msg = f"column {name!r} is permuted, and so it is no part of a fingerprint"
                 raise InputError(msg)
-            if not isinstance(published.shown(name), Exact | None):
+            if (shown := published.shown(name)) is not None and not shown.as_it_is:
                 msg = (
                     f"column {name!r} is not published as it is; a fingerprint is compared exactly"
                 )

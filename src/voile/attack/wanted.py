@@ -16,8 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.disclosure.evidence import Evidence
-from voile.disclosure.interval import Interval
-from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, TableError, nearest
 from voile.release.reading.rows import People, PublishedRows, finite, floats_of
 from voile.release.reading.views import ColumnView
@@ -151,10 +149,9 @@ def refusal_to_show(release: Release, name: str, plan: Plan | None) -> str | Non
     if not list(disclosure.columns_of(name)):
         return f"the release has no column {name!r}{nearest(name, release.table.columns)}"
     shown = disclosure.columns.get(name)
-    if isinstance(shown, Noisy):
+    if shown is not None and shown.noise:
         return f"column {name!r} is published with noise, and no value of it is anybody's own"
-    readable = isinstance(shown, Interval) and shown.numeric
-    if plan is None and shown is not None and shown.coarse and not readable:
+    if plan is None and shown is not None and shown.coarse and shown.needs_hierarchy:
         return (
             f"column {name!r} was generalized, and only the plan of the original tells what its "
             "texts stand for"

@@ -15,7 +15,7 @@ import polars as pl
 from voile.audit.recognition import Recognised
 from voile.disclosure.disclosure import Disclosure, Groups, Shown
 from voile.disclosure.permuted import Permuted
-from voile.release.claims import Stated
+from voile.release.claims import UnknownClaim
 from voile.release.release import Guarantee, Release
 from voile.table.opening import published_rows
 from voile.table.published import GROUP
@@ -23,7 +23,7 @@ from voile.table.published import GROUP
 __all__ = ["Foreign", "as_release"]
 
 _PROMISE = Guarantee(
-    (Stated(kind="none", parameters={}),),
+    (UnknownClaim(kind="none", parameters={}),),
     "Nothing is promised: the file comes from elsewhere, and how it was made is not stated",
 )
 
@@ -46,7 +46,7 @@ def as_release(
     """The rows of a file in the columns that were recognised; ``roles`` are the original's."""
     columns: dict[str, Shown] = {one.name: one.shown for one in recognised}
     if GROUP not in released.columns or GROUP in columns:
-        swapped = (n for n, shown in columns.items() if isinstance(shown, Permuted))
+        swapped = (n for n, shown in columns.items() if shown.permuted)
         columns |= {name: Permuted(within="file") for name in swapped}
     frame = pl.DataFrame([column for one in recognised for column in one.columns])
     groups = None

@@ -16,7 +16,6 @@ from voile.cli.show import as_json as json_option
 from voile.cli.show import engine_option, print_json, progress, say, telling_what_is_done
 from voile.cli.tables import TABLE
 from voile.disclosure.disclosure import Disclosure
-from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, TableError
 from voile.packing.drawing import require_plotting
 from voile.packing.instance import Report
@@ -323,7 +322,7 @@ def _measure(given: _Input, name: str) -> Measure:
         value=numbers(name),
         low=numbers(f"{name}.low"),
         high=numbers(f"{name}.high"),
-        noise=Noise.of(shown) if isinstance(shown, Noisy) else None,
+        noise=Noise.of(shown.noise) if shown and shown.noise else None,
         rows=given.origin.kept + 1,
     )
 

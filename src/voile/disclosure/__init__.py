@@ -2,7 +2,8 @@
 
 Each kind is a module: what it states, which columns show it, what its cells say of values that
 somebody knows (``evidence``), and what they stand for among the values of a column (``covered``).
-To add one is to write its module and to name it in ``disclosure.Shown``.
+To add one is to write its module and to name it in ``registry``; another package announces its own
+(``docs/extending.md``).
 
     exact         the value itself
     altered       a value of the table, in rows of which some are of nobody

@@ -5,15 +5,20 @@ Rows of such a release are no rows of the table, and tell nothing of a single on
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from voile.disclosure.known import Cells, Domain, Known
+from voile.disclosure.known import Cells, CheckedCells, Domain, Known
 from voile.disclosure.shown import ShownColumn
+from voile.disclosure.stated_noise import width_breaches
 from voile.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
 
@@ -60,6 +65,18 @@ class Aggregate(_OfCells):
     def published(self, name: str) -> tuple[str, ...]:
         """The count, and the ends of its interval."""
         return name, f"{name}.low", f"{name}.high"
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
+        """Kinds of cells with a scale and no interval, and intervals of another confidence."""
+        del confidence
+        if self.scales.keys() != self.half_widths.keys():
+            yield f"column {cells.name!r} has other scales of noise than intervals"
+            return
+        kinds = sorted(self.scales)
+        scales = [Fraction(self.scales[kind]) for kind in kinds]
+        widths = [Fraction(self.half_widths[kind]) for kind in kinds]
+        stated = Decimal(str(self.confidence))
+        yield from width_breaches(cells.name, scales, widths, stated)
 
 
 def _counts(cells: Cells) -> str:

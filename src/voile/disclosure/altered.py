@@ -26,9 +26,9 @@ class Altered(AsItReads):
     """Of the rows, at least, that are of nobody."""
 
     @property
-    def mostly(self) -> bool:
-        """Whether most rows are of nobody, as in a synthetic file."""
-        return self.share > _MOSTLY
+    def made_up(self) -> float:
+        """As in a synthetic file."""
+        return self.share if self.share > _MOSTLY else 0.0
 
     @property
     def set_refusal(self) -> str:

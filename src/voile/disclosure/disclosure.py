@@ -8,41 +8,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from voile.disclosure.aggregate import Aggregate, Label
-from voile.disclosure.altered import Altered
-from voile.disclosure.exact import Exact
-from voile.disclosure.generalized import Generalized
-from voile.disclosure.interval import Interval
-from voile.disclosure.moved import Moved, Remaining
-from voile.disclosure.noisy import Noisy
-from voile.disclosure.numbered import Numbered
-from voile.disclosure.permuted import Permuted
-from voile.disclosure.perturbed import Perturbed
-from voile.disclosure.value_set import ValueSet
-from voile.disclosure.withheld import Withheld
-from voile.values.value import Exact as ExactNumber
-from voile.values.value import Value
+from voile.disclosure.registry import SHOWN
+from voile.disclosure.shown import ShownColumn
+from voile.values.kinds import ByKind
+from voile.values.value import Exact, Value
 
 __all__ = ["Disclosure", "Groups", "Shown"]
 
-Shown = Annotated[
-    Exact
-    | Generalized
-    | Interval
-    | ValueSet
-    | Noisy
-    | Perturbed
-    | Permuted
-    | Altered
-    | Moved
-    | Remaining
-    | Numbered
-    | Withheld
-    | Label
-    | Aggregate,
-    Field(discriminator="kind"),
-]
-"""How a column is shown."""
+Shown = Annotated[ShownColumn, ByKind(SHOWN)]
+"""How a column is shown: one of the kinds of the registry."""
 
 
 class Groups(Value):
@@ -69,7 +43,7 @@ class Disclosure(Value):
     """By name of the table's column, or of one that a method makes, in published order."""
     groups: Groups | None = None
     """None: rows have no numbers of groups."""
-    sampled: Annotated[ExactNumber, Field(gt=0, lt=1)] | None = None
+    sampled: Annotated[Exact, Field(gt=0, lt=1)] | None = None
     """The probability with which each row of the table was drawn to be published; None: 1."""
 
     @model_validator(mode="after")
@@ -103,15 +77,12 @@ class Disclosure(Value):
     @property
     def permuted(self) -> frozenset[str]:
         """The columns whose values were permuted within groups."""
-        return frozenset(n for n, shown in self.columns.items() if isinstance(shown, Permuted))
+        return frozenset(n for n, shown in self.columns.items() if shown.permuted)
 
     @property
     def made_up(self) -> float:
         """The share of rows that are nobody's, where most of them are; else 0."""
-        shares = (
-            one.share for one in self.columns.values() if isinstance(one, Altered) and one.mostly
-        )
-        return max(shares, default=0.0)
+        return max((one.made_up for one in self.columns.values()), default=0.0)
 
     @property
     def probability(self) -> float:

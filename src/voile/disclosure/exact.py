@@ -10,6 +10,7 @@ from voile.disclosure.shown import ShownColumn
 if TYPE_CHECKING:
     from voile.disclosure.covering import Covered
     from voile.disclosure.evidence import Evidence
+    from voile.disclosure.original import ComparedColumn, OriginalSide
 
 __all__ = ["AsItReads", "Exact"]
 
@@ -34,3 +35,12 @@ class Exact(AsItReads):
     """Each row shows its own value."""
 
     kind: Literal["exact"] = "exact"
+
+    @property
+    def as_it_is(self) -> bool:
+        """It does."""
+        return True
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether the original holds the values as often."""
+        return compare.values(name)

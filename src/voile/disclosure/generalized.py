@@ -36,6 +36,11 @@ class Labelled(ShownColumn):
         return self.level != 0
 
     @property
+    def needs_hierarchy(self) -> bool:
+        """A label says what it stands for only to those who know the hierarchy."""
+        return self.coarse
+
+    @property
     def one_level(self) -> int | None:
         """The level at which all rows are shown; None where groups differ in detail."""
         return None if self.level == "differs" else self.level

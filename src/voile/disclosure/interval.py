@@ -46,6 +46,11 @@ class Interval(Labelled):
         return True
 
     @property
+    def needs_hierarchy(self) -> bool:
+        """Ends that are no numbers are read by the order that a plan declares."""
+        return not self.numeric
+
+    @property
     def numeric(self) -> bool:
         """Whether the ends are numbers, which everybody can read."""
         return self.ends in {"columns", "text"}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
 
-__all__ = ["Cells", "Domain", "Floats", "Indices", "Known", "Texts"]
+__all__ = ["Cells", "CheckedCells", "Domain", "Floats", "Indices", "Known", "Texts"]
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -73,6 +73,13 @@ class Cells(Protocol):
 
     def numbers(self, column: str) -> Floats:
         """The same as g numbers; NaN for what is none."""
+
+
+class CheckedCells(Cells, Protocol):
+    """Cells as a check sees them, which holds them against what is stated of the column."""
+
+    def values(self, column: str) -> DistinctValues:
+        """The distinct values of one of the published columns, exactly."""
 
 
 class Domain(Protocol):

@@ -10,13 +10,18 @@ by its digest.  An adversary who follows trips reads the distribution from here
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
 from voile.disclosure.exact import AsItReads
-from voile.schema.hierarchy.generalized import DistinctValues
 from voile.values.value import Value
+
+if TYPE_CHECKING:
+    from decimal import Decimal
+
+    from voile.disclosure.known import CheckedCells
+    from voile.disclosure.original import ComparedColumn, OriginalSide
 
 __all__ = [
     "CorrelatedGaussian",
@@ -151,9 +156,15 @@ class Moved(AsItReads):
         """That positions lie on the grid, and on the earth."""
         return True
 
-    def breaches(self, column: str, values: DistinctValues) -> Iterator[str]:
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether positions are where they were."""
+        return compare.moved(name, self.coordinate, self.decimals)
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
         """Values with more decimals, or larger, than a coordinate may have."""
-        numbers, limit = values.numbers, 90 if self.coordinate == "latitude" else 180
+        del confidence
+        column, limit = cells.name, 90 if self.coordinate == "latitude" else 180
+        numbers = cells.values(column).numbers
         if numbers is None or numbers.scale > self.decimals:
             yield f"column {column!r} does not lie on the grid that it states"
         elif abs(numbers.units).max() > limit * 10**numbers.scale:
@@ -178,9 +189,15 @@ class Remaining(AsItReads):
         """That distances are whole metres."""
         return True
 
-    def breaches(self, column: str, values: DistinctValues) -> Iterator[str]:
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Nothing of them is."""
+        return compare.not_compared(name, "remaining distances are not compared")
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
         """Values that are no whole metres of at least 0."""
-        if values.numbers is None or values.numbers.scale > 0:
+        del confidence
+        column, numbers = cells.name, cells.values(cells.name).numbers
+        if numbers is None or numbers.scale > 0:
             yield f"column {column!r} does not lie on the grid that it states"
-        elif values.numbers.units.min() < 0:
+        elif numbers.units.min() < 0:
             yield f"column {column!r} shows distances below 0"

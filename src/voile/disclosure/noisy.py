@@ -7,41 +7,25 @@ noise of the cluster's scale, and is clamped; the interval around it has the clu
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
-from voile.disclosure.known import Cells, Domain, Floats, Known
+from voile.disclosure.known import Cells, CheckedCells, Domain, Floats, Known
 from voile.disclosure.shown import ShownColumn
-from voile.values.value import Value
+from voile.disclosure.stated_noise import Cluster, cell_breaches, width_breaches
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from decimal import Decimal
+
     from voile.disclosure.covering import Covered
     from voile.disclosure.noise import NoiseDistributions, NoisyEvidence
+    from voile.disclosure.original import ComparedColumn, OriginalSide
 
 __all__ = ["Cluster", "Noisy"]
-
-Chance = Annotated[float, Field(ge=0, le=1)]
-
-
-class Cluster(Value):
-    """The noise of one cluster, and where its values lie; numbers in units of the column."""
-
-    scale: Annotated[float, Field(ge=0)]
-    """Of the noise."""
-    half_width: float
-    """Of the interval around a published value."""
-    share: Chance
-    """Of the rows that were meant to lie in it, before anything is seen."""
-    low: float | None = None
-    """Its least value; None where the release does not say."""
-    high: float | None = None
-    """Its largest value; None where the release does not say."""
-    own: Chance = 1.0
-    """The probability that a row of the cluster gets its noise there."""
-    other: Chance = 0.0
-    """The probability that a row of each other cluster gets its noise there."""
 
 
 class Noisy(ShownColumn):
@@ -58,6 +42,29 @@ class Noisy(ShownColumn):
     """The least and the largest value that may be published; None where there are none."""
     ends: Literal["columns", "text"] = "columns"
     """How the intervals are shown."""
+
+    @property
+    def graded(self) -> bool:
+        """A cell fits a number the better the nearer it is."""
+        return True
+
+    @property
+    def noise(self) -> Noisy:
+        """It is stated here."""
+        return self
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether values are those of the original."""
+        return compare.noisy(name, self)
+
+    def breaches(self, cells: CheckedCells, confidence: Decimal | None = None) -> Iterator[str]:
+        """Values off the grid, and intervals other than those of the noise."""
+        value, ends = cells.numbers(cells.name), self._around(cells)
+        yield from cell_breaches(cells.name, self, value, *ends)
+        if confidence is not None:
+            scales = [Fraction(c.scale) / Fraction(self.step) for c in self.clusters]
+            widths = [Fraction(c.half_width) / Fraction(self.step) for c in self.clusters]
+            yield from width_breaches(cells.name, scales, widths, confidence)
 
     @property
     def set_refusal(self) -> str:

@@ -7,9 +7,12 @@ equally likely; ``shuffled`` says what that tells.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from voile.disclosure.exact import AsItReads
+
+if TYPE_CHECKING:
+    from voile.disclosure.original import ComparedColumn, OriginalSide
 
 __all__ = ["Permuted"]
 
@@ -24,6 +27,15 @@ class Permuted(AsItReads):
     within: Literal["file"] | None = None
     """"file": nobody says within which rows, or how many values stayed; None: within the groups
     that the disclosure states."""
+
+    @property
+    def permuted(self) -> bool:
+        """They do."""
+        return True
+
+    def against(self, name: str, compare: OriginalSide) -> ComparedColumn | None:
+        """Whether the original holds the values, and holds them in other rows."""
+        return compare.permuted(name)
 
     @property
     def set_refusal(self) -> str:

@@ -33,6 +33,11 @@ class Perturbed(AsItReads):
     """Whether nothing tells that distance, so that it was supposed."""
 
     @property
+    def graded(self) -> bool:
+        """A number fits the better the nearer it is."""
+        return True
+
+    @property
     def set_refusal(self) -> str:
         """How numbers were made is not known."""
         return "numbers near the true ones stand for no set of values"

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.noisy import Cluster, Noisy
+from voile.disclosure.stated_noise import Cluster, StatedNoise
 from voile.errors import InputError
 from voile.packing.distributions import Distributions, Floats
 
@@ -64,7 +64,7 @@ class Noise:
     """The grid on which noise was drawn."""
 
     @classmethod
-    def of(cls, shown: Noisy) -> Noise:
+    def of(cls, shown: StatedNoise) -> Noise:
         """The noise that a release states."""
         return cls(tuple(map(_cluster, shown.clusters)), shown.step)
 

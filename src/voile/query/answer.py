@@ -24,7 +24,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
-from voile.disclosure.exact import Exact
 from voile.errors import QueryError
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
@@ -109,7 +108,7 @@ def _columns(release: Release) -> tuple[Columns, str]:
     disclosure = release.disclosure
     shown = [one for name, one in disclosure.columns.items() if name not in sensitive]
     bounded = disclosure.permuted and disclosure.permuted <= set(sensitive)
-    if not (bounded and disclosure.groups and all(isinstance(one, Exact) for one in shown)):
+    if not (bounded and disclosure.groups and all(one.as_it_is for one in shown)):
         msg = (
             "bounds of queries follow where sensitive values alone are permuted within groups and "
             "all other columns are published as they are, and this release is not of that kind; "

@@ -33,6 +33,7 @@ from voile.release.claims import GroupClaim, KEAnonymity
 from voile.release.group_checks import common_unit, criteria_against_counts
 from voile.release.history import Blocks, History
 from voile.release.published import Published
+from voile.release.reading.views import CountedCells
 from voile.release.release import Release
 from voile.schema.numbers import ExactNumbers
 from voile.table.decisions import BlockAssignment
@@ -67,20 +68,25 @@ def check_release(release: Release) -> None:
         for claim in release.guarantee.claims:
             for breach in claim.breaches(release):
                 raise GuaranteeBrokenError(breach)
-        for breach in column_breaches(release):
+        for breach in column_breaches(release, published=False):
             raise GuaranteeBrokenError(breach)
     except (PlanError, KeyError, TypeError, ValueError, ArithmeticError) as error:
         msg = f"the guarantee does not state what it promises: {error}"
         raise GuaranteeBrokenError(msg) from error
 
 
-def column_breaches(release: Published) -> Iterator[str]:
-    """What the cells of columns contradict of what is stated of them."""
+def column_breaches(
+    release: Published, confidence: Decimal | None = None, *, published: bool = True
+) -> Iterator[str]:
+    """What the cells of columns contradict of what is stated of them.
+
+    ``confidence`` is that of intervals, where the release states it.  Of a release that is not
+    ``published`` yet only those kinds are asked that promise something then, too.
+    """
     for name, shown in release.disclosure.columns.items():
-        if shown.promises:
-            for column in shown.published(name):
-                values = release.table.cells([column], column).values
-                yield from shown.breaches(column, values)
+        if (published or shown.promises) and (columns := shown.published(name)):
+            cells = CountedCells(release.table, name, columns)
+            yield from shown.breaches(cells, confidence)
 
 
 def check_against_counts(

@@ -14,22 +14,31 @@
     ... -within-zones                      the same
 
 A claim whose numbers cannot be true cannot be made.  Another package's claim is a subclass of
-``Claim``; read back from a release it is ``Stated``, which nobody here can measure.
+``Claim`` that it announces by an entry point of the group ``voile.claims``: it is read back and
+measured again where the package is installed.  Elsewhere it is an ``UnknownClaim``, which is
+recounted by nobody and passes no check.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Union, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from voile.dp.events import Neighbours
-from voile.errors import TableError
+from voile.ondemand import on_demand
 from voile.release.group_terms import Chance, Closeness, Diversity, GroupTerms, Least
 from voile.release.published import Published
-from voile.values.value import Exact, Value, read
+from voile.values.value import Exact, Value
+
+if TYPE_CHECKING:  # publishers need none of what reads rows
+    from voile.release import claim_checks, group_checks, noise_checks
+else:
+    claim_checks = on_demand("voile.release.claim_checks")
+    group_checks = on_demand("voile.release.group_checks")
+    noise_checks = on_demand("voile.release.noise_checks")
 
 __all__ = [
     "Claim",
@@ -49,10 +58,9 @@ __all__ = [
     "Ranking",
     "SampledGeneralization",
     "Stated",
+    "UnknownClaim",
     "WithinZones",
     "ZoneEpsilons",
-    "claim_kinds",
-    "claim_of",
 ]
 
 Budget = Annotated[Exact, Field(gt=0)]
@@ -62,11 +70,19 @@ class Claim(Value):
     """A promise about everybody in a release."""
 
     kind: str
-    """The model, such as "ke-anonymity"."""
+    """The model, such as "ke-anonymity", by which a claim is registered."""
 
     @abstractmethod
     def breaches(self, published: Published) -> Iterator[str]:
         """What an output shows that the claim does not hold, in sentences; nothing where it may."""
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """What else of a release speaks against the claim: prices, and what its method states.
+
+        Asked when a release is recounted, after ``breaches``.
+        """
+        del published
+        return iter(())
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -93,9 +109,7 @@ class KEAnonymity(Claim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Groups that fall short."""
-        from voile.release.group_checks import ke_breaches  # noqa: PLC0415 - publishers need none
-
-        return ke_breaches(published, self.k, self.e)
+        return group_checks.ke_breaches(published, self.k, self.e)
 
 
 class GroupClaim(GroupTerms, Claim):
@@ -106,9 +120,7 @@ class GroupClaim(GroupTerms, Claim):
 
         Those that compare groups with all rows of the table only where all rows are published.
         """
-        from voile.release.group_checks import group_breaches  # noqa: PLC0415 - publishers need none
-
-        return group_breaches(published, self)
+        return group_checks.group_breaches(published, self)
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -144,6 +156,10 @@ class Ranking(GroupClaim):
         """The precision, of which rows are counted that are not published."""
         return (*super().unseen, "the precision of boxes, which counts rows not published")
 
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Boxes that are not those of the rows, or not as precise."""
+        return group_checks.box_breaches(published, self.precision)
+
 
 class PrivacyClaim(Claim):
     """Neighbouring tables give every release with nearly the same probability."""
@@ -166,6 +182,11 @@ class PrivacyClaim(Claim):
         del published
         return iter(())
 
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Noise that is too little for epsilon, or budgets of another sum."""
+        yield from noise_checks.scale_breaches(published, self)
+        yield from noise_checks.budget_breaches(self)
+
 
 class DifferentialPrivacy(PrivacyClaim):
     """By noise alone."""
@@ -185,11 +206,15 @@ class SampledGeneralization(PrivacyClaim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Groups of fewer rows."""
-        from voile.release.group_checks import size_breaches  # noqa: PLC0415 - publishers need none
-
         groups = published.disclosure.groups
         columns = [c for c in published.table.columns if groups is None or c != groups.column]
-        return size_breaches(published, columns, self.k)
+        return group_checks.size_breaches(published, columns, self.k)
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """As above, or rows that were sampled otherwise."""
+        yield from super().contradictions(published)
+        if self.beta != published.disclosure.sampled:
+            yield "rows were sampled with another probability than the one that it claims"
 
 
 class PrivateFlows(PrivacyClaim):
@@ -205,9 +230,12 @@ class PrivateFlows(PrivacyClaim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Cells that are missing or twice there, and intervals that are not those of the noise."""
-        from voile.release.claim_checks import flow_breaches  # noqa: PLC0415 - publishers need none
+        return claim_checks.flow_breaches(published, self.cells)
 
-        return flow_breaches(published, self.cells)
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Noise that is not what a vehicle can change over epsilon, or budgets of another sum."""
+        yield from noise_checks.count_price_breaches(published, self)
+        yield from noise_checks.budget_breaches(self)
 
 
 class IndistinguishabilityWithinClusters(Claim):
@@ -250,9 +278,7 @@ class PermutationWithinClusters(Claim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Clusters or arrangements that are others than it says."""
-        from voile.release.claim_checks import permutation_breaches  # noqa: PLC0415 - as above
-
-        return permutation_breaches(published, self)
+        return claim_checks.permutation_breaches(published, self)
 
 
 def _of_unit(unit: str | None) -> tuple[str, ...]:
@@ -315,14 +341,16 @@ class PlanarClaim(Claim):
 
     def breaches(self, published: Published) -> Iterator[str]:
         """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
-        from voile.release.claim_checks import moved_breaches  # noqa: PLC0415 - as above
-
-        return moved_breaches(
+        return claim_checks.moved_breaches(
             published,
             protects_trajectories=self.trajectory,
             within_zones=isinstance(self, WithinZones),
             reports=self.costliest_trip.reports if self.costliest_trip else None,
         )
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Zones whose noise has a larger epsilon."""
+        return noise_checks.zone_breaches(published, self.epsilon)
 
 
 class GeoIndistinguishability(PlanarClaim):
@@ -337,8 +365,8 @@ class WithinZones(PlanarClaim):
     kind: Literal["geo-indistinguishability-within-zones"] = "geo-indistinguishability-within-zones"
 
 
-class Stated(Claim):
-    """A claim in words that nobody here can measure."""
+class UnknownClaim(Claim):
+    """A claim of a kind that nothing installed adds: stated, and never measured."""
 
     parameters: Mapping[str, Any]
 
@@ -351,36 +379,11 @@ class Stated(Claim):
         del published
         yield f"there is no check for guarantees of kind {self.kind!r}"
 
-
-_Known = Annotated[
-    Union[  # noqa: UP007 - read with one more member a line
-        KEAnonymity,
-        KAnonymity,
-        Ranking,
-        DifferentialPrivacy,
-        SampledGeneralization,
-        PrivateFlows,
-        IndistinguishabilityWithinClusters,
-        PermutationWithinClusters,
-        GeoIndistinguishability,
-        WithinZones,
-    ],
-    Field(discriminator="kind"),
-]
-_KINDS = {member.model_fields["kind"].default for member in get_args(get_args(_Known)[0])}
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """All of it."""
+        return ("all of it: nothing that is installed knows such a claim",)
 
 
-def claim_kinds() -> tuple[str, ...]:
-    """The kinds of claims that this version can measure."""
-    return tuple(sorted(_KINDS))
-
-
-def claim_of(document: Mapping[str, Any], where: str) -> Claim:
-    """The claim that a release states; raises ``TableError`` where it cannot be one."""
-    kind = document["kind"]
-    if kind not in _KINDS:
-        return Stated(
-            kind=kind, parameters={name: document[name] for name in document if name != "kind"}
-        )
-    claim: Claim = read(_Known, document, where, TableError, public=True)
-    return claim
+Stated = UnknownClaim
+"""Its former name."""

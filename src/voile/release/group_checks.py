@@ -36,6 +36,7 @@ from voile.table.summaries import CombinationCounts
 from voile.table.whose import PublishedUnits
 
 __all__ = [
+    "box_breaches",
     "broken_criteria",
     "common_unit",
     "criteria_against_counts",
@@ -43,6 +44,9 @@ __all__ = [
     "ke_breaches",
     "size_breaches",
 ]
+
+_SIX_DIGITS = 1e-6
+"""To which the precision of a group is stated."""
 
 
 def ke_breaches(published: Published, k: int, e: Decimal) -> Iterator[str]:
@@ -252,3 +256,18 @@ def _places_as_counted(
     if unknown:
         return f"column {name!r} of the release shows {unknown} values that the table does not hold"
     return np.array([places[text] for text in texts], dtype=np.int64)
+
+
+def box_breaches(release: Published, precision: float) -> Iterator[str]:
+    """Boxes of a ranking that are not those of its rows, or not as precise as is claimed."""
+    groups = release.disclosure.groups
+    boxes = release.method.get("decision", {}).get("groups")
+    if groups is None or not boxes:
+        yield "it does not state the precision of each group"
+        return
+    stated = {box["group"]: box["rows"] for box in boxes}
+    if len(stated) != len(boxes) or stated != release.table.count_matching(None, groups.column):
+        yield "its groups do not have the rows that it states of them"
+    short = sum(box["precision"] < precision - _SIX_DIGITS for box in boxes)
+    if short:
+        yield f"{short} groups have a precision below the {precision:g} that it claims"

@@ -24,11 +24,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.disclosure import Shown
-from voile.disclosure.exact import Exact
-from voile.disclosure.moved import Moved, Remaining
-from voile.disclosure.noisy import Noisy
-from voile.disclosure.permuted import Permuted
+from voile.disclosure.original import ComparedColumn
+from voile.disclosure.stated_noise import StatedNoise
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.errors import InputError
 from voile.randomness import Randomness
@@ -69,21 +66,12 @@ def compared(release: Release, original: Frame) -> Compared:
     breaches, held, unseen = list[str](), list[str](), list[str]()
     for name, shown in release.disclosure.columns.items():
         try:
-            found = sides.look(name, shown)
+            found = shown.against(name, sides)
         except InputError as error:
-            found = _Look(None, f"column {name!r}: {str(error).rstrip('.')}")
+            found = sides.not_compared(name, str(error).rstrip("."))
         if found is not None:
             {True: held, False: breaches, None: unseen}[found.holds].append(found.what)
     return Compared(tuple(breaches), tuple(held), tuple(unseen))
-
-
-@dataclass(frozen=True)
-class _Look:
-    """What came of looking at a column."""
-
-    holds: bool | None
-    """None: nobody can tell."""
-    what: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,28 +82,23 @@ class _Sides:
     original: Frame
     randomness: Randomness
 
-    def look(self, name: str, shown: Shown) -> _Look | None:
-        """What one column shows; None where its kind is not looked at."""
-        if isinstance(shown, Moved):
-            return self._moved(name, shown)
-        if isinstance(shown, Remaining):
-            return _Look(None, f"column {name!r}: remaining distances are not compared")
-        if not isinstance(shown, Exact | Permuted | Noisy):
-            return None
-        return self._values(name, shown)
-
-    def _values(self, name: str, shown: Exact | Permuted | Noisy) -> _Look:
-        """Whether values that are shown, permuted or noisy are so."""
-        if name not in self.original.columns:
-            return _Look(None, f"column {name!r}: INPUT has no such column")
-        if isinstance(shown, Noisy):
-            return self._noisy(name, shown)
+    def values(self, name: str) -> ComparedColumn:
+        """Whether the original holds each value at least as often."""
+        if absent := self._absent(name):
+            return absent
         if surplus := self._surplus(name):
             what = f"column {name!r} shows {surplus:,} values oftener than INPUT holds them"
-            return _Look(False, what)
-        if isinstance(shown, Permuted):
-            return self._permuted(name)
-        return _Look(True, f"column {name!r}: INPUT holds all of its values")
+            return ComparedColumn(False, what)
+        return ComparedColumn(True, f"column {name!r}: INPUT holds all of its values")
+
+    def not_compared(self, name: str, why: str) -> ComparedColumn:
+        """That nothing was compared."""
+        return ComparedColumn(None, f"column {name!r}: {why}")
+
+    def _absent(self, name: str) -> ComparedColumn | None:
+        """That the original lacks a column, if it does."""
+        lacks = name not in self.original.columns
+        return self.not_compared(name, "INPUT has no such column") if lacks else None
 
     def _places(self, names: Sequence[str]) -> tuple[Codes, Codes]:
         """The rows of both sides by what they show in some columns."""
@@ -132,13 +115,15 @@ class _Sides:
         counted = np.bincount(shown[present], minlength=size)
         return int((counted > np.bincount(own, minlength=size)).sum())
 
-    def _permuted(self, name: str) -> _Look:
+    def permuted(self, name: str) -> ComparedColumn:
         """Whether values are where they were, by the columns that are shown as they are."""
+        if not (counted := self.values(name)).holds:
+            return counted
         columns = self.published.disclosure.columns
-        exact = [n for n, one in columns.items() if isinstance(one, Exact)]
+        exact = [n for n, one in columns.items() if one.as_it_is]
         exact = [n for n in exact if n in self.original.columns]
         if not exact:
-            return _Look(None, f"column {name!r}: nothing ties rows to those of INPUT")
+            return ComparedColumn(None, f"column {name!r}: nothing ties rows to those of INPUT")
         (rows, own_rows), (value, own) = self._places(exact), self._places([name])
         wide = int(max(value.max(initial=0), own.max(initial=0))) + 1
         group, _ = self.published.groups()
@@ -158,8 +143,10 @@ class _Sides:
             anew,
         )
 
-    def _noisy(self, name: str, shown: Noisy) -> _Look:
+    def noisy(self, name: str, shown: StatedNoise) -> ComparedColumn:
         """Whether values are those of the original."""
+        if absent := self._absent(name):
+            return absent
         values, own = floats_of(self.published.frame[name]), floats_of(self.original[name])
         if shown.clamp is not None:
             own = np.clip(own, *shown.clamp)
@@ -183,30 +170,32 @@ class _Sides:
             anew,
         )
 
-    def _moved(self, name: str, shown: Moved) -> _Look:
+    def moved(self, name: str, coordinate: str, decimals: int) -> ComparedColumn:
         """Whether positions are where they were."""
         release = self.published.release
         pairs = paired_reports(release, self.original, columns_of(release))
-        one, other = (floats_of(pairs[f"{side}_{shown.coordinate}"]) for side in ("shown", "true"))
-        still = np.abs(one - other) <= 10.0**-shown.decimals
+        one, other = (floats_of(pairs[f"{side}_{coordinate}"]) for side in ("shown", "true"))
+        still = np.abs(one - other) <= 10.0**-decimals
         if len(still) < _FEWEST:
-            return _Look(None, f"column {name!r}: too few reports are those of INPUT")
+            return ComparedColumn(None, f"column {name!r}: too few reports are those of INPUT")
         if still.mean() > _STILL:
-            return _Look(False, f"column {name!r} is said to be moved, and shows where INPUT is")
-        return _Look(True, f"column {name!r} is moved")
+            return ComparedColumn(
+                False, f"column {name!r} is said to be moved, and shows where INPUT is"
+            )
+        return ComparedColumn(True, f"column {name!r} is moved")
 
     def _held_against(
         self, holds: str, broken: str, found: int, anew: Callable[[int], int]
-    ) -> _Look:
+    ) -> ComparedColumn:
         """A count against those of further draws of the same make."""
         tries = np.array([anew(number) for number in range(_TRIES)], dtype=np.float64)
         most = min(self.published.frame.height, self.original.height)
         usual = max(tries.mean() + _FAR * tries.std(), tries.max()) + _MORE * most
         if found > usual:
-            return _Look(False, broken)
+            return ComparedColumn(False, broken)
         if usual >= most or most < _FEWEST:
-            return _Look(None, f"whether {holds}: chance alone would show as much")
-        return _Look(True, holds)
+            return ComparedColumn(None, f"whether {holds}: chance alone would show as much")
+        return ComparedColumn(True, holds)
 
 
 def _common(some: Codes, others: Codes) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from voile.disclosure.disclosure import Disclosure
 from voile.table.published import PublishedTable
@@ -21,6 +21,10 @@ class Published(Protocol):
     @property
     def disclosure(self) -> Disclosure:
         """How each column is shown."""
+
+    @property
+    def method(self) -> Mapping[str, Any]:
+        """Name, parameters and decision of the method, as the release states them."""
 
     @property
     def roles(self) -> Mapping[str, tuple[str, ...]]:

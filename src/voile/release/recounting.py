@@ -10,7 +10,7 @@ permutations that are none, noise that is none.
 Whoever mends all statements of a release alike, and the rows to fit, states a smaller promise that
 holds.  Which promise was published, signatures and the ledger tell.
 
-Cost: that of reading a release, of ``check``, and of ``noise_checks``.
+Cost: that of reading a release, and of ``check`` on every column.
 """
 
 from __future__ import annotations
@@ -23,9 +23,8 @@ from typing import Any
 
 from voile.errors import InputError, RefusedError, TableError
 from voile.release.check import column_breaches
-from voile.release.claims import Claim, Ranking, Stated
+from voile.release.claims import Claim, UnknownClaim
 from voile.release.manifest import DOCUMENT, release_document, verified_files, whole_of
-from voile.release.noise_checks import noise_breaches, price_breaches
 from voile.release.original_checks import Compared, compared
 from voile.release.release import Guarantee, Release
 from voile.release.stored import read_release
@@ -38,8 +37,6 @@ __all__ = ["Recount", "RecountedClaim", "read_recounted", "recount"]
 _REMEDY = "do not rely on this folder; take the release as it was published"
 _SAME = ("k", "e", "precision", "top", "beta", "clusters")
 """Parameters of a method that its claim repeats."""
-_SIX_DIGITS = 1e-6
-"""To which the precision of a group is stated."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +50,6 @@ class RecountedClaim:
     @property
     def unseen(self) -> tuple[str, ...]:
         """What no output shows of it, a clause each."""
-        if isinstance(self.claim, Stated):
-            return ("all of it: this version of Voile does not know such a claim",)
         return self.claim.unseen
 
 
@@ -86,7 +81,7 @@ class Recount:
     @property
     def unknown(self) -> tuple[str, ...]:
         """The kinds of claims that nobody here can measure."""
-        return tuple(one.claim.kind for one in self.claims if isinstance(one.claim, Stated))
+        return tuple(one.claim.kind for one in self.claims if isinstance(one.claim, UnknownClaim))
 
     def refusal(self) -> RefusedError | None:
         """Why the release is refused; None where nothing contradicts it."""
@@ -147,8 +142,7 @@ def _recounted(place: Path, document: Mapping[str, Any], release: Release) -> Re
         claims=tuple(RecountedClaim(one, _told(_claim_breaches(release, one))) for one in claims),
         others=(
             *_told(_document_breaches(document, release)),
-            *_told(column_breaches(release)),
-            *_told(noise_breaches(release, asked)),
+            *_told(column_breaches(release, asked)),
         ),
     )
 
@@ -170,38 +164,21 @@ def _told(found: Iterator[str]) -> tuple[str, ...]:
 
 
 def _claim_breaches(release: Release, claim: Claim) -> Iterator[str]:
-    if isinstance(claim, Stated):
+    if isinstance(claim, UnknownClaim):
         return
     yield from claim.breaches(release)
-    yield from price_breaches(release, claim)
+    yield from claim.contradictions(release)
     if claim is release.guarantee.claims[0]:
         stated = claim.document()
         for name in _SAME:
             asked, claimed = release.method.get(name), stated.get(name)
             if _number(asked) is not None and _number(claimed) not in {None, _number(asked)}:
                 yield f"it claims {name} = {claimed}, and its method was asked for {asked}"
-    if isinstance(claim, Ranking):
-        yield from _box_breaches(release, claim)
 
 
 def _number(value: object) -> Decimal | None:
     is_number = isinstance(value, int | float | Decimal) and not isinstance(value, bool)
     return exact_decimal(value) if is_number else None  # type: ignore[arg-type]
-
-
-def _box_breaches(release: Release, claim: Ranking) -> Iterator[str]:
-    """Boxes of a ranking that are not those of its rows, or not as precise as is claimed."""
-    groups = release.disclosure.groups
-    boxes = release.method.get("decision", {}).get("groups")
-    if groups is None or not boxes:
-        yield "it does not state the precision of each group"
-        return
-    stated = {box["group"]: box["rows"] for box in boxes}
-    if len(stated) != len(boxes) or stated != release.table.count_matching(None, groups.column):
-        yield "its groups do not have the rows that it states of them"
-    short = sum(box["precision"] < claim.precision - _SIX_DIGITS for box in boxes)
-    if short:
-        yield f"{short} groups have a precision below the {claim.precision:g} that it claims"
 
 
 def _document_breaches(document: Mapping[str, Any], release: Release) -> Iterator[str]:

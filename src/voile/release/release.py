@@ -14,9 +14,10 @@ from typing import Any
 
 from voile.disclosure.disclosure import Disclosure
 from voile.dp.events import PrivacyEvent
-from voile.release.claims import Claim, claim_of
+from voile.release.claims import Claim
 from voile.release.folder import write_release
 from voile.release.history import History
+from voile.release.registry import claim_of
 from voile.release.trips import TripCosts
 from voile.table.keeping import KeptRows
 from voile.table.protocol import Format

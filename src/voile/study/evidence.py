@@ -23,7 +23,6 @@ from typing import Any
 
 from voile.attack.outcome import AttackOutcome
 from voile.attack.protocol import Attack, Knowledge
-from voile.disclosure.noisy import Noisy
 from voile.errors import InputError, VoileError
 from voile.randomness import Randomness
 from voile.study.instruments import CountRisks, Instruments
@@ -171,7 +170,7 @@ class _Test:
         """An attack whose success is counted on the rehearsal, unless it is on the release."""
         # With noise in its rows a release never tells whose they are: do not ask it in vain.
         disclosure = self.staged.release.disclosure
-        if not any(isinstance(one, Noisy) for one in disclosure.columns.values()):
+        if not any(one.graded for one in disclosure.columns.values()):
             outcome = self._run(attack, self.staged)
             if outcome.checked:
                 return outcome

@@ -50,7 +50,6 @@ from numpy.typing import NDArray
 
 from voile.disclosure.covering import Covered, permuted_covered
 from voile.disclosure.disclosure import Shown
-from voile.disclosure.noisy import Noisy
 from voile.disclosure.spread import Spread
 from voile.errors import InputError, nearest
 from voile.release.reading.rows import People, PublishedRows, texts_of
@@ -141,7 +140,7 @@ class Covering:
     @property
     def noisy(self) -> bool:
         """Whether entries are values with noise, which lie anywhere on the line."""
-        return isinstance(self.stated, Noisy)
+        return self.stated.noise is not None
 
     @cached_property
     def labels(self) -> tuple[str | None, ...]:

@@ -33,9 +33,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.disclosure.altered import Altered
 from voile.disclosure.disclosure import Shown
-from voile.disclosure.value_set import ValueSet
 from voile.models.information_loss import (
     average_class_size,
     certainty_penalties,
@@ -78,7 +76,7 @@ class Precision:
             return "levels are counted in the hierarchies of the plan, and no plan was given"
         found = coverings(comparison, _published(comparison))
         if any(covering.level is None for covering in found.values()):
-            sets = any(isinstance(covering.stated, ValueSet) for covering in found.values())
+            sets = any(covering.stated.kind == "set" for covering in found.values())
             what = "intervals or sets of values" if sets else "intervals"
             return f"its groups show {what}, which lie on no level of a hierarchy"
         return None
@@ -255,7 +253,7 @@ class SuppressedRows:
         if not comparison.original.frame.height:
             return "the original has no rows"
         columns = comparison.published.disclosure.columns
-        made_up = (n for n, shown in columns.items() if isinstance(shown, Altered) and shown.mostly)
+        made_up = (n for n, shown in columns.items() if shown.made_up)
         return _refused(comparison, list(made_up), lambda shown: shown.set_refusal)
 
     def measure(self, comparison: Comparison) -> Sequence[Measurement]:

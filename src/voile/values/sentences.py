@@ -20,6 +20,7 @@ from pydantic_core import core_schema
 from typing_extensions import is_typeddict
 
 from voile.errors import nearest
+from voile.values.kinds import ByKind
 
 __all__ = ["UNKNOWN", "KeptAs", "Says", "sentence"]
 
@@ -91,7 +92,8 @@ def _untold(context: Mapping[str, Any], *, public: bool) -> str:
         return f" needs {key}, which says what it is"
     known = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
     told = f" {context['tag']!r}{nearest(context['tag'], known)}" if public else ""
-    return f": unknown {key.strip(chr(39))}{told} (known: {', '.join(known)})"
+    remedy = context.get("remedy", "") if public else ""
+    return f": unknown {key.strip(chr(39))}{told} (known: {', '.join(known)}){remedy}"
 
 
 _TABLE = "a table of keys and values"
@@ -297,6 +299,9 @@ def _members(kind: Any, held: object) -> Iterator[Any]:
     bare = _bare(kind)
     if bare is None or bare is NoneType:
         return
+    for mark in _marks(kind):
+        if isinstance(mark, ByKind) and isinstance(held, Mapping):
+            bare = mark.member(bare, held.get("kind")) or bare
     yield bare if _is_class(bare) else kind
     for member in get_args(bare) if get_origin(bare) in {Union, UnionType} else ():
         if not _is_class(_bare(member)) or _fits(_bare(member), held):

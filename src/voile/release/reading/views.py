@@ -18,12 +18,14 @@ from voile.disclosure.disclosure import Shown
 from voile.disclosure.evidence import Evidence
 from voile.errors import InputError
 from voile.release.reading.rows import People, PublishedRows, Texts, finite, floats_of, texts_of
-from voile.schema.hierarchy.generalized import BoundHierarchy
-from voile.table.arrays import Frame
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.table.arrays import Frame, series_of
 from voile.table.dictionary import encode
 from voile.table.numeric import distinct_values
+from voile.table.protocol import Counted
+from voile.table.published import PublishedTable
 
-__all__ = ["ColumnView", "KnownValues", "ShownCells"]
+__all__ = ["ColumnView", "CountedCells", "KnownValues", "ShownCells"]
 
 Floats = NDArray[np.float64]
 
@@ -95,6 +97,45 @@ class ShownCells:
     def numbers(self, column: str) -> Floats:
         """What a published column shows, as numbers."""
         return floats_of(self.shown[column])
+
+
+@dataclass(frozen=True, eq=False)
+class CountedCells:
+    """The cells of a release that show a column, counted when a check asks for them."""
+
+    table: PublishedTable
+    name: str
+    columns: tuple[str, ...]
+    """Published columns that show it."""
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """Shape (g,): how many rows show each."""
+        return self._counted.rows
+
+    def texts(self, column: str) -> Texts:
+        """What a published column shows, as texts."""
+        distinct = texts_of(series_of(self._counted.values[self._place(column)]))
+        return [distinct[code] for code in self._codes(column).tolist()]
+
+    def numbers(self, column: str) -> Floats:
+        """What a published column shows, as numbers."""
+        return floats_of(series_of(self._counted.values[self._place(column)]))[self._codes(column)]
+
+    def values(self, column: str) -> DistinctValues:
+        """The distinct values of a published column."""
+        return self.table.cells([column], column).values
+
+    @cached_property
+    def _counted(self) -> Counted:
+        return self.table.count(self.columns)
+
+    def _place(self, column: str) -> int:
+        return self.columns.index(column)
+
+    def _codes(self, column: str) -> NDArray[np.int64]:
+        codes: NDArray[np.int64] = self._counted.codes[:, self._place(column)].astype(np.int64)
+        return codes
 
 
 @dataclass(frozen=True, eq=False)
