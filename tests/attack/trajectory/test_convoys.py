@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import polars as pl
 
@@ -14,6 +16,7 @@ from voile.attack.trajectory.reports import Sighted
 from voile.dp.planar.noise import GaussianField, LocationNoise, perturb
 from voile.dp.planar.trips import Trips
 from voile.dp.planar.zones import Zones
+from voile.geodesy import Floats
 from voile.randomness import Randomness
 
 TRACKS = ways(4)
@@ -26,10 +29,12 @@ def field(shared: float) -> GaussianField:
     return GaussianField(Zones([EPSILON]), shared=shared)
 
 
-def sighted(noise: LocationNoise, seed: int = 3) -> list[Sighted]:
+def sighted(
+    noise: LocationNoise, seed: int = 3, tracks: Sequence[Floats] = TRACKS
+) -> list[Sighted]:
     """Ten vans, which are a fleet, on each of four routes, one after the other."""
     found = []
-    for route, track in enumerate(TRACKS):
+    for route, track in enumerate(tracks):
         for van in range(VANS):
             word = np.array([route * VANS + van], dtype=np.uint64)
             time = np.arange(len(track)) * GAP
@@ -75,6 +80,23 @@ def test_vans_of_a_route_are_found_and_routes_kept_apart() -> None:
         for group in groups:
             assert len({i // VANS for i in group}) == 1
         assert max(map(len, groups)) >= 8
+
+
+def test_near_routes_are_told_apart_by_many_vans() -> None:
+    """Ten vans on each of two roads 240 m apart, which is less than two vans differ by: two groups.
+
+    Five draws; with 100 m they are one.  One road alone is one group.
+    """
+    road = np.stack((np.arange(60) * 400.0, np.zeros(60)), axis=1)
+    for seed in range(5):
+        for metres, expected in ((240.0, [VANS, VANS]), (100.0, [2 * VANS])):
+            near = [road, road + np.array([0.0, metres])]
+            groups = convoys(sighted(field(0.0), seed, near), field(0.0))
+            assert [len(group) for group in groups] == expected
+            if len(groups) > 1:
+                assert all(len({i // VANS for i in group}) == 1 for group in groups)
+        alone = convoys(sighted(field(0.0), seed, [road]), field(0.0))
+        assert [len(group) for group in alone] == [VANS]
 
 
 def test_the_mean_of_vans_tells_less_where_they_share_a_field() -> None:

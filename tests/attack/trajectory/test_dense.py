@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
+from scipy import sparse
 
 from tests.attack.trajectory.test_on_release import ROADS, release_of
 from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
@@ -83,12 +84,28 @@ def test_reports_that_are_followed_are_apart_and_all_others_lie_between_them() -
 def test_the_odometer_tells_the_way_driven() -> None:
     """To a tenth, whatever the noise, where reports are dense; and not where they are not."""
     for trip, track in enumerate(TRACKS):
-        some = FollowedReports.by_odometer(sighted(track, trip))
-        assert some is not None
         driven = np.hypot(*np.diff(track, axis=0).T).sum()
-        assert 10 * some.sighted.time[-1] == pytest.approx(driven, rel=0.15)
-        assert FollowedReports.by_odometer(sighted(track, trip, 10)) is None
-        assert FollowedReports.by_odometer(held(track, trip)) is None
+        choices = FollowedReports.by_odometer(sighted(track, trip))
+        assert len(choices) == 2
+        for some in choices:
+            assert 10 * some.sighted.time[-1] == pytest.approx(driven, rel=0.15)
+        assert FollowedReports.by_odometer(sighted(track, trip, 10)) == []
+        assert FollowedReports.by_odometer(held(track, trip)) == []
+
+
+def test_between_two_reports_both_count_by_the_way_with_all_that_they_believe() -> None:
+    """A road that both hold possible outdoes the likeliest of either; near one this one counts."""
+    some = FollowedReports.of(sighted(TRACKS[0], 0, 30), stays=False)
+    two = FollowedReports(some.sighted.chosen(np.array([0, 1])), np.array([0.0, 0.1, 0.5, 1.0]))
+    belief = sparse.csr_array(np.array([[0.55, 0.45, 0.0], [0.0, 0.45, 0.55]]))
+    found = Finding(np.zeros((2, 2)), np.array([0, 2]), 0.0, belief=belief)
+    assert found.for_all(two).road.tolist() == [0, 0, 1, 2]
+    other = sparse.csr_array(np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]]))
+    sure = Finding(np.ones((2, 2)), np.array([2, 2]), 1.0, belief=other)
+    pooled = Finding.of_several([(found, two), (sure, two)])
+    assert pooled.road.tolist() == [2, 2, 2, 2]
+    assert pooled.position.tolist() == [[0.5, 0.5]] * 4
+    assert pooled.seconds == 1.0
 
 
 def test_of_positions_that_are_held_the_fixes_are_followed() -> None:

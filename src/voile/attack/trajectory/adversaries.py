@@ -20,8 +20,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import numpy as np
+from scipy import sparse
 
 from voile.attack.trajectory.distributions import (
     AndKnown,
@@ -52,6 +54,8 @@ from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["FieldKnown", "Finding", "Known", "RoadAdversary", "share_right"]
 
+Beliefs: TypeAlias = Any
+"""A sparse matrix, by rows."""
 Known = Mapping[int, tuple[Floats, int | None]]
 """For some reports, the true place (2,) in metres of the plane, and the road if that is known."""
 
@@ -85,16 +89,37 @@ class Finding:
     """Shape (s,): how many reports he expects on each piece of road."""
     lost: int = 0
     """At how many reports no way led on, and the inference began anew from this report alone."""
+    belief: Beliefs | None = None
+    """Shape (n, roads): how likely each road is at each report; None where he does not tell."""
 
     def for_all(self, some: FollowedReports) -> Finding:
         """What was found of some reports of a trip, for all of them."""
-        at, spread = some.nearest, self.spread
+        return self.of_several([(self, some)])
+
+    @staticmethod
+    def of_several(found: Sequence[tuple[Finding, FollowedReports]]) -> Finding:
+        """What was found of several choices of a trip's reports, all alike, for all reports of it.
+
+        Between two reports both count by the way, each with all that it believes.
+        """
+        one, some = found[0]
+        position = np.mean([each.between(it.position) for it, each in found], axis=0)
+        spreads = [it.spread[each.nearest] for it, each in found if it.spread is not None]
+        beliefs = [each.weights @ it.belief for it, each in found if it.belief is not None]
         return replace(
-            self,
-            position=some.between(self.position),
-            road=self.road[at],
-            spread=None if spread is None else spread[at],
+            one,
+            position=position,
+            road=_likeliest(sum(beliefs[1:], beliefs[0])) if beliefs else one.road[some.nearest],
+            spread=np.sqrt(np.mean(np.square(spreads), axis=0)) if spreads else None,
+            seconds=math.fsum(it.seconds for it, _ in found),
+            lost=sum(it.lost for it, _ in found),
+            belief=None,
         )
+
+
+def _likeliest(belief: Beliefs) -> Indices:
+    """The likeliest road of each report."""
+    return np.asarray(belief.argmax(axis=1), dtype=np.int64).ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,13 +231,14 @@ class RoadAdversary:
 
     def odometer(self, sighted: Sighted, noise: LocationNoise) -> Finding | None:
         """The same by the way that dense reports show; None where they show none."""
-        some = None
-        if isinstance(noise, GaussianField):
-            some = FollowedReports.by_odometer(sighted)
-        if some is None:
+        if not isinstance(noise, GaussianField):
             return None
         he = self.supposing(replace(_BY_WAY, traffic=self.movement.traffic))
-        return he.follow(some.sighted.time, he.distribution(some.sighted, noise)).for_all(some)
+        found = []
+        for some in FollowedReports.by_odometer(sighted):
+            law = he.distribution(some.sighted, noise)
+            found.append((he.follow(some.sighted.time, law), some))
+        return Finding.of_several(found) if found else None
 
     def colluding(
         self, time: Floats, places: Floats, distances: Floats, epsilon: Floats
@@ -248,11 +274,11 @@ class RoadAdversary:
         started, looked = clock.process_time(), self.looking
         posterior = infer(time, distribution, self.reach, self.movement, self._driven)
         position = self._positions(posterior)
-        road = np.array([self._road(*of) for of in self._beliefs(posterior)], dtype=np.int64)
+        belief = self._of_roads(posterior)
+        road = _likeliest(belief)
         seconds = clock.process_time() - started - (self.looking - looked)
-        return Finding(
-            position, road, seconds, *self._expected(posterior, position), posterior.lost
-        )
+        expected = self._expected(posterior, position)
+        return Finding(position, road, seconds, *expected, posterior.lost, belief)
 
     def _expected(self, posterior: Posterior, position: Floats) -> tuple[Floats, Floats]:
         spread, held = np.empty(len(position)), np.zeros(len(self.states))
@@ -366,10 +392,12 @@ class RoadAdversary:
             centre = weight @ points / weight.sum()
         return np.asarray(centre)
 
-    def _road(self, piece: Indices, probability: Floats) -> int:
-        """The most probable road, in either direction."""
-        roads, place = np.unique(self.states.road[piece], return_inverse=True)
-        return int(roads[np.bincount(place, probability).argmax()])
+    def _of_roads(self, posterior: Posterior) -> Beliefs:
+        """How likely each road is at each report, in either direction."""
+        report = np.repeat(np.arange(len(posterior.piece)), [len(one) for one in posterior.piece])
+        road = self.states.road[np.concatenate(posterior.piece)]
+        shape = len(posterior.piece), int(self.states.road.max()) + 1
+        return sparse.csr_array((np.concatenate(posterior.probability), (report, road)), shape)
 
 
 def share_right(found: Indices, true: Indices) -> float:

@@ -22,6 +22,7 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from voile.dp.planar.staying import STILL
 from voile.geodesy import Floats
@@ -39,8 +40,8 @@ _NEARLY = 0.75
 """Of the seconds that reports are to be apart: where they are so far apart all are followed."""
 _DENSE = 2.5
 """Seconds between reports, up to which a truck is seen within every ``STILL`` metres."""
-_ODOMETER_STEP = 200.0
-"""Metres between reports that are followed by the odometer."""
+_ODOMETER_STEP, _BEGINNINGS = 150.0, (0.0, 0.5)
+"""Metres between reports that are followed by the odometer, and where these begin, in steps."""
 _HELD = 10.0
 """Seconds between fixes, from which on positions are taken for held."""
 
@@ -104,26 +105,40 @@ class FollowedReports:
         return fixes.followed(some[moved], clock)
 
     @classmethod
-    def by_odometer(cls, sighted: Sighted) -> FollowedReports | None:
+    def by_odometer(cls, sighted: Sighted) -> list[FollowedReports]:
         """Reports at which a truck has driven some metres more, and that way as their clock.
 
-        ``ODOMETER_SPEED`` metres count for a second.  None where the way is not shown.
+        ``ODOMETER_SPEED`` metres count for a second.  Several choices, that begin at different
+        places; none where the way is not shown.
         """
         fixes = _Fixes.of(sighted)
         moved = np.flatnonzero(np.diff(fixes.way, prepend=0.0) > 0)
         if fixes.held or sighted.spacing > _DENSE or len(moved) < 2:
-            return None
+            return []
         # A truck at a constant speed that moves on at its n-th report is within an n-th beyond.
         reports = np.maximum(np.rint(np.diff(fixes.seen.time[moved]) / sighted.spacing), 1.5)
         way = np.append(0.0, np.cumsum(STILL * (1 + 0.5 / (reports - 1))))
-        some = _apart(way, _ODOMETER_STEP)
-        clock = np.rint(way[some] / ODOMETER_SPEED)
-        return fixes.followed(moved[some], clock)
+        found = []
+        for beginning in _BEGINNINGS:
+            first = min(int(np.searchsorted(way, beginning * _ODOMETER_STEP)), len(way) - 1)
+            some = np.union1d([0], first + _apart(way[first:], _ODOMETER_STEP))
+            found.append(fixes.followed(moved[some], np.rint(way[some] / ODOMETER_SPEED)))
+        return found
 
     @property
     def nearest(self) -> Indices:
         """Shape (n,): for each report of the trip, the one of these that is nearest."""
         return np.floor(self.place + 0.5).astype(np.int64)
+
+    @property
+    def weights(self) -> sparse.csr_array:
+        """Shape (n, m): how much each of these counts for each report of the trip, by the way."""
+        before = np.floor(self.place).astype(np.int64)
+        after = np.minimum(before + 1, len(self.sighted.time) - 1)
+        part, report = self.place - before, np.arange(len(self.place))
+        counts = np.concatenate((1 - part, part))
+        at = np.tile(report, 2), np.concatenate((before, after))
+        return sparse.csr_array((counts, at), (len(report), len(self.sighted.time)))
 
     def known(self, known: Mapping[int, T]) -> dict[int, T]:
         """What is known of reports, by these ones."""

@@ -89,7 +89,7 @@ def attempts(adversary: RoadAdversary, sighted: Sighted, noise: LocationNoise) -
 
 def _lighter(finding: Finding) -> Finding:
     """Without what counts for habits alone, and is as large as the map."""
-    return replace(finding, held=None)
+    return replace(finding, held=None, belief=None)
 
 
 @dataclass(frozen=True, eq=False)
