@@ -52,7 +52,8 @@ def test_names_of_the_plan():
     [
         ({"trip": ["id"]}, r"\[roles\] trip must be the name of one column"),
         ({"time": ""}, r"\[roles\] time must be the name of one column"),
-        ({"latitude": "x", "longitude": "x"}, "must name different columns"),
+        ({"latitude": "x", "longitude": "x"}, "latitude, longitude must name different columns$"),
+        ({"trip": "x", "vehicle": "x"}, "trip, vehicle must name .* add a column of trips"),
         ({"destination": "x"}, "destination must be two columns"),
         ({"destination": ["x", 1]}, "destination must be two columns"),
         ({"keep": ["time"]}, "column 'time' is named in keep and is the time of a trajectory"),

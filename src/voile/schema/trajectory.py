@@ -62,11 +62,18 @@ class TrajectoryColumns:
 
     def __post_init__(self) -> None:
         if len(set(self.names)) < len(self.names):
-            msg = (
-                "trip, time, latitude, longitude, destination, vehicle and fleet must name "
-                "different columns"
+            raise PlanError(self._same())
+
+    def _same(self) -> str:
+        """What is wrong where two roles have one column, and what to do."""
+        taken = [role for role, name in self.named.items() if self.names.count(name) > 1]
+        remedy = ""
+        if {"trip", "vehicle"} <= set(taken) and self.trip == self.vehicle:
+            remedy = (
+                ". Where a table tells vehicles apart and no trips, add a column of trips, such as "
+                "the vehicle and the day"
             )
-            raise PlanError(msg)
+        return f"{', '.join(taken)} must name different columns{remedy}"
 
     @property
     def named(self) -> Mapping[str, str]:
