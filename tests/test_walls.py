@@ -50,6 +50,43 @@ def test_modules_import_each_other_in_no_circle(trees: Mapping[Path, ast.Module]
     assert circles(imports(ROOMS, trees.__getitem__)) == []
 
 
+def test_what_is_loaded_on_demand_is_what_the_type_checker_sees(
+    trees: Mapping[Path, ast.Module],
+) -> None:
+    """A module that stands in for another names the one that is imported for types, and for walls.
+
+    A library without types may stand by itself; a module of Voile may not.
+    """
+    wrong = []
+    for path, tree in trees.items():
+        typed = dict(_bound_for_types(tree))
+        for name, module in _stand_ins(tree):
+            if typed.get(name, None if module.startswith("voile") else module) != module:
+                wrong.append(f"{path.relative_to(ROOMS)}: {name} = on_demand({module!r})")
+    assert wrong == []
+
+
+def _bound_for_types(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that are imported where only a type checker looks, with what they may mean."""
+    for node in tree.body:
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            for inner in node.body:
+                if isinstance(inner, ast.Import):
+                    yield from ((one.asname or one.name, one.name) for one in inner.names)
+                elif isinstance(inner, ast.ImportFrom):
+                    for one in inner.names:
+                        yield one.asname or one.name, f"{inner.module}.{one.name}"
+
+
+def _stand_ins(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    """Names that ``on_demand`` gives, and the modules that they stand for."""
+    for node in ast.walk(tree):
+        value = getattr(node, "value", None)
+        if isinstance(value, ast.Call) and getattr(value.func, "id", "") == "on_demand":
+            target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+            yield target.id, ast.literal_eval(value.args[0])
+
+
 def test_no_code_asks_for_a_name(trees: Mapping[Path, ast.Module]) -> None:
     """What a method did stands in what it says of its columns, and nobody asks for its name.
 

@@ -22,7 +22,8 @@ from voile.version import VERSION
 __version__ = VERSION
 
 if TYPE_CHECKING:
-    from voile.attack import DifferencingAttack, IdentificationAttack
+    from voile.attack.differencing import DifferencingAttack
+    from voile.attack.identification import IdentificationAttack
     from voile.attack.registry import attack_named, attack_names
     from voile.publish.clustered_laplace import ClusteredLaplace
     from voile.publish.dp_generalization import DPGeneralization
@@ -50,10 +51,10 @@ _HOMES = {
     "ClusteredLaplace": "voile.publish.clustered_laplace",
     "ColumnPlan": "voile.schema.plan",
     "DPGeneralization": "voile.publish.dp_generalization",
-    "DifferencingAttack": "voile.attack",
+    "DifferencingAttack": "voile.attack.differencing",
     "Generalization": "voile.publish.generalization",
     "GeoIndistinguishability": "voile.publish.geo_indistinguishability",
-    "IdentificationAttack": "voile.attack",
+    "IdentificationAttack": "voile.attack.identification",
     "Guarantee": "voile.release.release",
     "KEAnonymity": "voile.publish.ke_anonymity",
     "MShuffle": "voile.publish.m_shuffle",

@@ -12,10 +12,16 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from voile.errors import InputError, VoileError, nearest
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from importlib import metadata
+    from importlib.metadata import EntryPoint
+else:
+    metadata = on_demand("importlib.metadata")
 
 __all__ = ["Registry"]
 
@@ -45,7 +51,7 @@ class Registry(Generic[T]):
         Raises ``InputError`` where two packages give one name, or one gives a name of ours.
         """
         found: dict[str, EntryPoint] = {}
-        for point in sorted(entry_points(group=self.group), key=lambda each: each.name):
+        for point in sorted(metadata.entry_points(group=self.group), key=lambda each: each.name):
             there = found.get(point.name)
             if point.name in self.own or (there and there.value != point.value):
                 whose = "Voile" if point.name in self.own else f"the package {_package(there)}"

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from voile.attack import AttackResult, DifferencingAttack
+from voile.attack.differencing import DifferencingAttack
+from voile.attack.result import AttackResult
 from voile.errors import InfeasibleError
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.randomness import Randomness

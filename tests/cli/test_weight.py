@@ -11,8 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
+from voile.attack.asking import OPTIONS
+from voile.attack.registry import ATTACKS
+from voile.cli.main import command
 from voile.publish.registry import method_names
 
 HEAVY = (
@@ -143,12 +147,58 @@ def test_a_series_loads_no_more_than_a_release(tmp_path: Path) -> None:
         assert found <= MAY_LOAD["ke-anonymity"]
 
 
+ENGINES = ("numpy", "polars", "pyarrow", "pydantic", "numba", "scipy", "cryptography", "rich")
+HELP = f"""
+import sys
+from click.testing import CliRunner
+from voile.cli.main import command
+for name in sys.argv[1:]:
+    result = CliRunner().invoke(command, [name, "--help"], catch_exceptions=False)
+    assert result.exit_code == 0 and "Usage" in result.output, result.output
+    heavy = [module for module in {ENGINES + HEAVY!r} if module in sys.modules]
+    # The options of attacks are known without them, from a table of theirs alone.
+    assert set(heavy) <= {{"voile.attack"}}, (name, heavy)
+"""
+
+
+def test_help_loads_no_engine() -> None:
+    """What a command can do is told without what does it, for every command."""
+    names = [name for name in command.list_commands(click.Context(command)) if name != "share"]
+    ended = subprocess.run(
+        [sys.executable, "-c", HELP, *names], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_completion_loads_no_engine() -> None:
+    """A shell that completes the options of a command waits for no engine."""
+    script = (
+        "import sys\nfrom voile.cli.main import command\n"
+        "from click.shell_completion import ShellComplete\n"
+        "done = ShellComplete(command, {}, 'voile', '_V').get_completions(['study'], '--')\n"
+        "assert '--plan' in [one.value for one in done], done\n"
+        f"assert not [name for name in {ENGINES!r} if name in sys.modules]"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_table_of_options_is_that_of_the_fields() -> None:
+    """Voile's own attacks ask for what stands in the table, in its order, and for nothing else."""
+    fields = [one for name in ATTACKS.own for one in ATTACKS.fields_of(name).values()]
+    asked = [field.metadata["asked"] for field in fields if "asked" in field.metadata]
+    assert tuple(dict.fromkeys(asked)) == OPTIONS
+
+
 KEPT = """
 import gc, sys
-from voile.cli.main import command
+from voile.ondemand import leave_loaded_out_of_searches, loaded
 if sys.argv[1] == "off":
     gc.disable()
-command.get_command(None, "publish")
+leave_loaded_out_of_searches()
+loaded("voile.study.run")
 print(gc.isenabled(), gc.get_freeze_count() > 10_000)
 """
 

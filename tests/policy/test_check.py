@@ -13,7 +13,8 @@ import pytest
 from tests.policy.cases import CONTROL, ORIGINAL, audited, policy, studied, tick_all, voile
 from voile.errors import InputError
 from voile.policy.criteria.identifiers import categories
-from voile.policy.stated import policy_of_text, policy_schema, read_policy, template_names
+from voile.policy.stated import policy_of_text, policy_schema, read_policy
+from voile.policy.templates import template_names
 from voile.policy.verdict import read_verdict, verdict_document, verdict_schema
 from voile.release.manifest import manifest_of
 

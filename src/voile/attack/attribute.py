@@ -35,6 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.beliefs import Beliefs, Judged
 from voile.attack.knowledge import (
     COLUMNS,
@@ -46,7 +47,6 @@ from voile.attack.knowledge import (
 )
 from voile.attack.outcome import AttackOutcome
 from voile.attack.posterior import PAIRS, draw_targets, posteriors, sampling
-from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, refusal_to_show, with_texts
 from voile.errors import TableError
 from voile.randomness import Randomness
@@ -66,13 +66,7 @@ class AttributeAttack(Adversary["Aim"]):
     """Columns of the original that the adversary knows; None: the quasi-identifiers."""
     sensitive: str | None = field(
         default=None,
-        metadata=asked(
-            "--sensitive",
-            "text",
-            "The sensitive column that adversaries are after [default: each; shown is the one of "
-            "which they gain most over guessing].",
-            "COLUMN",
-        ),
+        metadata=asks("--sensitive"),
     )
     """The column that he wants to know; None: each sensitive one of the release, and what is told
     is the one of which he gains most over guessing."""

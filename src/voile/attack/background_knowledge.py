@@ -30,9 +30,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.asking import asks
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
-from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted
 from voile.errors import InputError
 from voile.release.release import Release
@@ -53,12 +53,7 @@ class BackgroundKnowledgeAttack(AttributeAttack):
 
     ruled_out: int = field(
         default=1,
-        metadata=asked(
-            "--ruled-out",
-            "whole number",
-            "How many values the adversary can rule out for each person, for the "
-            "background-knowledge attack [default: 1].",
-        ),
+        metadata=asks("--ruled-out"),
     )
     """How many values he can rule out for each target, at least 1."""
 

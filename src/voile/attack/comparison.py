@@ -39,13 +39,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.attribute import Aim, AttributeAttack, beliefs_of
 from voile.attack.averaging import averaged, is_noisy
 from voile.attack.beliefs import Beliefs, Judged, chance_of_best, given_to, is_certain, share_of
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.knowledge import WITHIN
 from voile.attack.posterior import PAIRS, plain_weights
-from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted, check_distance, with_texts
 from voile.disclosure.evidence import Covering
 from voile.errors import TableError
@@ -74,13 +74,7 @@ class ComparisonAttack(AttributeAttack):
     """Names of the release and of the earlier ones, for people."""
     before: Any = field(
         default=None,
-        metadata=asked(
-            "--before",
-            "people",
-            "The private table of the first OLD: all others of INPUT are newcomers "
-            "[default: there are none].",
-            "FILE",
-        ),
+        metadata=asks("--before"),
     )
     """A data frame of the table of the newest earlier release; None: everybody was in it."""
     within: float | None = field(default=None, metadata=WITHIN)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import Any
 
+from voile.attack.asking import asks
 from voile.attack.differencing import DifferencingAttack, permutes_sensitive
 from voile.attack.knowledge import check_names, require_sense
 from voile.attack.outcome import AttackOutcome
-from voile.attack.protocol import Attack, asked
+from voile.attack.protocol import Attack
 from voile.attack.result import AttackResult
 from voile.attack.verification import verify
 from voile.randomness import Randomness
@@ -42,25 +43,17 @@ class AgainstEarlierReleases(Attack):
     """Names of the newest and of the earlier releases, for people; made up if None."""
     k: int | None = field(
         default=None,
-        metadata=asked(
-            "--k",
-            "whole number",
-            "Distinct values to be left [default: as NEW guarantees]. (k,e) only.",
-        ),
+        metadata=asks("--k"),
     )
     """Fewer distinct values than this expose; None: what the newest release guarantees."""
     e: Decimal | None = field(
         default=None,
-        metadata=asked(
-            "--e", "decimal", "Range to be left [default: as NEW guarantees]. (k,e) only.", "NUMBER"
-        ),
+        metadata=asks("--e"),
     )
     """A range below this exposes; None: what the newest release guarantees."""
     most: int = field(
         default=10,
-        metadata=asked(
-            "--most", "whole number", "How many victims to show [default: 10]. (k,e) only."
-        ),
+        metadata=asks("--most"),
     )
     """How many victims, the worst first, are checked against the original."""
 

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.knowledge import (
     COLUMNS,
     LINK,
@@ -55,7 +56,6 @@ from voile.attack.posterior import (
     rows_of_people,
     sampling,
 )
-from voile.attack.protocol import asked
 from voile.release.reading.sightings import Sightings, known_columns
 from voile.release.release import Release
 from voile.schema.plan import Plan
@@ -85,11 +85,7 @@ class IdentificationAttack(Adversary["_Aim"]):
     """A column of the release and the original that tells rows apart; the adversary has it not."""
     population: bool = field(
         default=False,
-        metadata=asked(
-            "--population",
-            "flag",
-            "The adversary also knows how the values of all people are distributed.",
-        ),
+        metadata=asks("--population"),
     )
     """Whether the adversary knows how the values of all people are distributed."""
 

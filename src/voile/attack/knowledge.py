@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from voile.attack.protocol import asked
+from voile.attack.asking import asks
 from voile.errors import InputError
 from voile.release.release import Release
 
@@ -20,26 +20,10 @@ __all__ = [
     "require_sense",
 ]
 
-COLUMNS = asked(
-    "--columns",
-    "texts",
-    "What the adversary knows of people, separated by commas [default: quasi-identifiers].",
-    "NAMES",
-)
-LINK = asked(
-    "--link",
-    "text",
-    "A column of NEW and INPUT that tells whose row is whose, to count right guesses.",
-    "COLUMN",
-)
-WITHIN = asked(
-    "--within",
-    "number",
-    "How far from the own value a guess of a number is right, for the attacks homogeneity "
-    "[default: it must be the value] and, of a column with noise, comparison [default: as far as "
-    "its intervals].",
-)
-TARGETS = asked("--targets", "whole number", "How many people to look for [default: 1000].")
+COLUMNS = asks("--columns")
+LINK = asks("--link")
+WITHIN = asks("--within")
+TARGETS = asks("--targets")
 
 
 def check_targets(targets: int | None) -> None:

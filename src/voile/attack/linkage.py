@@ -49,6 +49,7 @@ from typing import Any
 import numpy as np
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.closed_form import ClosedForm
 from voile.attack.fitted import Fitted
 from voile.attack.joining import Aim, Joined, owner_of_each_row, rarest_rows, row_of_each_owner
@@ -60,7 +61,6 @@ from voile.attack.knowledge import (
     checked_columns,
     nobody_known,
 )
-from voile.attack.protocol import asked
 from voile.attack.standing import Standing
 from voile.errors import TableError, nearest
 from voile.release.reading.rows import require_columns
@@ -296,13 +296,7 @@ class JournalistAttack(_LinkageAttack):
 
     population: Any = field(
         default=None,
-        metadata=asked(
-            "--register",
-            "people",
-            "The people among whom the journalist and the marketer look for the person of a row, "
-            "everybody of INPUT among them [default: INPUT].",
-            "FILE",
-        ),
+        metadata=asks("--register"),
     )
     """A data frame of people with the columns of the original, everybody of the table among them;
     None: the original itself, with the rows that were not published.  Where the plan names persons

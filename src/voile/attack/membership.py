@@ -48,6 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
 from voile.attack.knowledge import (
     COLUMNS,
     TARGETS,
@@ -56,7 +57,6 @@ from voile.attack.knowledge import (
     nobody_known,
 )
 from voile.attack.posterior import draw_targets, plain_weights
-from voile.attack.protocol import asked
 from voile.errors import InputError
 from voile.randomness import Key, Randomness
 from voile.release.reading.rows import require_columns
@@ -93,12 +93,7 @@ class MembershipAttack(Adversary["_Aim"]):
 
     absent: Any = field(
         default=None,
-        metadata=asked(
-            "--absent",
-            "people",
-            "People like those of INPUT who are not in it, for the membership attack.",
-            "FILE",
-        ),
+        metadata=asks("--absent"),
     )
     """A data frame of people of the same origin who are not in the table."""
     columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)

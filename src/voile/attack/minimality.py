@@ -43,12 +43,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.asking import asks
 from voile.attack.chosen_groups import outcome_of_groups
 from voile.attack.differencing import permutes_sensitive
 from voile.attack.evidence import Evidence, gather
 from voile.attack.knowledge import check_names, require_sense
 from voile.attack.outcome import AttackOutcome, Estimate, Target
-from voile.attack.protocol import ARRIVED, Attack, asked
+from voile.attack.protocol import ARRIVED, Attack
 from voile.attack.refused import Shown, left_for
 from voile.attack.worlds import GroupChoice
 from voile.errors import InputError
@@ -77,13 +78,7 @@ class MinimalityAttack(Attack):
     """Names of the newest and of the earlier releases, for people; made up if None."""
     arrived: str | None = field(
         default=None,
-        metadata=asked(
-            "--arrived",
-            "text",
-            "A column of NEW or INPUT with the number of the release before which a row arrived, "
-            "which the adversary knows; needs all earlier releases. (k,e) only.",
-            "COLUMN",
-        ),
+        metadata=asks("--arrived"),
     )
     """A column of the release, or else of the original: the number of the first release that was
     made after a row arrived, from 1; None: he does not know who waited."""
@@ -93,12 +88,7 @@ class MinimalityAttack(Attack):
     """What gives the groups that Voile chooses for a table, a data frame."""
     tables: int = field(
         default=2_000,
-        metadata=asked(
-            "--tables",
-            "whole number",
-            "How many tables the adversary who knows how groups were chosen asks about, at most "
-            "[default: 2000].",
-        ),
+        metadata=asks("--tables"),
     )
     """Of how many tables it is asked, at most, whether the same groups would have been chosen."""
 

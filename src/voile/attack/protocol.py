@@ -11,17 +11,18 @@ made of an aim and a guess: see ``adversary``.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
+from voile.attack.asking import asked
 from voile.attack.outcome import AttackOutcome
 from voile.attack.worlds import GroupChoice
 from voile.randomness import Randomness
 from voile.release.release import Release
 from voile.schema.plan import Plan
 
-__all__ = ["ARRIVED", "Asked", "Attack", "Knowledge", "Reading", "asked"]
+__all__ = ["ARRIVED", "Attack", "Knowledge", "asked"]
 
 ARRIVED = "\1arrived"
 """No file has a column of this name."""
@@ -94,29 +95,3 @@ class Attack(ABC):
         said = {field.name: getattr(knowledge, field.name) for field in fields(Knowledge)}
         used = {name: it for name, it in said.items() if it is not None and name in own}
         return replace(self, **used) if used else self  # type: ignore[type-var]
-
-
-Reading = Literal["text", "texts", "whole number", "number", "decimal", "flag", "people"]
-"""How the words of an option become a value: "texts" stand between commas, and "people" is the name
-of a file."""
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The option of a command that gives a field its value."""
-
-    option: str
-    """As it is typed: ``--gain``."""
-    reading: Reading
-    words: str
-    metavar: str | None = None
-
-
-def asked(
-    option: str,
-    reading: Reading,
-    words: str,
-    metavar: str | None = None,
-) -> Mapping[str, Asked]:
-    """The metadata of a field that a command asks for; ``words`` are one sentence for people."""
-    return {"asked": Asked(option, reading, words, metavar)}

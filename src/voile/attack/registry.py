@@ -6,10 +6,12 @@ by name.  Another package adds an attack by an entry point of the group ``voile.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from voile.attack.protocol import Attack
 from voile.registry import Registry
+
+if TYPE_CHECKING:
+    from voile.attack.protocol import Attack
 
 __all__ = ["ATTACKS", "attack_named", "attack_names"]
 

@@ -40,9 +40,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.attack.asking import asks
 from voile.attack.attribute import AttributeAttack
 from voile.attack.beliefs import ROUNDING, Beliefs, Judged, given_to, share_of
-from voile.attack.protocol import asked
 from voile.attack.wanted import Wanted
 from voile.errors import InputError
 
@@ -60,12 +60,7 @@ class SkewnessAttack(AttributeAttack):
 
     gain: float = field(
         default=2.0,
-        metadata=asked(
-            "--gain",
-            "number",
-            "How many times as probable a value must become to be bet on, for the skewness attack "
-            "[default: 2].",
-        ),
+        metadata=asks("--gain"),
     )
     """How many times as probable a value must become to be bet on, at least 1."""
 

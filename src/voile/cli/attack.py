@@ -5,27 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.attack.differencing import DifferencingAttack, permutes_sensitive
-from voile.attack.outcome import AttackOutcome
-from voile.attack.registry import ATTACKS, attack_named, attack_names
-from voile.attack.verification import verify
-from voile.cli.attack_call import Call
 from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
-from voile.cli.attack_shown import (
-    PRIVATE,
-    show_exposure,
-    show_outcome,
-    show_side_by_side,
-)
 from voile.cli.several import TakesSeveral
 from voile.cli.show import as_json, engine_option, nodes_option, print_json, progress
 from voile.cli.tables import TABLE
 from voile.errors import InputError
-from voile.release.release import Release
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.attack import differencing, registry, verification
+    from voile.attack.outcome import AttackOutcome
+    from voile.cli import attack_call, attack_shown, attack_trips
+    from voile.release.release import Release
+    from voile.study import choosing
+else:
+    differencing = on_demand("voile.attack.differencing")
+    registry = on_demand("voile.attack.registry")
+    verification = on_demand("voile.attack.verification")
+    attack_trips = on_demand("voile.cli.attack_trips")
+    choosing = on_demand("voile.study.choosing")
+    attack_call = on_demand("voile.cli.attack_call")
+    attack_shown = on_demand("voile.cli.attack_shown")
 
 __all__ = ["attack"]
 
@@ -128,14 +132,12 @@ def attack(**options: Any) -> None:
     NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
     NEW.
     """
-    call = Call.of(options)
+    call = attack_call.Call.of(options)
     with progress() as stage:
         stage("reading")
         new = call.read(call.release)
         if call.roads:
-            from voile.cli.attack_trips import follow  # noqa: PLC0415 - loads maps and inference
-
-            follow(call, new, stage)()
+            attack_trips.follow(call, new, stage)()
             return
         of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places", "pictures")
         call.refuse(*of_maps, reason="it is about a map; give that too, with --roads")
@@ -144,7 +146,7 @@ def attack(**options: Any) -> None:
             raise InputError(msg)
         first = None
         if not call.attack:
-            first = _difference if permutes_sensitive(new) else _identify
+            first = _difference if differencing.permutes_sensitive(new) else _identify
         report = first(call, new, stage) if first else _Report()
         if call.attack or call.against:
             report = _with_others(report, call, new, stage)
@@ -166,7 +168,7 @@ class _Report:
 
     def show(self, *, as_json: bool) -> None:
         """Print all of it."""
-        mark = {"private": PRIVATE} if self.private else {}
+        mark = {"private": attack_shown.PRIVATE} if self.private else {}
         if as_json:
             several = {
                 "attacks": [outcome.document() for outcome in self.outcomes],
@@ -176,17 +178,17 @@ class _Report:
             print_json({**mark, **self.document, **(several if only else {})})
             return
         if self.private:
-            click.echo(PRIVATE)
+            click.echo(attack_shown.PRIVATE)
         self.tell()
         if self.document and (self.outcomes or self.skipped):
             click.echo()
         if len(self.outcomes) == 1 and not self.document:
-            show_outcome(self.outcomes[0])
+            attack_shown.show_outcome(self.outcomes[0])
         else:
-            show_side_by_side(self.outcomes, self.skipped)
+            attack_shown.show_side_by_side(self.outcomes, self.skipped)
 
 
-def _difference(call: Call, new: Release, stage: Callable[[str], None]) -> _Report:
+def _difference(call: attack_call.Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Compare releases."""
     if not call.against:
         reason = "it is about people in the private original; give that too, with --against"
@@ -198,19 +200,19 @@ def _difference(call: Call, new: Release, stage: Callable[[str], None]) -> _Repo
     stage("comparing")
     names = [str(folder) for folder in (call.release, *call.previous)]
     told = {name: value for name in _OF_RELEASES if (value := call.said[name]) is not None}
-    result = DifferencingAttack(**told).run(new, call.earlier, names)
+    result = differencing.DifferencingAttack(**told).run(new, call.earlier, names)
     checked = None
     if call.against:
-        checked = verify(result.victims, call.original, result.sensitive)
+        checked = verification.verify(result.victims, call.original, result.sensitive)
     verified = {"verification": checked.document()} if checked else {}
     return _Report(
         document={**result.document(), **verified},
-        tell=lambda: show_exposure(result, checked),
+        tell=lambda: attack_shown.show_exposure(result, checked),
         private=checked is not None,
     )
 
 
-def _identify(call: Call, new: Release, stage: Callable[[str], None]) -> _Report:
+def _identify(call: attack_call.Call, new: Release, stage: Callable[[str], None]) -> _Report:
     """Look for people's rows."""
     call.refuse(
         *_OF_RELEASES,
@@ -224,30 +226,30 @@ def _identify(call: Call, new: Release, stage: Callable[[str], None]) -> _Report
         raise InputError(msg)
     original = call.original
     stage("looking for people")
-    adversary = attack_named(_FIRST, **_knowledge(call, _FIRST))
+    adversary = registry.attack_named(_FIRST, **_knowledge(call, _FIRST))
     if reason := adversary.refusal(new, call.told):
         return _Report(skipped=((_FIRST, reason),))
     outcome = adversary.run(new, original, call.told, call.draws())
-    return _Report(document=outcome.document(), tell=lambda: show_outcome(outcome))
+    return _Report(document=outcome.document(), tell=lambda: attack_shown.show_outcome(outcome))
 
 
 def _with_others(
-    report: _Report, call: Call, new: Release, stage: Callable[[str], None]
+    report: _Report, call: attack_call.Call, new: Release, stage: Callable[[str], None]
 ) -> _Report:
     """The report with the attacks that were asked for, or with all that it does not have yet."""
     if call.against is None:
         msg = "attacks are judged by the private original; give it, with --against"
         raise InputError(msg)
     original, draws = call.original, call.draws()
-    told = "differencing" if permutes_sensitive(new) else _FIRST
-    names = call.attack or tuple(name for name in attack_names() if name != told)
+    told = "differencing" if differencing.permutes_sensitive(new) else _FIRST
+    names = call.attack or tuple(name for name in registry.attack_names() if name != told)
     if call.attack:
         used = frozenset[str]().union(*map(used_by, names))
         call.refuse_all_said(but=used, reason="no attack that is named has a use for it")
     outcomes, skipped = list(report.outcomes), list(report.skipped)
     for name in dict.fromkeys(names):
         stage(name)
-        adversary = attack_named(name, **_knowledge(call, name))
+        adversary = registry.attack_named(name, **_knowledge(call, name))
         reason = adversary.refusal(new, call.told)
         try:
             if reason is None:
@@ -269,16 +271,14 @@ _OF_RELEASES = ("k", "e", "most")
 """What is said of comparing releases, which needs no private file."""
 
 
-def _knowledge(call: Call, name: str) -> dict[str, Any]:
+def _knowledge(call: attack_call.Call, name: str) -> dict[str, Any]:
     """What was said of the adversary, as far as this one has a use for it."""
     said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
-    if call.previous and "earlier" in ATTACKS.fields_of(name):
+    if call.previous and "earlier" in registry.ATTACKS.fields_of(name):
         said["earlier"] = call.earlier
         said["names"] = [str(folder) for folder in (call.release, *call.previous)]
-    if call.told and call.told.method and "choice_of" in ATTACKS.fields_of(name):
-        from voile.study.choosing import chooser  # noqa: PLC0415 - publishers load more
-
-        said["choice_of"] = chooser(call.told, call.engine)
+    if call.told and call.told.method and "choice_of" in registry.ATTACKS.fields_of(name):
+        said["choice_of"] = choosing.chooser(call.told, call.engine)
     return said
 
 

@@ -1,7 +1,8 @@
 """The options of ``voile attack`` that tell adversaries what they know.
 
-They are made of the fields of all attacks, those of other packages included: a field says in its
-metadata how it is asked for (``attack.protocol.asked``).  Attacks that ask alike share an option.
+Voile's own attacks declare theirs in a table (``attack.asking``), so that none of them is loaded
+for a list of options; attacks of other packages say in the metadata of a field how it is asked for.
+Attacks that ask alike share an option.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 
 import click
 
-from voile.attack.protocol import Asked
+from voile.attack.asking import OPTIONS, Asked
 from voile.attack.registry import ATTACKS
 from voile.cli.tables import TABLE
 from voile.errors import InputError
@@ -32,8 +33,8 @@ def options_of_attacks() -> Mapping[str, click.Option]:
 
     Raises ``InputError`` where two attacks mean different things by one option.
     """
-    asked: dict[str, Asked] = {}
-    for name in ATTACKS.names:
+    asked = {one.option: one for one in OPTIONS}
+    for name in ATTACKS.installed:
         for one in _asked_by(name).values():
             if asked.setdefault(one.option, one) != one:
                 msg = f"the attack {name!r} and another mean different things by {one.option}"

@@ -9,6 +9,9 @@ from __future__ import annotations
 import ctypes
 import os
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from voile.ondemand import on_demand
 
 # Of Polars and of Arrow; each is read when it is imported.
 os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
@@ -18,9 +21,7 @@ from pathlib import Path
 
 import click
 
-from voile.audit.examine import Inquiry, audit
 from voile.audit.judged import keep_judged
-from voile.audit.record import AuditRecord, audit_document
 from voile.cli.reporting import (
     believed_apart,
     names_of,
@@ -31,9 +32,21 @@ from voile.cli.reporting import (
 )
 from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.durable import new_private_folder, write_text
-from voile.study.documents import json_text
-from voile.study.rates import rates_of
-from voile.study.record import PRIVATE, AttackDocument
+
+if TYPE_CHECKING:
+    from voile.audit import examine
+    from voile.audit import record as audit_record
+    from voile.audit.record import AuditRecord
+    from voile.study import documents
+    from voile.study import rates as study_rates
+    from voile.study import record as study_record
+    from voile.study.record import AttackDocument
+else:
+    examine = on_demand("voile.audit.examine")
+    audit_record = on_demand("voile.audit.record")
+    documents = on_demand("voile.study.documents")
+    study_rates = on_demand("voile.study.rates")
+    study_record = on_demand("voile.study.record")
 
 __all__ = ["audit_command"]
 
@@ -108,25 +121,27 @@ def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     with suppress(OSError, AttributeError):  # where the library is another
         ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
     with progress() as stage:
-        inquiry = Inquiry(targets, names_of(attacks), names_of(first))
+        inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first))
         with new_private_folder(out) as folder:
-            record = audit(
+            record = examine.audit(
                 released, original, control, plan, inquiry=inquiry, seed=seed, progress=stage
             )
             stage("keeping a copy of what was judged")
             keep_judged(released, folder)
-            write_text(folder / "audit.json", json_text(audit_document(record)))
+            write_text(
+                folder / "audit.json", documents.json_text(audit_record.audit_document(record))
+            )
     with telling_what_is_done(f"the audit stands at {out}"):
         for notice in record.notices:
             say(f"voile: {notice}.")
         if as_json:
-            print_json({**audit_document(record), "out": str(out)})
+            print_json({**audit_record.audit_document(record), "out": str(out)})
         else:
             _show(record)
 
 
 def _show(record: AuditRecord) -> None:
-    click.echo(PRIVATE)
+    click.echo(study_record.PRIVATE)
     print_table(
         ["column", "shown", "why"],
         [[column["name"], column["shown"], column["why"]] for column in record.columns],
@@ -150,7 +165,7 @@ def _show(record: AuditRecord) -> None:
 
 
 def _attack_row(attack: AttackDocument) -> list[object]:
-    rates = rates_of(attack)
+    rates = study_rates.rates_of(attack)
     if rates is None:
         return [attack["attack"], "not measured", "", ""]
     succeeds = believed_apart(f"{100 * rates.success:.3g}%", counted=rates.counted)

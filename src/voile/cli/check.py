@@ -5,20 +5,37 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from voile.audit.again import require_same_again
-from voile.audit.record import AuditRecord
 from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.errors import InputError, RefusedError
-from voile.policy.case import SIGNATURES, Case, open_case
-from voile.policy.checking import form_of, judge, keep
-from voile.policy.ruling import Ruling
-from voile.policy.stated import Policy, read_policy, template_names, template_text
-from voile.policy.verdict import Verdict, verdict_document
-from voile.signing.verifying import verify
-from voile.study.record import PRIVATE
+from voile.ondemand import on_demand
+from voile.policy.templates import template_names, template_text
+
+if TYPE_CHECKING:
+    from voile.audit import again as audit_again
+    from voile.audit import record
+    from voile.policy import case as policy_case
+    from voile.policy import checking
+    from voile.policy import stated as policy_stated
+    from voile.policy import verdict as policy_verdict
+    from voile.policy.case import Case
+    from voile.policy.ruling import Ruling
+    from voile.policy.stated import Policy
+    from voile.policy.verdict import Verdict
+    from voile.signing import verifying
+    from voile.study import record as study_record
+else:
+    audit_again = on_demand("voile.audit.again")
+    record = on_demand("voile.audit.record")
+    policy_case = on_demand("voile.policy.case")
+    checking = on_demand("voile.policy.checking")
+    policy_stated = on_demand("voile.policy.stated")
+    policy_verdict = on_demand("voile.policy.verdict")
+    verifying = on_demand("voile.signing.verifying")
+    study_record = on_demand("voile.study.record")
 
 __all__ = ["check_command"]
 
@@ -84,19 +101,21 @@ def check_command(  # noqa: PLR0913 - one parameter for each option
         what = "DIR, the folder of a study, an audit or a release" if folder is None else "--policy"
         msg = f"voile check needs {what}; or --template NAME alone, which prints a policy"
         raise InputError(msg)
-    stated = read_policy(policy)
-    case = open_case(folder)
+    stated = policy_stated.read_policy(policy)
+    case = policy_case.open_case(folder)
     moved = {"original": original, "control": control, "plan": plan}
     _run_again(case, {side: path for side, path in moved.items() if path is not None}, again=again)
-    signed = (case.public / SIGNATURES).is_file()
-    form = None if signed else form_of(case, stated)
-    verdict = judge(case, stated)
-    kept = None if signed else keep(case, verdict)
+    signed = (case.public / policy_case.SIGNATURES).is_file()
+    form = None if signed else checking.form_of(case, stated)
+    verdict = checking.judge(case, stated)
+    kept = None if signed else checking.keep(case, verdict)
     unsigned = _who_has_not_signed(folder, stated.policy, signed=signed)
     with telling_what_is_done(f"the verdict stands at {kept}" if kept else "nothing was written"):
         if as_json:
             passed = verdict.passed and not unsigned
-            print_json({**verdict_document(verdict), "unsigned": unsigned, "passed": passed})
+            print_json(
+                {**policy_verdict.verdict_document(verdict), "unsigned": unsigned, "passed": passed}
+            )
         else:
             _show(verdict)
             for role in unsigned:
@@ -121,21 +140,21 @@ def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:
             msg = f"--{next(iter(moved))} says where an input of the audit is; give --again, too"
             raise InputError(msg)
         return
-    if not isinstance(case.record, AuditRecord):
+    if not isinstance(case.record, record.AuditRecord):
         msg = (
             "--again runs an audit again, and this is none: a study draws a new release each time; "
             "audit what it has published, with voile audit"
         )
         raise InputError(msg)
     with progress() as stage:
-        require_same_again(case.record, case.data, moved, stage)
+        audit_again.require_same_again(case.record, case.data, moved, stage)
 
 
 def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[str]:
     """Roles that a policy asks to sign, whose signature is not there or does not hold."""
     if not signed:
         return [signer.role for signer in policy.signers]
-    found = verify(folder)
+    found = verifying.verify(folder)
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
     there = {(one.role, one.key) for one in found.signatures}
@@ -148,7 +167,7 @@ def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[s
 
 
 def _show(verdict: Verdict) -> None:
-    click.echo(PRIVATE)
+    click.echo(study_record.PRIVATE)
     click.echo(f"{verdict.policy}\n")
     print_table(["ruling", "asked", "figure", "how"], list(map(_row, verdict.rulings)))
     click.echo()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,14 +19,22 @@ from voile.cli.show import (
     say,
     telling_what_is_done,
 )
-from voile.study.documents import comparison_document
-from voile.study.evidence import Terms
-from voile.study.frontier import risk_of_point
-from voile.study.grid import Axes, MadeComparison, make_comparison
-from voile.study.points import PointTerms
-from voile.study.record import PRIVATE, Comparison, Point
-from voile.study.store import kept_points, partial_folder
+from voile.ondemand import on_demand
 from voile.study.workers import cores
+
+if TYPE_CHECKING:
+    from voile.study import documents, evidence, frontier, grid, record, store
+    from voile.study import points as study_points
+    from voile.study.grid import MadeComparison
+    from voile.study.record import Comparison, Point
+else:
+    documents = on_demand("voile.study.documents")
+    evidence = on_demand("voile.study.evidence")
+    frontier = on_demand("voile.study.frontier")
+    grid = on_demand("voile.study.grid")
+    study_points = on_demand("voile.study.points")
+    record = on_demand("voile.study.record")
+    store = on_demand("voile.study.store")
 
 __all__ = ["compare_command"]
 
@@ -86,26 +95,28 @@ def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
     command goes on from there.
     """
-    terms = PointTerms(seed, Terms(names_of(attacks), targets, held_out), engine=engine)
+    terms = study_points.PointTerms(
+        seed, evidence.Terms(names_of(attacks), targets, held_out), engine=engine
+    )
     try:
         with progress() as stage:
-            made = make_comparison(
+            made = grid.make_comparison(
                 source,
                 [Path(plan) for plan in plans],
                 out,
                 terms,
-                Axes(risk, loss),
+                grid.Axes(risk, loss),
                 jobs=cores() if jobs is None else jobs,
                 render=renderer("render_comparison"),
                 progress=stage,
             )
     except BaseException:
-        _tell_what_is_kept(partial_folder(out))
+        _tell_what_is_kept(store.partial_folder(out))
         raise
     with telling_what_is_done(f"the comparison stands at {out}"):
         _tell(made, out)
         if as_json:
-            print_json({**comparison_document(made.comparison, made.files), "out": out})
+            print_json({**documents.comparison_document(made.comparison, made.files), "out": out})
         else:
             _show(made.comparison)
 
@@ -118,7 +129,7 @@ def _risk_told(risk: float, low: float | None, high: float | None) -> str:
 
 
 def _tell_what_is_kept(folder: Path) -> None:
-    if kept := kept_points(folder):
+    if kept := store.kept_points(folder):
         say(
             f"voile: {kept:,} finished {'study is' if kept == 1 else 'studies are'} kept in "
             f"{folder} (private); the same command goes on from there."
@@ -137,7 +148,7 @@ def _tell(made: MadeComparison, out: str) -> None:
 
 
 def _show(comparison: Comparison) -> None:
-    click.echo(PRIVATE)
+    click.echo(record.PRIVATE)
     loss = f"loss: {comparison.loss}" if comparison.loss else "loss"
     print_table(
         ["study", f"risk: {comparison.risk}", loss, "frontier", "what came of it"],
@@ -157,7 +168,7 @@ def _ties(comparison: Comparison) -> Iterator[str]:
         if point.same_as:
             yield f"{point.name}: the very same release as {point.same_as}"
     points = {point.name: point for point in comparison.points}
-    best = [(name, risk_of_point(points[name])) for name in comparison.frontier]
+    best = [(name, frontier.risk_of_point(points[name])) for name in comparison.frontier]
     different = [(name, risk) for name, risk in best if risk and not points[name].same_as]
     for place, (name, risk) in enumerate(different):
         tied = [other for other, one in different[place + 1 :] if risk.is_tied_with(one)]

@@ -4,23 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from voile.cli.show import ledger_option, say, telling_what_is_done
 from voile.durable import new_private_file, replace_private_file
 from voile.errors import InputError, RefusedError
-from voile.ledger import Ledger
-from voile.ledger.budget import shown
-from voile.policy.assumptions import ASSUMPTIONS, read_ticks
-from voile.policy.case import SIGNATURES, open_case
-from voile.policy.checking import judge
-from voile.policy.stated import policy_of_text
-from voile.policy.verdict import VERDICT, read_verdict
-from voile.report.dossier_page import Dossier, Event
-from voile.report.html import render_dossier
-from voile.signing.verifying import SignedBy, verify
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile import ledger as voile_ledger
+    from voile.ledger import budget
+    from voile.policy import assumptions, checking
+    from voile.policy import case as policy_case
+    from voile.policy import stated as policy_stated
+    from voile.policy import verdict as policy_verdict
+    from voile.report import dossier_page, html
+    from voile.signing import verifying
+    from voile.signing.verifying import SignedBy
+else:
+    voile_ledger = on_demand("voile.ledger")
+    budget = on_demand("voile.ledger.budget")
+    assumptions = on_demand("voile.policy.assumptions")
+    policy_case = on_demand("voile.policy.case")
+    checking = on_demand("voile.policy.checking")
+    policy_stated = on_demand("voile.policy.stated")
+    policy_verdict = on_demand("voile.policy.verdict")
+    dossier_page = on_demand("voile.report.dossier_page")
+    html = on_demand("voile.report.html")
+    verifying = on_demand("voile.signing.verifying")
 
 __all__ = ["dossier_command"]
 
@@ -48,29 +61,30 @@ def dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -
     The private part, which is drawn unless --public asks for the other, must stay private. Print it
     from a browser.
     """
-    case = open_case(folder)
+    case = policy_case.open_case(folder)
     if case.private is None or case.record is None:
         msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
         raise InputError(msg)
-    verdict = read_verdict(case.private / VERDICT)
-    stated = policy_of_text(verdict.text, f"{case.private / VERDICT}: its policy")
-    if judge(case, stated) != verdict:
+    path = case.private / policy_verdict.VERDICT
+    verdict = policy_verdict.read_verdict(path)
+    stated = policy_stated.policy_of_text(verdict.text, f"{path}: its policy")
+    if checking.judge(case, stated) != verdict:
         msg = (
-            f"{case.private / VERDICT}: this is not what the policy says of what stands here now; "
+            f"{path}: this is not what the policy says of what stands here now; "
             "run voile check again"
         )
         raise RefusedError(msg)
-    dossier = Dossier(
+    dossier = dossier_page.Dossier(
         name=case.data.name if case.document is None else _name(case.document),
         document=case.document,
         record=case.record,
         verdict=verdict,
         policy=stated.policy,
-        ticks=read_ticks(case.private / ASSUMPTIONS),
-        signatures=_signatures(folder, signed=(case.public / SIGNATURES).is_file()),
+        ticks=assumptions.read_ticks(case.private / assumptions.ASSUMPTIONS),
+        signatures=_signatures(folder, signed=(case.public / policy_case.SIGNATURES).is_file()),
         history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
     )
-    text = render_dossier(dossier, public=public)
+    text = html.render_dossier(dossier, public=public)
     if public and not (out.exists() or out.is_symlink()):
         replace_private_file(out, text, _PUBLIC)
     else:
@@ -88,28 +102,30 @@ def _name(document: Mapping[str, Any]) -> str:
 def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
     if not signed:
         return ()
-    found = verify(folder)
+    found = verifying.verify(folder)
     if found.changes:
         raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
     return found.signatures
 
 
-def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[Event]:
+def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[dossier_page.Event]:
     """Releases of the series and the data set that a release belongs to, as the ledger has them."""
     if document is None:
         return
     here = document["release_id"]
     series = document.get("series", {}).get("name")
-    opened = Ledger(path)
+    opened = voile_ledger.Ledger(path)
     for summary in opened.series():
         for one in summary.versions if summary.terms.name == series else ():
             what = f"version {one.number} of the series {series}, {one.rows:,} rows"
-            yield Event(one.created, what, one.release_id, "", one.release_id == here)
+            yield dossier_page.Event(one.created, what, one.release_id, "", one.release_id == here)
     for state in opened.data_sets():
         if state.limit.data_set != document.get("data_set"):
             continue
         for entry in state.entries:
-            spent = ", ".join(f"epsilon {shown(event.epsilon)}" for event in entry.events)
+            spent = ", ".join(f"epsilon {budget.shown(event.epsilon)}" for event in entry.events)
             ours = entry.release_id == here
-            yield Event(entry.created, entry.kind, entry.release_id, spent, ours)
-        yield Event("", f"of the data set {state.limit.data_set}: {state.balance}", "", "", False)
+            yield dossier_page.Event(entry.created, entry.kind, entry.release_id, spent, ours)
+        yield dossier_page.Event(
+            "", f"of the data set {state.limit.data_set}: {state.balance}", "", "", False
+        )

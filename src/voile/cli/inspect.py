@@ -5,25 +5,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import click
-import numpy as np
-from numpy.typing import NDArray
 
 from voile.cli.show import as_json, engine_option, print_json, print_table, progress, say
 from voile.errors import InputError
-from voile.models.k_anonymity import Exposure, exposure
-from voile.proposal.columns import propose_column
-from voile.proposal.hierarchies import suggestion_of
-from voile.publish.registry import read_plan
-from voile.schema.hierarchy.suggestion import Suggestion, suggestion_text
-from voile.schema.persons import Occurrences, units_told
-from voile.schema.plan import Plan
-from voile.schema.roles import EACH_ROW, Roles
+from voile.ondemand import on_demand
 from voile.table.places import place_of
-from voile.table.profile import Inspected, inspect_file
-from voile.table.summaries import ColumnProfile, UnitsProfile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from voile.models import k_anonymity
+    from voile.models.k_anonymity import Exposure
+    from voile.proposal import columns as proposal_columns
+    from voile.proposal import hierarchies
+    from voile.publish import registry
+    from voile.schema import persons
+    from voile.schema import roles as schema_roles
+    from voile.schema.hierarchy import suggestion as hierarchy_suggestion
+    from voile.schema.hierarchy.suggestion import Suggestion
+    from voile.schema.persons import Occurrences
+    from voile.schema.plan import Plan
+    from voile.schema.roles import Roles
+    from voile.table import profile as table_profile
+    from voile.table.profile import Inspected
+    from voile.table.summaries import ColumnProfile, UnitsProfile
+else:
+    k_anonymity = on_demand("voile.models.k_anonymity")
+    proposal_columns = on_demand("voile.proposal.columns")
+    hierarchies = on_demand("voile.proposal.hierarchies")
+    registry = on_demand("voile.publish.registry")
+    hierarchy_suggestion = on_demand("voile.schema.hierarchy.suggestion")
+    persons = on_demand("voile.schema.persons")
+    schema_roles = on_demand("voile.schema.roles")
+    table_profile = on_demand("voile.table.profile")
 
 __all__ = ["inspect_command"]
 
@@ -81,13 +99,13 @@ def inspect_command(  # noqa: PLR0913 - one parameter for each option
     public bounds in the plan. A suggestion holds what the plan says of its column already, and
     replaces it.
     """
-    bound = read_plan(Path(plan)) if plan else None
+    bound = registry.read_plan(Path(plan)) if plan else None
     if (values or rows) and not as_json:
         msg = "--values and --rows are for programs: they need --json"
         raise InputError(msg)
     with progress() as stage:
         stage("reading")
-        table = inspect_file(source, bound.missing if bound else (), engine=engine)
+        table = table_profile.inspect_file(source, bound.missing if bound else (), engine=engine)
         stage("counting")
         if bound:
             bound.bind(table.columns)
@@ -97,7 +115,7 @@ def inspect_command(  # noqa: PLR0913 - one parameter for each option
         assumed = not columns
         columns = columns or _telling(profiles)
         sizes = table.group_sizes(columns) if columns and table.rows else None
-        measured = None if sizes is None else exposure(sizes)
+        measured = None if sizes is None else k_anonymity.exposure(sizes)
         suggestions = _suggestions(table, columns, bound) if suggesting else []
         found = _Persons.of(table, bound)
         units = found.units
@@ -118,7 +136,7 @@ def inspect_command(  # noqa: PLR0913 - one parameter for each option
         print_json(document)
         return
     if suggesting:
-        click.echo("\n".join(map(suggestion_text, suggestions)), nl=False)
+        click.echo("\n".join(map(hierarchy_suggestion.suggestion_text, suggestions)), nl=False)
         return
     _show(str(place_of(source)), table, profiles)
     for line in found.told:
@@ -178,7 +196,7 @@ class _Doubt:
         allowed = roles.person is not None or roles.household is not None
         then = (
             f'publishing it needs person = "{column}", if it tells persons apart, or '
-            f'person = "{EACH_ROW}"'
+            f'person = "{schema_roles.EACH_ROW}"'
         )
         if allowed:
             then = (
@@ -238,8 +256,8 @@ class _Persons:
         if units is None:
             return doubts
         counted = (
-            f"[roles] {units.protected}: {units_told(units.protected, units.units)} by column "
-            f"{units.column!r}; {units.once:,} have one row, and nobody has more than "
+            f"[roles] {units.protected}: {persons.units_told(units.protected, units.units)} by "
+            f"column {units.column!r}; {units.once:,} have one row, and nobody has more than "
             f"{units.most_rows:,}"
         )
         return [counted, *doubts]
@@ -296,7 +314,9 @@ def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
         return frozenset((*plan.roles.identifiers, *plan.roles.named_units.values()))
     apart, names = {"person", "household", "identifier"}, table.columns
     proposed = (
-        propose_column(table.details(name), None, [one for one in names if one != name])
+        proposal_columns.propose_column(
+            table.details(name), None, [one for one in names if one != name]
+        )
         for name in names
     )
     return frozenset(one.name for one in proposed if one.role in apart or one.recognition)
@@ -326,7 +346,10 @@ def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
 def _suggestions(table: Inspected, columns: Sequence[str], plan: Plan | None) -> list[Suggestion]:
     declared = plan.columns if plan else {}
     return [
-        suggestion_of(propose_column(table.details(name)), declared.get(name)) for name in columns
+        hierarchies.suggestion_of(
+            proposal_columns.propose_column(table.details(name)), declared.get(name)
+        )
+        for name in columns
     ]
 
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import say, telling_what_is_done
 from voile.durable import replace_private_file
 from voile.errors import InputError
-from voile.signing.keys import new_key, public_text, read_key
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.signing import keys
+else:
+    keys = on_demand("voile.signing.keys")
 
 __all__ = ["key_command"]
 
@@ -27,13 +33,13 @@ def key_command(file: Path, show: bool) -> None:
     and a copy of it.
     """
     if show:
-        click.echo(public_text(read_key(file)))
+        click.echo(keys.public_text(keys.read_key(file)))
         return
     public = file.with_name(f"{file.name}.pub")
     if public.exists():
         raise InputError(f"{public}: something is here already; name a new file for the key")
-    key = new_key(file)
-    replace_private_file(public, public_text(key) + "\n", _PUBLIC)
+    key = keys.new_key(file)
+    replace_private_file(public, keys.public_text(key) + "\n", _PUBLIC)
     with telling_what_is_done(f"the key stands at {file}"):
-        click.echo(public_text(key))
+        click.echo(keys.public_text(key))
         say(f"{file}: the private key, which must never leave; {public}: the public one.")

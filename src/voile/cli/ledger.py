@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.ledger_shown import (
-    data_set_document,
-    fleet_document,
-    series_document,
-    show_data_set,
-    show_fleet,
-    show_series,
-)
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json
 from voile.errors import LedgerError
-from voile.ledger import Finding, FleetState, Ledger
+from voile.ondemand import on_demand
 from voile.release.manifest import release_document
+
+if TYPE_CHECKING:
+    from voile import ledger as voile_ledger
+    from voile.cli import ledger_shown
+    from voile.ledger import Finding, FleetState
+else:
+    voile_ledger = on_demand("voile.ledger")
+    ledger_shown = on_demand("voile.cli.ledger_shown")
 
 __all__ = ["ledger"]
 
@@ -54,23 +54,23 @@ def ledger() -> None:
 @_common_options
 def show(path: Path, *, as_json: bool) -> None:
     """Show every series, every data set with its budget and pool, and every fleet."""
-    opened = Ledger(path)
+    opened = voile_ledger.Ledger(path)
     summaries, data_sets, fleets = opened.series(), opened.data_sets(), opened.fleets()
     if as_json:
         print_json(
             {
-                "series": [series_document(summary) for summary in summaries],
-                "data_sets": [data_set_document(state) for state in data_sets],
-                "fleets": [fleet_document(state) for state in fleets],
+                "series": [ledger_shown.series_document(summary) for summary in summaries],
+                "data_sets": [ledger_shown.data_set_document(state) for state in data_sets],
+                "fleets": [ledger_shown.fleet_document(state) for state in fleets],
             }
         )
         return
     for summary in summaries:
-        show_series(summary)
+        ledger_shown.show_series(summary)
     for state in data_sets:
-        show_data_set(state)
+        ledger_shown.show_data_set(state)
     for fleet in fleets:
-        show_fleet(fleet)
+        ledger_shown.show_fleet(fleet)
     if not summaries and not data_sets and not fleets:
         click.echo(f"{path}: no release has been committed to this ledger", err=True)
 
@@ -84,7 +84,7 @@ def verify(path: Path, releases: tuple[Path, ...], *, as_json: bool) -> None:
     Name the folders of all releases that exist: only they show that a ledger was replaced by an
     older copy.
     """
-    opened = Ledger(path)
+    opened = voile_ledger.Ledger(path)
     findings = opened.verify()
     for folder in releases:
         findings += opened.verify_release(folder)
@@ -137,7 +137,7 @@ def settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost: 
     if lost == (folder is not None):
         msg = "say either --release FOLDER or --lost"
         raise click.UsageError(msg)
-    opened = Ledger(path)
+    opened = voile_ledger.Ledger(path)
     if folder is not None:
         document = release_document(folder)
         told = _settled(opened, name, document, of)
@@ -146,7 +146,9 @@ def settle(path: Path, name: str, folder: Path | None, of: str | None, *, lost: 
     click.echo(f"{path}: {told}", err=True)
 
 
-def _settled(opened: Ledger, name: str, document: Mapping[str, Any], of: str | None) -> str:
+def _settled(
+    opened: voile_ledger.Ledger, name: str, document: Mapping[str, Any], of: str | None
+) -> str:
     """Note that a release stands; what to say of it."""
     release_id, series = str(document.get("release_id")), document.get("series")
     if of == "series" or (of is None and isinstance(series, Mapping)):
@@ -156,7 +158,7 @@ def _settled(opened: Ledger, name: str, document: Mapping[str, Any], of: str | N
     return "the release stands; the rows that it took up are forgotten"
 
 
-def _lost(opened: Ledger, name: str, of: str | None) -> str:
+def _lost(opened: voile_ledger.Ledger, name: str, of: str | None) -> str:
     """Note that a release never appeared; what to say of it."""
     state = None if of == "series" else opened.budget(name)
     series = [] if of == "data-set" else [s for s in opened.series() if s.terms.name == name]

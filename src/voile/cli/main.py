@@ -19,13 +19,12 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
-from importlib import import_module
-from types import ModuleType
 from typing import NoReturn
 
 import click
 
 from voile.errors import OutOfMemoryError, VoileError, place_of_fault, says_out_of_memory
+from voile.ondemand import leave_loaded_out_of_searches, loaded
 from voile.version import VERSION
 
 __all__ = ["command", "main"]
@@ -68,24 +67,12 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        members = vars(_loaded(f"voile.cli.{cmd_name}")).values()
+        members = vars(loaded(f"voile.cli.{cmd_name}")).values()
         return next(m for m in members if isinstance(m, click.Command) and m.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
-
-
-def _loaded(name: str) -> ModuleType:
-    """A module; what it brings is left out of every later search for garbage."""
-    if name in sys.modules or not gc.isenabled():
-        return import_module(name)
-    gc.disable()
-    try:
-        return import_module(name)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -132,6 +119,7 @@ def _set_up() -> None:
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     gc.set_threshold(*_GARBAGE)
+    leave_loaded_out_of_searches()
 
 
 def _fault(error: BaseException) -> str:

@@ -9,27 +9,39 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import numpy as np
 
-from voile.cli.packed import PICTURES, Origin, document_of, show_packed, write_packed
 from voile.cli.show import as_json as json_option
 from voile.cli.show import engine_option, print_json, progress, say, telling_what_is_done
 from voile.cli.tables import TABLE
-from voile.disclosure.disclosure import Disclosure
 from voile.errors import InputError, TableError
-from voile.packing.drawing import require_plotting
-from voile.packing.instance import Report
-from voile.packing.stop import Stop
+from voile.ondemand import on_demand
 from voile.release.manifest import DOCUMENT
-from voile.release.stored import read_release
-from voile.schema.numbers import ExactNumbers
-from voile.table.columns import NumberColumns, published_numbers, read_numbers
 from voile.table.new_files import appearing, check_new_file
 from voile.table.places import Place
 
 if TYPE_CHECKING:
-    from voile.packing.packer import Boxes, Packed, Task
-    from voile.packing.parcels import Measure
+    import numpy as np
+
+    from voile.cli import packed as cli_packed
+    from voile.disclosure.disclosure import Disclosure
+    from voile.packing import drawing, packer, parcels, posterior
+    from voile.packing import stop as packing_stop
+    from voile.packing.instance import Report
+    from voile.packing.packer import Packed, Task
+    from voile.release import stored
+    from voile.schema.numbers import ExactNumbers
+    from voile.table import columns as table_columns
+    from voile.table.columns import NumberColumns
+else:
+    np = on_demand("numpy")
+    cli_packed = on_demand("voile.cli.packed")
+    drawing = on_demand("voile.packing.drawing")
+    packer = on_demand("voile.packing.packer")
+    parcels = on_demand("voile.packing.parcels")
+    posterior = on_demand("voile.packing.posterior")
+    packing_stop = on_demand("voile.packing.stop")
+    stored = on_demand("voile.release.stored")
+    table_columns = on_demand("voile.table.columns")
 
 __all__ = ["pack_command"]
 
@@ -93,7 +105,7 @@ class _Input:
     """The numbers of the parcels, and where they come from."""
 
     numbers: NumberColumns
-    origin: Origin
+    origin: cli_packed.Origin
     disclosure: Disclosure | None
     """What a release says of its columns; None for a private table."""
 
@@ -227,13 +239,13 @@ def pack_command(  # noqa: PLR0913 - one parameter for each option
             stage("writing")
             with appearing(list(files)) as hidden:
                 for file in hidden:
-                    write_packed(file, given.origin, packed)
+                    cli_packed.write_packed(file, given.origin, packed)
     done = f"written: {', '.join(map(str, files))}" if files else "the parcels were packed"
     with telling_what_is_done(done):
         if as_json:
-            print_json(document_of(given.origin, packed))
+            print_json(cli_packed.document_of(given.origin, packed))
         else:
-            show_packed(given.origin, packed)
+            cli_packed.show_packed(given.origin, packed)
         for notice in (*given.numbers.notes, *packed.notices):
             say(f"voile: {notice}.")
         for place in files:
@@ -275,8 +287,8 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
     if out is not None:
         files.append(check_new_file(out, _TABLES))
     if picture is not None:
-        files.append(check_new_file(picture, PICTURES))
-        require_plotting()
+        files.append(check_new_file(picture, cli_packed.PICTURES))
+        drawing.require_plotting()
     return files
 
 
@@ -285,11 +297,11 @@ def _read(source: Place, call: _Call) -> _Input:
     disclosure = None
     private = not (isinstance(source, Path) and (source / DOCUMENT).exists())
     if private:
-        numbers = read_numbers(source, call.names, call.engine)
+        numbers = table_columns.read_numbers(source, call.names, call.engine)
     else:
         assert isinstance(source, Path)
-        release = read_release(source, engine=call.engine)
-        numbers = published_numbers(release.table, call.names)
+        release = stored.read_release(source, engine=call.engine)
+        numbers = table_columns.published_numbers(release.table, call.names)
         disclosure = release.disclosure
     missing = np.zeros(numbers.rows, np.bool_)
     for name, column in numbers.columns.items():
@@ -304,55 +316,54 @@ def _read(source: Place, call: _Call) -> _Input:
     kept = np.flatnonzero(~missing)
     if not len(kept):
         raise TableError("every row misses a measure; there is nothing to pack")
-    return _Input(numbers, Origin(private, numbers.rows, kept), disclosure)
+    return _Input(numbers, cli_packed.Origin(private, numbers.rows, kept), disclosure)
 
 
-def _measure(given: _Input, name: str) -> Measure:
+def _measure(given: _Input, name: str) -> parcels.Measure:
     """One measure of the parcels that are packed."""
-    from voile.packing.parcels import Measure  # noqa: PLC0415 - compiled loops
-    from voile.packing.posterior import Noise  # noqa: PLC0415
 
     def numbers(column: str) -> ExactNumbers | None:
         found = given.numbers.columns.get(column)
         return None if found is None else found.numbers[given.origin.kept]
 
     shown = given.disclosure.columns.get(name) if given.disclosure else None
-    return Measure(
+    return parcels.Measure(
         name=name,
         value=numbers(name),
         low=numbers(f"{name}.low"),
         high=numbers(f"{name}.high"),
-        noise=Noise.of(shown.noise) if shown and shown.noise else None,
+        noise=posterior.Noise.of(shown.noise) if shown and shown.noise else None,
         rows=given.origin.kept + 1,
     )
 
 
-def _task(given: _Input, call: _Call) -> Task:
-    from voile.packing.packer import Boxes, Task  # noqa: PLC0415 - compiled loops
-    from voile.packing.parcels import Limit, Use  # noqa: PLC0415
+def _task(given: _Input, call: _Call) -> packer.Task:
 
-    boxes: Boxes | None = None
+    boxes: packer.Boxes | None = None
     if call.box and call.sides:
         height, width, length = (_measure(given, name) for name in call.sides)
-        boxes = Boxes((height, width, length), call.box, call.turns)  # type: ignore[arg-type]
-    return Task(
+        boxes = packer.Boxes((height, width, length), call.box, call.turns)  # type: ignore[arg-type]
+    return packer.Task(
         measures=tuple(_measure(given, name) for name, _ in call.columns),
-        limits=tuple(Limit(capacity, call.margin) for _, capacity in call.columns),
-        use=Use.of(call.use),
+        limits=tuple(parcels.Limit(capacity, call.margin) for _, capacity in call.columns),
+        use=parcels.Use.of(call.use),
         robust=None if call.robust is None else float(call.robust),
         boxes=boxes,
     )
 
 
-def _stop(seconds: float | None, work: float | None) -> Stop:
+def _stop(seconds: float | None, work: float | None) -> packing_stop.Stop:
     """The limits that were given; where none was, that of a packer that is not told one."""
     if work is None:
-        return Stop() if seconds is None else Stop(seconds)
-    return Stop.by_work(work) if seconds is None else Stop(seconds, work=work)
+        return packing_stop.Stop() if seconds is None else packing_stop.Stop(seconds)
+    return (
+        packing_stop.Stop.by_work(work)
+        if seconds is None
+        else packing_stop.Stop(seconds, work=work)
+    )
 
 
-def _pack(task: Task, stop: Stop, solver: str, stage: Callable[[str], None]) -> Packed:
-    from voile.packing.packer import pack  # noqa: PLC0415 - compiled loops
+def _pack(task: Task, stop: packing_stop.Stop, solver: str, stage: Callable[[str], None]) -> Packed:
 
     def report(now: Report) -> None:
         stage(
@@ -360,4 +371,4 @@ def _pack(task: Task, stop: Stop, solver: str, stage: Callable[[str], None]) -> 
             f"({now.stage}, {now.seconds:.0f} s)"
         )
 
-    return pack(task, stop, report, solver)  # type: ignore[arg-type]
+    return packer.pack(task, stop, report, solver)  # type: ignore[arg-type]

@@ -6,21 +6,32 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import as_json, engine_option, print_json, progress, say, telling_what_is_done
 from voile.durable import new_private_file
 from voile.errors import InputError, TableError
-from voile.proposal.fitting import misfits
-from voile.proposal.whole import Proposal, data_as_names, propose
-from voile.proposal.writing import plan_text
-from voile.publish.registry import METHODS, read_plan
-from voile.schema.plan import Plan
-from voile.schema.questions import ASKS, open_questions
-from voile.table.fitting import Finding
+from voile.ondemand import on_demand
 from voile.table.places import place_of
-from voile.table.profile import Inspected, inspect_file
+
+if TYPE_CHECKING:
+    from voile.proposal import fitting, whole, writing
+    from voile.proposal.whole import Proposal
+    from voile.publish import registry
+    from voile.schema import questions as schema_questions
+    from voile.schema.plan import Plan
+    from voile.table import profile
+    from voile.table.fitting import Finding
+    from voile.table.profile import Inspected
+else:
+    fitting = on_demand("voile.proposal.fitting")
+    whole = on_demand("voile.proposal.whole")
+    writing = on_demand("voile.proposal.writing")
+    registry = on_demand("voile.publish.registry")
+    schema_questions = on_demand("voile.schema.questions")
+    profile = on_demand("voile.table.profile")
 
 __all__ = ["plan_command"]
 
@@ -60,14 +71,14 @@ def plan_command(
     with progress() as stage:
         stage("reading")
         place = place_of(source)
-        table = inspect_file(place, engine=engine)
+        table = profile.inspect_file(place, engine=engine)
         stage("counting")
         proposal = _proposal(table)
         _refuse_data_as_names(proposal, str(place))
         if not proposal.publishes and not any(one.question for one in proposal.columns):
             raise InputError(_nothing_to_propose(proposal, str(place)))
         named = place.name if isinstance(place, Path) else str(place)
-        text = plan_text(proposal, named)
+        text = writing.plan_text(proposal, named)
         new_private_file(out, text)
     with telling_what_is_done(f"the proposal stands at {out}"):
         for note in table.notes:
@@ -82,7 +93,7 @@ def _proposal(table: Inspected) -> Proposal:
     def largest(columns: Sequence[str]) -> int:
         return int(table.group_sizes(columns).max())
 
-    return propose([table.details(column) for column in table.columns], largest)
+    return whole.propose([table.details(column) for column in table.columns], largest)
 
 
 def _nothing_to_propose(proposal: Proposal, place: str) -> str:
@@ -98,7 +109,7 @@ def _nothing_to_propose(proposal: Proposal, place: str) -> str:
 
 def _refuse_data_as_names(proposal: Proposal, place: str) -> None:
     """Raise ``TableError`` where the first row of a file looks like data: it holds a person."""
-    places = data_as_names([column.details for column in proposal.columns])
+    places = whole.data_as_names([column.details for column in proposal.columns])
     if places:
         msg = (
             f"{place}: the first row looks like data, not like names of columns: in columns "
@@ -111,12 +122,12 @@ def _refuse_data_as_names(proposal: Proposal, place: str) -> None:
 def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
     """Tell what fits badly; raises ``InputError`` where publishing would be refused."""
     with progress() as stage:
-        plan = read_plan(path)
+        plan = registry.read_plan(path)
         stage("reading")
-        table = inspect_file(source, plan.missing, plan.texts, engine)
+        table = profile.inspect_file(source, plan.missing, plan.texts, engine)
         plan.bind(table.columns)
         stage("counting")
-        found = misfits(
+        found = fitting.misfits(
             table,
             plan,
             _proposal(table),
@@ -139,12 +150,14 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
 
 def _bounds_rows(plan: Plan) -> bool:
     """Whether the plan's method asks how many rows of a person take part."""
-    return plan.method is not None and "rows_per_person" in METHODS.fields_of(plan.method.name)
+    return plan.method is not None and "rows_per_person" in registry.METHODS.fields_of(
+        plan.method.name
+    )
 
 
 def _shows_quasi_identifiers(plan: Plan) -> bool:
     """Whether the plan's method publishes quasi-identifiers exactly."""
-    made = None if plan.method is None else METHODS.class_of(plan.method.name)
+    made = None if plan.method is None else registry.METHODS.class_of(plan.method.name)
     return getattr(made, "shows_quasi_identifiers", False)
 
 
@@ -181,9 +194,13 @@ def _document(proposal: Proposal) -> dict[str, object]:
 
 
 def _summary(proposal: Proposal, text: str, out: Path) -> str:
-    asked = len(open_questions(text))
+    asked = len(schema_questions.open_questions(text))
     questions = "1 question" if asked == 1 else f"{asked} questions"
-    told = f' and asks {questions}, in lines that begin with "{ASKS}"' if asked else ""
+    told = (
+        f' and asks {questions}, in lines that begin with "{schema_questions.ASKS}"'
+        if asked
+        else ""
+    )
     then = " Nothing is published until each is answered and its line removed." if asked else ""
     return (
         f"{out}: a proposal for {len(proposal.columns)} columns{told}.{then} It was made from "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,11 +19,20 @@ from voile.cli.show import (
     say,
     telling_what_is_done,
 )
-from voile.randomness import UNFIT
-from voile.release.release import Publication
-from voile.schema.numbers import json_number
-from voile.study.run import Intervals, make_release
-from voile.table.formats.registry import WRITTEN, Format
+from voile.ondemand import on_demand
+from voile.table.formats.registry import WRITTEN
+
+if TYPE_CHECKING:
+    from voile import randomness
+    from voile.release.release import Publication
+    from voile.schema import numbers
+    from voile.study import run
+    from voile.study.run import Intervals
+    from voile.table.formats.registry import Format
+else:
+    randomness = on_demand("voile.randomness")
+    numbers = on_demand("voile.schema.numbers")
+    run = on_demand("voile.study.run")
 
 __all__ = ["publish_command"]
 
@@ -73,7 +82,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     """
     started = time.monotonic()
     with progress() as stage:
-        publication = make_release(
+        publication = run.make_release(
             source,
             Path(plan),
             out,
@@ -94,7 +103,7 @@ def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
         else:
             say(_summary(publication, out))
         if not publication.release.publishable:
-            say(f"NOT fit for publication: {UNFIT}.")
+            say(f"NOT fit for publication: {randomness.UNFIT}.")
 
 
 def _document(publication: Publication, out: str, seconds: float) -> dict[str, Any]:
@@ -106,7 +115,7 @@ def _document(publication: Publication, out: str, seconds: float) -> dict[str, A
         "suppressed": private.suppressed,
         "held": private.held,
         "carried": private.carried,
-        "objective": json_number(Decimal(private.objective)),
+        "objective": numbers.json_number(Decimal(private.objective)),
         "decision": dict(private.decision),
         "seconds": round(seconds, 3),
     }

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import as_json as json_option
 from voile.cli.show import engine_option, print_json, print_table
-from voile.query import Answer, answer
-from voile.release.stored import read_release
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.query import Answer, answer
+    from voile.release import stored
+else:
+    answer = on_demand("voile.query.answer")
+    stored = on_demand("voile.release.stored")
 
 __all__ = ["query"]
 
@@ -29,7 +36,7 @@ def query(release: Path, aggregate: str, where: str | None, engine: str, as_json
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.
     """
-    found = answer(read_release(release, engine=engine), aggregate, where)
+    found = answer(stored.read_release(release, engine=engine), aggregate, where)
     if as_json:
         print_json(found.document())
     else:

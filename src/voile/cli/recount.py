@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,11 +11,19 @@ from voile.cli.show import as_json as json_option
 from voile.cli.show import engine_option, print_json, progress
 from voile.cli.tables import TABLE
 from voile.errors import RefusedError
+from voile.ondemand import on_demand
 from voile.release.manifest import release_document
-from voile.release.recounting import Recount, recount
-from voile.study.record import PRIVATE
-from voile.table.opening import rows_in_memory
 from voile.table.places import Place
+
+if TYPE_CHECKING:
+    from voile.release import recounting
+    from voile.release.recounting import Recount
+    from voile.study import record
+    from voile.table import opening
+else:
+    recounting = on_demand("voile.release.recounting")
+    record = on_demand("voile.study.record")
+    opening = on_demand("voile.table.opening")
 
 __all__ = ["recount_command"]
 
@@ -45,7 +53,7 @@ def recount_command(folder: Path, against: Place | None, engine: str, *, as_json
     """
     with progress() as stage:
         stage("recounting")
-        found = recount(folder, _original(folder, against, engine), engine=engine)
+        found = recounting.recount(folder, _original(folder, against, engine), engine=engine)
     if as_json:
         print_json(_document(found))
     else:
@@ -68,13 +76,13 @@ def _original(folder: Path, against: Place | None, engine: str) -> Any:
     types = release_document(folder).get("types")
     kinds = types if isinstance(types, dict) else {}
     texts = [name for name, kind in kinds.items() if kind == "text"]
-    frame, _ = rows_in_memory(against, texts=texts, engine=engine)
+    frame, _ = opening.rows_in_memory(against, texts=texts, engine=engine)
     return frame
 
 
 def _show(found: Recount) -> None:
     if found.compared is not None:
-        click.echo(PRIVATE)
+        click.echo(record.PRIVATE)
     click.echo(f"Files: {len(found.files):,}, each with the SHA-256 that release.json lists.")
     click.echo(f"Rows: {found.rows:,}.")
     for one in found.claims:
@@ -101,7 +109,7 @@ def _told(one: Any) -> str:
 def _document(found: Recount) -> dict[str, Any]:
     beside = found.compared
     return {
-        **({"private": PRIVATE} if beside else {}),
+        **({"private": record.PRIVATE} if beside else {}),
         "holds": not found.breaches and not found.unknown,
         "files": list(found.files),
         "rows": found.rows,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from voile.cli.show import print_table
-from voile.study.record import EstimateDocument, MeasureDocument, RiskDocument, Skipped
+
+if TYPE_CHECKING:
+    from voile.study.record import EstimateDocument, MeasureDocument, RiskDocument, Skipped
 
 __all__ = [
     "believed_apart",

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import say, telling_what_is_done
-from voile.policy.case import SIGNATURES, open_case
-from voile.signing.keys import read_key
-from voile.signing.signing import sign
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.policy import case as policy_case
+    from voile.signing import keys, signing
+else:
+    policy_case = on_demand("voile.policy.case")
+    keys = on_demand("voile.signing.keys")
+    signing = on_demand("voile.signing.signing")
 
 __all__ = ["sign_command"]
 
@@ -37,9 +44,9 @@ def sign_command(folder: Path, key: Path, role: str) -> None:
     Refused are a release that is not publishable, one that was made with a seed, and a verdict that
     has not passed or is not that of what stands in DIR now.
     """
-    case = open_case(folder)
-    signature = sign(case, read_key(key), role)
-    path = case.public / SIGNATURES
+    case = policy_case.open_case(folder)
+    signature = signing.sign(case, keys.read_key(key), role)
+    path = case.public / policy_case.SIGNATURES
     with telling_what_is_done(f"the signature stands at {path}"):
         click.echo(f"{path}: signed as {signature.role!r} with {signature.key}")
         say("voile verify tells whether anything is changed from now on.")

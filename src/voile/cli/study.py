@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.audit.rehearsed import risks_of_rehearsal
-from voile.cli.attack_shown import show_followed
 from voile.cli.reporting import (
     believed_apart,
     held_out_option,
@@ -35,16 +33,32 @@ from voile.cli.show import (
     telling_what_is_done,
 )
 from voile.errors import InputError
-from voile.randomness import UNFIT
-from voile.study.documents import record_document
-from voile.study.evidence import Terms
-from voile.study.instruments import Instruments
-from voile.study.rates import rates_of
-from voile.study.record import PRIVATE, AttackDocument, StudyRecord
-from voile.study.single import Study, make_study
+from voile.ondemand import on_demand
 
 if TYPE_CHECKING:
+    from voile import randomness
+    from voile.audit import rehearsed as audit_rehearsed
+    from voile.cli import attack_shown, study_trips
     from voile.cli.study_trips import FollowedTrips
+    from voile.report import html
+    from voile.study import documents, evidence, single
+    from voile.study import instruments as study_instruments
+    from voile.study import rates as study_rates
+    from voile.study import record as study_record
+    from voile.study.record import AttackDocument, StudyRecord
+    from voile.study.single import Study
+else:
+    audit_rehearsed = on_demand("voile.audit.rehearsed")
+    study_trips = on_demand("voile.cli.study_trips")
+    randomness = on_demand("voile.randomness")
+    html = on_demand("voile.report.html")
+    documents = on_demand("voile.study.documents")
+    evidence = on_demand("voile.study.evidence")
+    study_instruments = on_demand("voile.study.instruments")
+    study_rates = on_demand("voile.study.rates")
+    study_record = on_demand("voile.study.record")
+    single = on_demand("voile.study.single")
+    attack_shown = on_demand("voile.cli.attack_shown")
 
 __all__ = ["study_command"]
 
@@ -116,13 +130,13 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     made like this one of fewer rows, which is neither written nor charged. So do the three risks,
     which are held against the rows that it left out.
     """
-    terms = Terms(names_of(attacks), targets, held_out)
-    instruments = Instruments.standard(terms.attacks)
+    terms = evidence.Terms(names_of(attacks), targets, held_out)
+    instruments = study_instruments.Instruments.standard(terms.attacks)
     if risks:
-        instruments = replace(instruments, risks=risks_of_rehearsal)
+        instruments = replace(instruments, risks=audit_rehearsed.risks_of_rehearsal)
     with progress() as stage:
         followed = _on_map(roads, nodes, trips, stage)
-        study = make_study(
+        study = single.make_study(
             source,
             Path(plan),
             out,
@@ -139,14 +153,14 @@ def study_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
     with telling_what_is_done(f"the study stands at {out}"):
         _tell(study, out, followed)
         if as_json:
-            print_json({**record_document(study.record), "out": out})
+            print_json({**documents.record_document(study.record), "out": out})
         else:
             _show(study.record, followed)
 
 
 def _on_map(
     roads: Path | None, nodes: Path | None, trips: int, stage: Callable[[str], None]
-) -> FollowedTrips | None:
+) -> study_trips.FollowedTrips | None:
     """Who follows trips on a map, which is read before anything is charged; None without one."""
     if roads is None:
         if nodes is not None:
@@ -154,10 +168,9 @@ def _on_map(
             raise InputError(msg)
         return None
     # Maps and inference load what no other study needs.
-    from voile.cli.study_trips import FollowedTrips  # noqa: PLC0415
 
     stage("reading the map")
-    return FollowedTrips.on(roads, nodes, trips)
+    return study_trips.FollowedTrips.on(roads, nodes, trips)
 
 
 def _report_with(followed: FollowedTrips | None) -> Callable[[StudyRecord], str]:
@@ -166,9 +179,8 @@ def _report_with(followed: FollowedTrips | None) -> Callable[[StudyRecord], str]
         return renderer("render_study")
 
     def render(record: StudyRecord) -> str:
-        from voile.report.html import render_study  # noqa: PLC0415 - it is an extra
 
-        return render_study(record, followed.found)
+        return html.render_study(record, followed.found)
 
     return render
 
@@ -197,12 +209,12 @@ def _tell(study: Study, out: str, followed: FollowedTrips | None) -> None:
             f"attack {out}/release --against INPUT --roads MAP"
         )
     if not release.publishable:
-        say(f"NOT fit for publication: {UNFIT}.")
+        say(f"NOT fit for publication: {randomness.UNFIT}.")
 
 
 def _show(record: StudyRecord, followed: FollowedTrips | None) -> None:
     """What was found, on standard output."""
-    click.echo(PRIVATE)
+    click.echo(study_record.PRIVATE)
     rehearsed = set(record.evidence["rehearsed"])
     if record.attacks:
         print_table(
@@ -211,7 +223,7 @@ def _show(record: StudyRecord, followed: FollowedTrips | None) -> None:
         )
     if followed is not None and followed.outcomes:
         click.echo()
-        show_followed(followed.outcomes)
+        attack_shown.show_followed(followed.outcomes)
         click.echo()
     show_risks(record.risks)
     for attack in record.attacks:
@@ -241,7 +253,7 @@ def _only_trips(record: StudyRecord) -> bool:
 
 
 def _attack_row(attack: AttackDocument, rehearsed: set[str]) -> list[object]:
-    rates = rates_of(attack)
+    rates = study_rates.rates_of(attack)
     if rates is None:
         return [attack["attack"], "not measured", "", "", ""]
     return [

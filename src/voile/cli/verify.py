@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import as_json, print_json, telling_what_is_done
 from voile.errors import RefusedError
-from voile.policy.stated import read_policy
-from voile.signing.keys import public_key
-from voile.signing.verifying import Verification, verify
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.policy import stated
+    from voile.signing import keys as signing_keys
+    from voile.signing import verifying
+    from voile.signing.verifying import Verification
+else:
+    stated = on_demand("voile.policy.stated")
+    signing_keys = on_demand("voile.signing.keys")
+    verifying = on_demand("voile.signing.verifying")
 
 __all__ = ["verify_command"]
 
@@ -41,8 +50,8 @@ def verify_command(folder: Path, keys: tuple[str, ...], policy: str | None, as_j
     key that you trust, an unaltered folder is unaltered since an unknown key signed it: anybody can
     make a key.
     """
-    known = [public_key(one) for one in keys]
-    found = verify(folder, known, None if policy is None else read_policy(policy))
+    known = [signing_keys.public_key(one) for one in keys]
+    found = verifying.verify(folder, known, None if policy is None else stated.read_policy(policy))
     with telling_what_is_done(f"{folder} was verified"):
         if as_json:
             print_json(_document(found))

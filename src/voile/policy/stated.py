@@ -26,8 +26,6 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -42,6 +40,7 @@ from voile.policy.criteria.privacy import PrivacyBudget
 from voile.policy.criteria.questions import Assumptions, Question
 from voile.policy.criteria.risks import ThreeRisks
 from voile.policy.criteria.utility import Utility
+from voile.policy.templates import template_names, template_text
 from voile.values.value import Says, Value, json_schema, read
 
 __all__ = [
@@ -51,8 +50,6 @@ __all__ = [
     "policy_of_text",
     "policy_schema",
     "read_policy",
-    "template_names",
-    "template_text",
 ]
 
 AnyCriterion = Annotated[
@@ -147,23 +144,6 @@ def policy_of_text(text: str, where: str) -> StatedPolicy:
         msg = f"{where}: this is not valid TOML at {place_in_toml(error)}"
         raise InputError(msg) from None
     return StatedPolicy(read(Policy, document, where, public=True, tables=True), text)
-
-
-@cache
-def template_names() -> tuple[str, ...]:
-    """The names of the policies that are shipped."""
-    folder = files("voile.policy").joinpath("templates")
-    names = (each.name for each in folder.iterdir() if each.name.endswith(".toml"))
-    return tuple(sorted(name.removesuffix(".toml") for name in names))
-
-
-def template_text(name: str) -> str:
-    """The text of a template; raises ``InputError`` where there is none of the name."""
-    if name not in template_names():
-        known = ", ".join(template_names())
-        msg = f"there is no template {name!r}{nearest(name, template_names())} (known: {known})"
-        raise InputError(msg)
-    return files("voile.policy").joinpath("templates", f"{name}.toml").read_text("utf-8")
 
 
 def policy_schema() -> dict[str, Any]:

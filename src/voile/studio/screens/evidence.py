@@ -15,7 +15,7 @@ from fastapi.responses import Response
 from voile.durable import replace_private_file
 from voile.errors import InputError, RefusedError
 from voile.policy.assumptions import ASSUMPTIONS, read_ticks
-from voile.policy.stated import template_names
+from voile.policy.templates import template_names
 from voile.studio import commands
 from voile.studio.jobs import Job
 from voile.studio.project import Project

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal, Protocol, cast
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 from voile.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = [
     "ENDINGS",
