@@ -11,8 +11,10 @@ from pathlib import Path
 
 from voile.attack.registry import ATTACKS
 from voile.audit.registry import RISKS
+from voile.disclosure.registry import SHOWN
 from voile.models.registry import CRITERIA
 from voile.publish.registry import METHODS
+from voile.release.registry import CLAIMS
 from voile.table.engines import ENGINES
 from voile.utility.registry import MEASURES
 
@@ -43,5 +45,5 @@ def environment_with_others() -> Mapping[str, str]:
 
 def _forget() -> None:
     """Let registries look anew at what is installed."""
-    for registry in (ATTACKS, CRITERIA, ENGINES, MEASURES, METHODS, RISKS):
+    for registry in (ATTACKS, CLAIMS, CRITERIA, ENGINES, MEASURES, METHODS, RISKS, SHOWN):
         vars(registry).pop("installed", None)

@@ -8,7 +8,7 @@ first, without a look at what is installed; nobody can take one of them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cached_property
 from importlib import import_module
@@ -43,6 +43,8 @@ class Registry(Generic[T]):
     error: type[VoileError] = InputError
     parameter: str = "parameter"
     """What a field of one of them is to whoever names it."""
+    typed: Callable[[type[Any]], type[Any]] | None = None
+    """Lets a class of another package validate its fields, unless it does (``checked``)."""
 
     @cached_property
     def installed(self) -> Mapping[str, EntryPoint]:
@@ -106,6 +108,9 @@ class Registry(Generic[T]):
         """
         made: Any = self.class_of(name)
         if getattr(made, "checks_itself", False):
+            if name not in self.own:  # a list of a document is a tuple
+                listed = {n: tuple(v) for n, v in parameters.items() if isinstance(v, list)}
+                parameters = {**parameters, **listed}
             return cast("T", made(**parameters))
         known = self.fields_of(name)
         for given in parameters:
@@ -143,6 +148,8 @@ class Registry(Generic[T]):
                 f"{point.value}, which {what}"
             )
             raise InputError(msg)
+        if self.typed and is_dataclass(made) and "checks_itself" not in vars(made):
+            return cast("type[T]", self.typed(made))
         return cast("type[T]", made)
 
 

@@ -8,7 +8,7 @@ from tests.docs.pages import ROOT
 from tests.installed import OTHERS
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-SHOWN = ("criterion", "method", "attack", "measure", "risk")
+SHOWN = ("criterion", "method", "averages", "attack", "measure", "risk")
 
 
 def test_the_sources_are_those_of_the_package():
@@ -20,8 +20,21 @@ def test_the_sources_are_those_of_the_package():
 
 def test_the_package_is_announced_as_shown():
     """The page has the lines of pyproject.toml, the package what is made of them."""
-    shown = re.findall(r'entry-points\."([\w.]+)"\]\n([\w-]+) = "([\w.:]+)"', PAGE)
+    shown = _announced(r'\[project\.entry-points\."([\w.]+)"\]', r'([\w-]+) = "([\w.:]+)"', PAGE)
     points = (OTHERS / "plain_others-1.0.dist-info" / "entry_points.txt").read_text("utf-8")
-    made = re.findall(r"\[([\w.]+)\]\n([\w-]+) = ([\w.:]+)", points)
+    made = _announced(r"\[(voile\.\w+)\]", r"([\w-]+) = ([\w.:]+)", points)
     assert sorted(shown) == sorted(made)
-    assert len(made) == 6
+    assert len(made) == 10
+
+
+def _announced(head: str, line: str, text: str) -> list[tuple[str, ...]]:
+    """Group, name and place of each line below a head."""
+    found, group = [], None
+    for each in text.splitlines():
+        if (begins := re.fullmatch(head, each)) is not None:
+            group = begins[1]
+        elif group is not None and (point := re.fullmatch(line, each)) is not None:
+            found.append((group, *point.groups()))
+        elif each:
+            group = None
+    return found

@@ -29,5 +29,5 @@ SHOWN: Registry[ShownColumn] = Registry(
         "label": "voile.disclosure.aggregate:Label",
         "aggregate": "voile.disclosure.aggregate:Aggregate",
     },
-    offers=("kind", "published", "evidence", "covered", "breaches"),
+    offers=("model_fields", "published", "evidence", "covered", "breaches"),
 )

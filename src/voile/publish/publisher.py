@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, Protocol
 
 from voile.errors import PlanError
+from voile.publish.card import MethodCard
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
@@ -29,6 +30,8 @@ class Publisher(Protocol):
 
     of_trips: ClassVar[bool]
     """Whether what is published are the reports of trips."""
+    card: ClassVar[MethodCard | None]
+    """What Studio says of the method, where it does not know it; None: it does not offer it."""
 
     @property
     def series(self) -> str | None:
@@ -92,6 +95,7 @@ class SingleRelease:
     """
 
     of_trips: ClassVar[bool] = False
+    card: ClassVar[MethodCard | None] = None
     shows_quasi_identifiers: ClassVar[bool] = False
     """Whether quasi-identifiers are published exactly, and must tell nobody by themselves."""
     why_no_criteria: ClassVar[str] = "it makes no groups of rows that share what they show"

@@ -18,7 +18,7 @@ from voile.registry import Registry
 from voile.schema.plan import Method, Plan, PlanDocument
 from voile.schema.plan import read_plan as read_stated_plan
 from voile.schema.trajectory import TrajectoryColumns
-from voile.values.value import InPlanFolder, json_schema
+from voile.values.value import InPlanFolder, checked, json_schema
 
 __all__ = [
     "METHODS",
@@ -48,6 +48,7 @@ METHODS: Registry[Publisher] = Registry(
     },
     offers=("prepare", "publish", "get_ready", "series", "record_key", "carries", "of_trips"),
     error=PlanError,
+    typed=checked(PlanError),
 )
 
 

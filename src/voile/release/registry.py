@@ -33,7 +33,7 @@ CLAIMS: Registry[Claim] = Registry(
         "geo-indistinguishability": "voile.release.claims:GeoIndistinguishability",
         "geo-indistinguishability-within-zones": "voile.release.claims:WithinZones",
     },
-    offers=("kind", "breaches", "contradictions", "unseen"),
+    offers=("model_fields", "breaches", "contradictions", "unseen"),
 )
 _Known = Annotated[Claim, ByKind(CLAIMS)]
 

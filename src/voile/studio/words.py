@@ -4,37 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from voile.errors import InputError
+from voile.publish.card import MethodCard, Parameter
+from voile.publish.registry import METHODS
 
-__all__ = ["METHOD_CARDS", "MethodCard", "Parameter", "most_error", "numbers_of", "odds_told"]
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a method that Studio asks for."""
-
-    name: str
-    label: str
-    offered: tuple[str, ...]
-    """Values to tick; others may be typed."""
-    tried: tuple[str, ...]
-    """Those that are ticked where nobody says others."""
-    hint: str
-    needed: bool = True
-
-
-@dataclass(frozen=True)
-class MethodCard:
-    """One method, for people who choose."""
-
-    name: str
-    title: str
-    promises: str
-    costs: str
-    not_when: str
-    parameters: tuple[Parameter, ...]
+__all__ = ["METHOD_CARDS", "method_cards", "most_error", "numbers_of", "odds_told"]
 
 
 _LIKE = ("2", "3", "5", "10", "20", "50", "100")
@@ -144,6 +119,12 @@ METHOD_CARDS: tuple[MethodCard, ...] = (
         ),
     ),
 )
+
+
+def method_cards() -> tuple[MethodCard, ...]:
+    """The cards of our methods, then those that methods of other packages carry."""
+    others = (METHODS.class_of(name) for name in METHODS.installed)
+    return (*METHOD_CARDS, *(made.card for made in others if made.card is not None))
 
 
 def numbers_of(text: str, what: str) -> list[int | float]:

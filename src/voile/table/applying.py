@@ -19,18 +19,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.randomness import Randomness
-from voile.table.arrays import array_of, numbers_of
+from voile.table.arrays import array_of, numbers_of, series_of
 from voile.table.combinations import combine
-from voile.table.decisions import Grouping, PermutedColumn, Perturbation, RecodedColumn, Treatment
+from voile.table.decisions import GroupColumn, Grouping, PermutedColumn, Perturbation, Treatment
 from voile.table.dictionary import Codes, DictionaryColumn, encode, look_up
 from voile.table.noising import Noise
-from voile.table.numeric import number_series
 from voile.table.protocol import Rows
 from voile.table.published import GROUP
 from voile.values.expressions import Call, Column, Literal
@@ -58,7 +56,7 @@ def applied(
     cannot be perturbed; ``ValueError`` where columns and decisions do not go together.
     """
     _require_fitting(published, treatment)
-    recoded = [it for it in treatment.columns if isinstance(it, RecodedColumn)]
+    recoded = [it for it in treatment.columns if isinstance(it, GroupColumn)]
     permuted = [it.column for it in treatment.columns if isinstance(it, PermutedColumn)]
     noise = [Noise.of(it) for it in treatment.columns if isinstance(it, Perturbation)]
     shown = Shown.of(rows, treatment.groups, recoded) if treatment.groups else None
@@ -110,10 +108,9 @@ def require_free_names(published: Sequence[str], made: Mapping[str, str]) -> Non
 
 def _require_fitting(published: Sequence[str], treatment: Treatment) -> None:
     """Raise ``ValueError`` where a treatment asks for what a release cannot show."""
-    told = {RecodedColumn: "recoded", PermutedColumn: "permuted", Perturbation: "perturbed"}
     names = [treated.column for treated in treatment.columns]
     for index, treated in enumerate(treatment.columns):
-        name, what = treated.column, told[type(treated)]
+        name, what = treated.column, treated.what
         if name not in published:  # its values would show in the numbers of the groups
             msg = f"column {name!r} is {what} and not published"
         elif name in names[:index]:
@@ -135,7 +132,7 @@ class Shown:
     """By recoded column, the columns that take its place: of each numbered group."""
 
     @classmethod
-    def of(cls, rows: Rows, groups: Grouping, recoded: Sequence[RecodedColumn]) -> Shown:
+    def of(cls, rows: Rows, groups: Grouping, recoded: Sequence[GroupColumn]) -> Shown:
         """What groups of a table's rows show; those that show the same are one."""
         found, index = np.unique(groups.group, return_inverse=True)
         there = found >= 0
@@ -190,24 +187,10 @@ class Shown:
 
 
 def _columns(
-    rows: Rows, recoded: RecodedColumn, numbers: NDArray[np.int64]
+    rows: Rows, recoded: GroupColumn, numbers: NDArray[np.int64]
 ) -> list[DictionaryColumn]:
     """The columns that stand in the place of one, with one row for each of these groups."""
-    values, name = recoded.values, recoded.column
     codes: Codes = recoded.codes[numbers]
-    if values is None or (values.texts is None and values.low is None):
-        own = pl.Series(name, rows.count([name]).values[0])
-        return [DictionaryColumn(own, codes)]
-    if values.texts is not None:
-        made = [pl.Series(name, values.texts, dtype=pl.String)]
-    else:
-        assert values.low is not None
-        assert values.high is not None
-        ends = number_series([values.low, values.high])
-        missing = [None] * int(values.missing)
-        made = [
-            pl.concat([pl.Series(missing, dtype=end.dtype), end]).alias(f"{name}.{which}")
-            for which, end in zip(("low", "high"), ends, strict=True)
-        ]
-    encoded = [encode(series) for series in made]
+    cells = recoded.cells(lambda: rows.count([recoded.column]).values[0])
+    encoded = [encode(series_of(array, name)) for name, array in cells.items()]
     return [DictionaryColumn(column.values, look_up(column.codes, codes)) for column in encoded]

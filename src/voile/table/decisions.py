@@ -6,16 +6,19 @@ groups, and what becomes of each column that does not stay as it is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.schema.hierarchy.generalized import GeneralizedValues
 from voile.schema.numbers import ExactNumbers
 from voile.schema.zones import Zoning
+from voile.table.numeric import number_series
 from voile.table.summaries import CombinationCounts, CountedRows, ValueCounts
 
 if TYPE_CHECKING:  # reading a release needs no mechanism
@@ -28,6 +31,7 @@ if TYPE_CHECKING:  # reading a release needs no mechanism
 
 __all__ = [
     "BlockAssignment",
+    "GroupColumn",
     "Grouping",
     "PermutedColumn",
     "Perturbation",
@@ -57,21 +61,56 @@ class Grouping:
         return cls(counts.of, group)
 
 
+class GroupColumn(ABC):
+    """A column of which each of p groups shows one thing: a treatment that applies itself.
+
+    Another package's method hands back its own subclass.
+    """
+
+    what: ClassVar[str] = "recoded"
+    column: str
+    codes: NDArray[np.int32]
+    """Shape (p,): for each group, an index into the cells."""
+
+    @abstractmethod
+    def cells(self, own: Callable[[], pa.Array]) -> Mapping[str, pa.Array]:
+        """The published columns in its place, by name: the d things that groups show, in each.
+
+        ``own`` counts the column's own values, missing ones first, and gives them by their codes.
+        """
+
+
 @dataclass(frozen=True, eq=False)
-class RecodedColumn:
-    """A column of which each of p groups shows one value, perhaps a generalized one."""
+class RecodedColumn(GroupColumn):
+    """A column of which each group shows one value, perhaps a generalized one."""
 
     column: str
     values: GeneralizedValues | None
     """None: the column's own values, named by their codes."""
     codes: NDArray[np.int32]
-    """Shape (p,): for each group, an index into ``values``."""
+
+    def cells(self, own: Callable[[], pa.Array]) -> Mapping[str, pa.Array]:
+        """Values, labels, or both ends of intervals."""
+        values, name = self.values, self.column
+        if values is None or (values.texts is None and values.low is None):
+            return {name: own()}
+        if values.texts is not None:
+            return {name: pa.array(values.texts, pa.large_string())}
+        assert values.low is not None
+        assert values.high is not None
+        missing = [None] * int(values.missing)
+        ends = (end.to_arrow() for end in number_series([values.low, values.high]))
+        return {
+            f"{name}.{which}": pa.concat_arrays([pa.array(missing, end.type), end])
+            for which, end in zip(("low", "high"), ends, strict=True)
+        }
 
 
 @dataclass(frozen=True)
 class PermutedColumn:
     """A column whose values are permuted uniformly within each group, by itself."""
 
+    what: ClassVar[str] = "permuted"
     column: str
 
 
@@ -84,6 +123,7 @@ class Perturbation:
     units of the grid, clamped; the interval around it has the half-width of the cluster.
     """
 
+    what: ClassVar[str] = "perturbed"
     column: str
     values: ExactNumbers
     """The d distinct values that ``count_values`` gave."""
@@ -101,7 +141,7 @@ class Perturbation:
     """Least and largest published value, in units of the grid."""
 
 
-Treated = RecodedColumn | PermutedColumn | Perturbation
+Treated = GroupColumn | PermutedColumn | Perturbation
 """What becomes of a column that does not stay as it is."""
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from voile.table.private import PrivateTable
 class Mixed(Claim):
     """A claim of its own, which says how it is checked."""
 
-    kind: str = "mixed"
+    kind: Literal["mixed"] = "mixed"
 
     def breaches(self, published: Published) -> Iterator[str]:
         """Nothing but that something is permuted."""

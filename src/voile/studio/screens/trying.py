@@ -12,6 +12,7 @@ from fastapi.responses import Response
 
 from voile.durable import write_text
 from voile.errors import InputError, RefusedError
+from voile.publish.card import MethodCard
 from voile.report.grid import risk_title
 from voile.studio import commands
 from voile.studio.jobs import told_as_command
@@ -20,7 +21,7 @@ from voile.studio.planning import column_lines, problem_of, with_method
 from voile.studio.project import Project
 from voile.studio.screens.data import columns_of
 from voile.studio.screens.pages import Pages
-from voile.studio.words import METHOD_CARDS, MethodCard, numbers_of
+from voile.studio.words import method_cards, numbers_of
 from voile.study.documents import read_comparison
 from voile.study.frontier import PROSECUTOR, by_risk, known_risks
 from voile.study.record import Comparison
@@ -117,7 +118,7 @@ def _page(project: Project, risk: str) -> dict[str, Any]:
     return {
         "risks": {name: told for each in done for name, told in risks_of(each).items()},
         "risk": next((each.risk for each in done), ""),
-        "cards": METHOD_CARDS,
+        "cards": method_cards(),
         "widths": _widths(project),
         "tries": found,
         "looks": sum(len(each.points) for each in done),
@@ -128,7 +129,7 @@ def _page(project: Project, risk: str) -> dict[str, Any]:
 def _start(project: Project, said: Mapping[str, Sequence[str]]) -> None:
     """Write the plan of a grid and study it."""
     chosen = next(iter(said.get("method", ())), "")
-    card = next((card for card in METHOD_CARDS if card.name == chosen), None)
+    card = next((card for card in method_cards() if card.name == chosen), None)
     if card is None:
         msg = "choose a method"
         raise InputError(msg)
