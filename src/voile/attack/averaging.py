@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,7 @@ from voile.table.arrays import frame_of
 
 __all__ = ["Averaged", "averaged", "is_noisy"]
 
-sparse: Any = on_demand("scipy.sparse")
+sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,8 +45,8 @@ from voile.release.reading.sightings import People, PublishedRows, exact_labels_
 
 __all__ = ["Standing"]
 
-sparse: Any = on_demand("scipy.sparse")
-csgraph: Any = on_demand("scipy.sparse.csgraph")
+sparse = on_demand("scipy.sparse")
+csgraph = on_demand("scipy.sparse.csgraph")
 
 Codes = NDArray[np.int64]
 

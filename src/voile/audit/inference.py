@@ -31,7 +31,9 @@ from voile.randomness import Draws, Randomness
 
 __all__ = ["Inference", "inference"]
 
-sparse: Any = on_demand("scipy.sparse")
+ensemble = on_demand("sklearn.ensemble")
+
+sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -200,16 +202,14 @@ def _grown(
 
 
 def _classifier(seed: int, known: Floats, cells: Indices) -> Callable[[Floats], Floats]:
-    from sklearn.ensemble import ExtraTreesClassifier  # noqa: PLC0415 - an extra
 
-    forest = ExtraTreesClassifier(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
+    forest = ensemble.ExtraTreesClassifier(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
     return forest.fit(known, cells).predict_proba  # type: ignore[no-any-return]
 
 
 def _regressor(seed: int, known: Floats, numbers: Floats) -> Callable[[Floats], Floats]:
-    from sklearn.ensemble import ExtraTreesRegressor  # noqa: PLC0415 - an extra
 
-    forest = ExtraTreesRegressor(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
+    forest = ensemble.ExtraTreesRegressor(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
     return forest.fit(known, numbers).predict  # type: ignore[no-any-return]
 
 

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, print_table, say, telling_what_is_done
 from voile.errors import InputError
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.sharing import chain
+    from voile.sharing.platform import key_file
+    from voile.sharing.service import chain_options, on_chain
+    from voile.sharing.service import chain_status as service_chain_status
+    from voile.sharing.service import folder as service_folder
+else:
+    chain = on_demand("voile.sharing.chain")
+    key_file = on_demand("voile.sharing.platform.key_file")
+    chain_options = on_demand("voile.sharing.service.chain_options")
+    service_chain_status = on_demand("voile.sharing.service.chain_status")
+    service_folder = on_demand("voile.sharing.service.folder")
+    on_chain = on_demand("voile.sharing.service.on_chain")
 
 __all__ = ["chain_group"]
 
@@ -32,15 +48,11 @@ def account(folder: Path, *, as_json: bool) -> None:
 
     Its key is in chain.key. It registers trucks, fills their accounts, and anchors.
     """
-    from voile.sharing.platform.key_file import new_key  # noqa: PLC0415
-    from voile.sharing.service.folder import Configuration  # noqa: PLC0415
-    from voile.sharing.service.on_chain import KEY, operator_of  # noqa: PLC0415
-
-    Configuration.read(folder)
-    if not (folder / KEY).exists():
-        new_key(folder / KEY, "account")
-    address = str(operator_of(folder).address)
-    with telling_what_is_done(f"the account stands in {folder / KEY}"):
+    service_folder.Configuration.read(folder)
+    if not (folder / on_chain.KEY).exists():
+        key_file.new_key(folder / on_chain.KEY, "account")
+    address = str(on_chain.operator_of(folder).address)
+    with telling_what_is_done(f"the account stands in {folder / on_chain.KEY}"):
         if as_json:
             print_json({"account": address})
         else:
@@ -57,21 +69,12 @@ def deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
     The operator's account is its owner. Of a contract that others have made, write chain, contract
     and block into the table [chain] yourself, and let its owner certify your account.
     """
-    from voile.sharing.chain import address_of, connect  # noqa: PLC0415
-    from voile.sharing.chain import deploy as make  # noqa: PLC0415
-    from voile.sharing.service.chain_options import (  # noqa: PLC0415
-        ChainOptions,
-        write_deployment,
-    )
-    from voile.sharing.service.folder import CONFIGURATION, Configuration  # noqa: PLC0415
-    from voile.sharing.service.on_chain import operator_of  # noqa: PLC0415
-
-    options = Configuration.read(folder).chain
+    options = service_folder.Configuration.read(folder).chain
     if options is None:
         if url is None:
             msg = "name the node by --url, such as --url http://127.0.0.1:8545"
             raise InputError(msg)
-        options = ChainOptions(url=url)
+        options = chain_options.ChainOptions(url=url)
     elif url not in {None, options.url}:
         msg = f"share.toml names another node: change url in [chain], or leave --url out ({folder})"
         raise InputError(msg)
@@ -81,16 +84,16 @@ def deploy(folder: Path, url: str | None, *, as_json: bool) -> None:
     if options.is_embedded:
         msg = "an embedded chain makes its contract by itself when the service begins"
         raise InputError(msg)
-    operator, node = operator_of(folder), connect(options.url)
-    if not node.balance(address_of(operator)):
+    operator, node = on_chain.operator_of(folder), chain.connect(options.url)
+    if not node.balance(chain.address_of(operator)):
         msg = (
             f"the account {operator.address} has no money on chain {node.identity()}: send it some "
             "first"
         )
         raise InputError(msg)
-    made = make(node, operator, options.terms)
+    made = chain.deploy(node, operator, options.terms)
     with telling_what_is_done(f"the contract is 0x{made.address.hex()}, of block {made.block}"):
-        write_deployment(folder / CONFIGURATION, options.url, made)
+        chain_options.write_deployment(folder / service_folder.CONFIGURATION, options.url, made)
         say(f"contract 0x{made.address.hex()} of chain {made.chain}: written into share.toml")
         if as_json:
             print_json(
@@ -113,11 +116,8 @@ def certify(folder: Path, address: str | None, *, withdraw: bool, as_json: bool)
 
     Only the owner of the contract may do so.
     """
-    from voile.sharing.chain import address_of  # noqa: PLC0415
-    from voile.sharing.service.chain_status import side_in  # noqa: PLC0415
-
-    side = side_in(folder)
-    company = address_of(address or side.operator)
+    side = service_chain_status.side_in(folder)
+    company = chain.address_of(address or side.operator)
     if withdraw:
         side.registry.withdraw(company)
     else:
@@ -137,9 +137,7 @@ def show(folder: Path, *, as_json: bool) -> None:
 
     The service may run at the same time.
     """
-    from voile.sharing.service.chain_status import chain_status  # noqa: PLC0415
-
-    document = asdict(chain_status(folder))
+    document = asdict(service_chain_status.chain_status(folder))
     if as_json:
         print_json(document)
         return

@@ -5,12 +5,20 @@ from __future__ import annotations
 import base64
 import binascii
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import click
 
 from voile.cli.show import as_json as json_option
 from voile.cli.show import print_json, print_table, say
 from voile.errors import InputError
+from voile.ondemand import on_demand
+
+if TYPE_CHECKING:
+    from voile.sharing import chain, protocol
+else:
+    chain = on_demand("voile.sharing.chain")
+    protocol = on_demand("voile.sharing.protocol")
 
 __all__ = ["verify_command"]
 
@@ -34,16 +42,13 @@ def verify_command(card: str, url: str, contract: str, block: int, *, as_json: b
     the contract names this card, and that each report is signed by the truck and continues the
     record before it, from the first one on. Where reports are read is not needed, and not asked.
     """
-    from voile.sharing.chain import Deployment, address_of, audit, connect  # noqa: PLC0415
-    from voile.sharing.protocol import TruckCard  # noqa: PLC0415
-
-    node, encoded = connect(url), _octets(card)
-    truck = TruckCard.decode(encoded).truck.hex()
-    deployment = Deployment(node.identity(), address_of(contract), block)
+    node, encoded = chain.connect(url), _octets(card)
+    truck = protocol.TruckCard.decode(encoded).truck.hex()
+    deployment = chain.Deployment(node.identity(), chain.address_of(contract), block)
     if not node.has_code(deployment.address):
         msg = f"there is no contract at {contract} on chain {deployment.chain}"
         raise InputError(msg)
-    records = list(audit(node, deployment, encoded))
+    records = list(chain.audit(node, deployment, encoded))
     if not records:
         msg = (
             f"the contract has no report of truck {truck}: nothing can be verified there (in mode "

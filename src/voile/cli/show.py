@@ -30,9 +30,9 @@ __all__ = [
     "telling_what_is_done",
 ]
 
-rich: Any = on_demand("rich.console")
-rich_table: Any = on_demand("rich.table")
-rich_text: Any = on_demand("rich.text")
+rich = on_demand("rich.console")
+rich_table = on_demand("rich.table")
+rich_text = on_demand("rich.text")
 
 _NO_TERMINAL = 160
 """Width of tables that go to a file or a pipe."""

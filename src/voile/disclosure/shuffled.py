@@ -37,7 +37,7 @@ from voile.ondemand import on_demand
 
 __all__ = ["Permuted", "group_counts"]
 
-sparse: Any = on_demand("scipy.sparse")
+sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

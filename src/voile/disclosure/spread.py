@@ -22,7 +22,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.ondemand import on_demand
+
 __all__ = ["Spread"]
+
+sparse = on_demand("scipy.sparse")
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -52,15 +56,13 @@ class Spread:
     @cached_property
     def matrix(self) -> Any:
         """The distributions as a sparse matrix, shape (e, d); each row adds up to 1."""
-        from scipy.sparse import csr_array  # noqa: PLC0415 - few ask for it
-
         ends = np.cumsum(self.covered)
         run = np.arange(int(ends[-1]) if len(ends) else 0)
         run += np.repeat(self.start - ends + self.covered, self.covered)
         value = self.order[run]
         share = self.weight[value] / np.repeat(self._total, self.covered)
         entries = np.concatenate([[0], ends])
-        return csr_array((share, value, entries), shape=(len(self), len(self.weight)))
+        return sparse.csr_array((share, value, entries), shape=(len(self), len(self.weight)))
 
     def spread(self, rows: NDArray[Any]) -> Floats:
         """The rows of each value, shape (d,), where ``rows`` (e,) are those of each entry."""

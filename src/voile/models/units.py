@@ -34,9 +34,13 @@ from numpy.typing import NDArray
 from voile.models.criteria import Criterion, Groups, SensitiveCells
 from voile.models.k_anonymity import KAnonymity
 from voile.models.l_diversity import DistinctDiversity
+from voile.ondemand import on_demand
 from voile.table.units import UnitCounts
 
 __all__ = ["GroupedUnits", "counts_alone"]
+
+sparse = on_demand("scipy.sparse")
+csgraph = on_demand("scipy.sparse.csgraph")
 
 
 def counts_alone(criterion: Criterion) -> bool:
@@ -133,15 +137,13 @@ def _matched(
     """
     if not len(cell):
         return np.zeros(groups, dtype=np.int64)
-    from scipy.sparse import csr_array  # noqa: PLC0415 - most groups are decided without
-    from scipy.sparse.csgraph import maximum_bipartite_matching  # noqa: PLC0415 - as above
 
     # A unit takes part in each group by itself.
     rows, row = np.unique(cell, return_inverse=True)
     width = int(unit.max()) + 1
     columns, column = np.unique(group[cell] * width + unit, return_inverse=True)
-    graph = csr_array(
+    graph = sparse.csr_array(
         (np.ones(len(row), dtype=np.int8), (row, column)), shape=(len(rows), len(columns))
     )
-    partner = maximum_bipartite_matching(graph, perm_type="column")
+    partner = csgraph.maximum_bipartite_matching(graph, perm_type="column")
     return np.bincount(group[rows[partner >= 0]], minlength=groups)

@@ -30,12 +30,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.compiled import njit
+from voile.ondemand import on_demand
 from voile.packing.column_generation import Prices
 from voile.packing.or_tools import constraint_solver, is_installed, solved
 from voile.packing.patterns import Demand, Pattern
 from voile.packing.stop import OPERATIONS, Deadline
 
 __all__ = ["LONG", "SHORT", "Effort", "Verdict", "decide", "tight_patterns"]
+
+optimize = on_demand("scipy.optimize")
+sparse = on_demand("scipy.sparse")
 
 CELLS = 20_000_000
 """Patterns times types that are kept at most."""
@@ -97,18 +101,16 @@ def _find(
 ) -> list[Pattern] | None:
     """Ask HiGHS for patterns that hold every item once."""
     # Half a second of loading that most instances are spared.
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415
-    from scipy.sparse import csr_array  # noqa: PLC0415
 
-    rows = csr_array(np.vstack((table.T, np.ones((1, len(table)), np.int64))))
+    rows = sparse.csr_array(np.vstack((table.T, np.ones((1, len(table)), np.int64))))
     wanted = np.append(demand.counts, bins)
     of_a_node = WORK_OF_A_NODE * rows.nnz
     affordable = min(deadline.remaining_work() * OPERATIONS / of_a_node, nodes)
-    result = milp(
+    result = optimize.milp(
         np.zeros(len(table)),
         integrality=np.ones(len(table)),
-        bounds=Bounds(0, _most_uses(demand, table)),
-        constraints=LinearConstraint(rows, wanted, wanted),
+        bounds=optimize.Bounds(0, _most_uses(demand, table)),
+        constraints=optimize.LinearConstraint(rows, wanted, wanted),
         options={"node_limit": int(affordable), "time_limit": min(deadline.remaining(), 1e9)},
     )
     deadline.spend((1 + (result.mip_node_count or 0)) * of_a_node)

@@ -15,7 +15,7 @@ from voile.ondemand import on_demand
 
 __all__ = ["from_native"]
 
-nw: Any = on_demand("narwhals")
+nw = on_demand("narwhals")
 
 
 def from_native(frame: Any) -> tuple[pl.DataFrame, Callable[[pl.DataFrame], Any]]:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import polars as pl
 import pyarrow as pa
@@ -45,7 +45,7 @@ __all__ = [
     "scan_rows",
 ]
 
-pq: Any = on_demand("pyarrow.parquet")
+pq = on_demand("pyarrow.parquet")
 
 Result = TypeVar("Result")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -17,7 +16,7 @@ from voile.version import VERSION
 
 __all__ = ["Mapped", "mapped_by_groups"]
 
-functions: Any = on_demand("pyspark.sql.functions")
+functions = on_demand("pyspark.sql.functions")
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,8 +28,8 @@ from voile.version import VERSION
 
 __all__ = ["Drawn", "Starts", "drawn_values", "starts_of_groups"]
 
-functions: Any = on_demand("pyspark.sql.functions")
-window: Any = on_demand("pyspark.sql.window")
+functions = on_demand("pyspark.sql.functions")
+window = on_demand("pyspark.sql.window")
 
 
 @dataclass(frozen=True, eq=False)

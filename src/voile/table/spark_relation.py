@@ -31,7 +31,7 @@ __all__ = [
     "unbroadcast",
 ]
 
-functions: Any = on_demand("pyspark.sql.functions")
+functions = on_demand("pyspark.sql.functions")
 
 _BROADCAST = 64 << 20
 """Bytes up to which a small table is sent to every worker as a whole."""

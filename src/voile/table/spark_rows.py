@@ -66,8 +66,8 @@ from voile.version import VERSION
 
 __all__ = ["SparkRows"]
 
-functions: Any = on_demand("pyspark.sql.functions")
-window: Any = on_demand("pyspark.sql.window")
+functions = on_demand("pyspark.sql.functions")
+window = on_demand("pyspark.sql.window")
 
 _SIDE, _PLACE = pa.int8(), pa.int64()
 

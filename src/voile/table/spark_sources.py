@@ -28,8 +28,8 @@ from voile.version import VERSION
 
 __all__ = ["of_frame", "of_parquet"]
 
-functions: Any = on_demand("pyspark.sql.functions")
-spark_errors: Any = on_demand("pyspark.errors")
+functions = on_demand("pyspark.sql.functions")
+spark_errors = on_demand("pyspark.errors")
 
 _PATTERN = set("*?[]{}\\,%")
 """By which Spark takes a path for a pattern of paths, or for an address."""

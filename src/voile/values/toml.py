@@ -15,8 +15,8 @@ from voile.ondemand import on_demand
 
 __all__ = ["toml_text"]
 
-tomlkit: Any = on_demand("tomlkit")
-items: Any = on_demand("tomlkit.items")
+tomlkit = on_demand("tomlkit")
+items = on_demand("tomlkit.items")
 
 _OF_TABLES = ("columns",)
 

@@ -22,7 +22,6 @@ where Algorithm 2 wraps it; the two differ, and the mechanism wraps.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -37,7 +36,7 @@ __all__ = [
     "wrapped_density",
 ]
 
-special: Any = on_demand("scipy.special")
+special = on_demand("scipy.special")
 
 
 def turn_deviation(epsilon: float, delta: float, spread: float = 2 * math.pi) -> float:

@@ -43,7 +43,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ from voile.ondemand import on_demand
 
 __all__ = ["Counted", "composed_epsilon", "counted"]
 
-optimize: Any = on_demand("scipy.optimize")
+optimize = on_demand("scipy.optimize")
 
 Counted = tuple[tuple[LossDistribution, int], ...]
 """Distributions, ascending, and of how many reports each is; numbers above 0."""

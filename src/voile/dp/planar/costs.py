@@ -29,7 +29,7 @@ Cost: O(n).
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -50,8 +50,8 @@ __all__ = [
     "squared_mu",
 ]
 
-optimize: Any = on_demand("scipy.optimize")
-special: Any = on_demand("scipy.special")
+optimize = on_demand("scipy.optimize")
+special = on_demand("scipy.special")
 
 Differences = Literal["any", "shifted"]
 """How neighbours may differ: anyhow within the distance, or moved as a whole."""

@@ -38,7 +38,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -47,7 +47,7 @@ from voile.ondemand import on_demand
 
 __all__ = ["LARGEST_REACH", "LossDistribution", "Masses", "Noise", "log_moment", "masses"]
 
-special: Any = on_demand("scipy.special")
+special = on_demand("scipy.special")
 
 LARGEST_REACH = 20.0
 """Above which a report is priced by its largest loss alone."""

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,7 +50,7 @@ __all__ = [
     "total_epsilons",
 ]
 
-special: Any = on_demand("scipy.special")
+special = on_demand("scipy.special")
 
 PROTECTS_NOTHING_ABOVE = 20.0
 """Epsilon of a trip above which its promise is called none.

@@ -24,14 +24,13 @@ There is such an epsilon' only where q > 2 and epsilon is large enough.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 from voile.errors import InfeasibleError
 from voile.ondemand import on_demand
 
 __all__ = ["ANGLE_STEP", "MEAN_RADIUS", "corrected_epsilon"]
 
-optimize: Any = on_demand("scipy.optimize")
+optimize = on_demand("scipy.optimize")
 
 MEAN_RADIUS = 2.0
 """Mean radius times epsilon."""

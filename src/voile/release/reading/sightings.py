@@ -45,7 +45,7 @@ __all__ = [
     "texts_of",
 ]
 
-sparse: Any = on_demand("scipy.sparse")
+sparse = on_demand("scipy.sparse")
 
 Codes = NDArray[np.int64]
 
