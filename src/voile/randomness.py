@@ -172,7 +172,7 @@ class Key:
         return int.from_bytes(drawn[:8], "little"), int.from_bytes(drawn[8:], "little")
 
     def generator(self) -> Draws:
-        """A generator for what is looked at and never published, such as whom an audit asks for."""
+        """A generator for draws that protect nobody: whom an audit asks for, rows made of noise."""
         return np.random.default_rng(self.stream(4))
 
     def stream(self, count: int, first: int = 0) -> NDArray[np.uint64]:

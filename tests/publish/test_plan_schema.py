@@ -31,6 +31,7 @@ METHODS = [
     'name = "generalization"\nk = 2\nl = { value = 2, kind = "entropy" }',
     'name = "clustered-laplace"\nepsilon = 1\nshares = [0.5, 0.5]',
     'name = "dp-generalization"\nk = 3\nepsilon = 5',
+    'name = "dp-synthesis"\nrho = "1/64"\nrows = "10x"\ntogether = [["age", "sex"]]',
     'name = "ranking"\nk = 3\ntop = 9\nby = { score = 2 }',
     'name = "m-shuffle"\ncolumns = ["zip"]\nclusters = 2',
     'name = "geo-indistinguishability"\nlevels = [1, 2]\nradii = 400\nlevel_limits = 50',

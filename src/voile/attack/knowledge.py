@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from voile.attack.asking import asks
+from voile.disclosure.synthetic import Synthetic
 from voile.errors import InputError
 from voile.release.release import Release
 
@@ -54,6 +55,8 @@ def check_names(names: Sequence[str] | None, earlier: Sequence[Release]) -> None
 
 def nobody_known(release: Release, columns: Sequence[str] | None) -> str | None:
     """Why nobody can be known in a release, as a clause; None where somebody can."""
+    if any(isinstance(one, Synthetic) for one in release.disclosure.columns.values()):
+        return "its rows are made up, so that none of them is anybody's"
     if columns is None and not any(
         release.roles.get(role) for role in ("quasi_identifiers", "ranking")
     ):

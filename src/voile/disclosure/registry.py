@@ -27,6 +27,7 @@ SHOWN: Registry[ShownColumn] = Registry(
         "numbered": "voile.disclosure.numbered:Numbered",
         "withheld": "voile.disclosure.withheld:Withheld",
         "label": "voile.disclosure.aggregate:Label",
+        "synthetic": "voile.disclosure.synthetic:Synthetic",
         "aggregate": "voile.disclosure.aggregate:Aggregate",
     },
     offers=("model_fields", "published", "evidence", "covered", "breaches"),

@@ -96,6 +96,8 @@ class SingleRelease:
 
     of_trips: ClassVar[bool] = False
     card: ClassVar[MethodCard | None] = None
+    takes_any_rows: ClassVar[bool] = False
+    """Whether nothing about rows is refused, so that a table is read and not bound to its plan."""
     shows_quasi_identifiers: ClassVar[bool] = False
     """Whether quasi-identifiers are published exactly, and must tell nobody by themselves."""
     why_no_criteria: ClassVar[str] = "it makes no groups of rows that share what they show"

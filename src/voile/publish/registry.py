@@ -38,6 +38,7 @@ METHODS: Registry[Publisher] = Registry(
         "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
         "generalization": "voile.publish.generalization:Generalization",
         "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
+        "dp-synthesis": "voile.publish.dp_synthesis:DPSynthesis",
         "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
         "ranking": "voile.publish.ranking.publisher:Ranking",
         "m-shuffle": "voile.publish.m_shuffle:MShuffle",

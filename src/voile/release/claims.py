@@ -7,6 +7,8 @@
     differential-privacy                   nothing: it is priced from the events that happened
     differential-privacy-under-sampling    that all published columns are shared by k rows
     differentially-private-flows           that all cells are there once, with the stated intervals
+    differentially-private-synthesis       that all cells of its tables are measured, and what noise
+                                           of the stated variances costs
     indistinguishability-within-clusters   nothing
     permutation-within-clusters            clusters, and the number of arrangements
     geo-indistinguishability               that nothing but a single report is promised where angles
@@ -34,11 +36,12 @@ from voile.release.published import Published
 from voile.values.value import Exact, Value
 
 if TYPE_CHECKING:  # publishers need none of what reads rows
-    from voile.release import claim_checks, group_checks, noise_checks
+    from voile.release import claim_checks, group_checks, noise_checks, synthesis_checks
 else:
     claim_checks = on_demand("voile.release.claim_checks")
     group_checks = on_demand("voile.release.group_checks")
     noise_checks = on_demand("voile.release.noise_checks")
+    synthesis_checks = on_demand("voile.release.synthesis_checks")
 
 __all__ = [
     "Claim",
@@ -51,6 +54,7 @@ __all__ = [
     "IndistinguishabilityWithinClusters",
     "KAnonymity",
     "KEAnonymity",
+    "MeasuredTable",
     "PermutationWithinClusters",
     "PlanarClaim",
     "PrivacyClaim",
@@ -58,6 +62,7 @@ __all__ = [
     "Ranking",
     "SampledGeneralization",
     "Stated",
+    "SynthesizedPrivately",
     "UnknownClaim",
     "WithinZones",
     "ZoneEpsilons",
@@ -236,6 +241,34 @@ class PrivateFlows(PrivacyClaim):
         """Noise that is not what a vehicle can change over epsilon, or budgets of another sum."""
         yield from noise_checks.count_price_breaches(published, self)
         yield from noise_checks.budget_breaches(self)
+
+
+class MeasuredTable(Value):
+    """A table of counts with noise."""
+
+    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    cells: Least
+    noise: str
+    """A fraction: the variance of Gaussian noise, or the scale of Laplace noise."""
+
+
+class SynthesizedPrivately(PrivacyClaim):
+    """Rows that are made up from tables of counts with noise."""
+
+    kind: Literal["differentially-private-synthesis"] = "differentially-private-synthesis"
+    rho: str | None = None
+    """A fraction: the price in zero-concentrated privacy, of which epsilon is that at delta; None:
+    epsilon alone, by Laplace noise."""
+    tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What noise was drawn, and that rows are made of nothing else."""
+        return (*super().unseen, "that rows are made of the measurements and of nothing else")
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Measurements that are not those of its tables, or cost more than it says."""
+        return synthesis_checks.synthesis_breaches(published, self)
 
 
 class IndistinguishabilityWithinClusters(Claim):

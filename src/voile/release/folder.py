@@ -21,7 +21,7 @@ from typing import Any, Protocol
 
 from voile.durable import sync, write_text
 from voile.errors import InputError
-from voile.release.manifest import DOCUMENT, manifest_of
+from voile.release.manifest import DOCUMENT, MEASUREMENTS, manifest_of
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
 
@@ -31,6 +31,7 @@ __all__ = [
     "check_new_folder",
     "format_for",
     "write_document",
+    "write_measurements",
     "write_release",
 ]
 
@@ -44,6 +45,10 @@ class Writable(Protocol):
     @property
     def table(self) -> PublishedTable:
         """Its data."""
+
+    @property
+    def measurements(self) -> PublishedTable | None:
+        """Noisy tables beside them, if there are some."""
 
     def document(self) -> dict[str, Any]:
         """What ``release.json`` says of it."""
@@ -93,13 +98,28 @@ def write_release(release: Writable, path: str | Path, file_format: Format = "pa
     place = check_new_folder(path)
     with appearing_folder(place) as folder:
         files = release.table.write(folder, file_format)
+        write_measurements(release, folder)
         write_document(release, folder, manifest_of(folder, files))
     return place
+
+
+def write_measurements(release: Writable, folder: Path) -> None:
+    """Write the noisy tables of a release that has some, durably."""
+    if release.measurements is None:
+        return
+    hidden = folder / f"{HIDDEN}measurements"
+    hidden.mkdir()
+    (written,) = release.measurements.write(hidden, "parquet")
+    (hidden / written).rename(folder / MEASUREMENTS)
+    hidden.rmdir()
+    sync(folder)
 
 
 def write_document(release: Writable, folder: Path, data: Sequence[Mapping[str, Any]]) -> None:
     """Write ``release.json``, last of all, beside the files that ``data`` lists."""
     described = release.document() | {"data": data}
+    if release.measurements is not None:
+        described["measurements"] = manifest_of(folder, [MEASUREMENTS])
     document = json.dumps(described, indent=2, ensure_ascii=False)
     write_text(folder / DOCUMENT, document + "\n")
 

@@ -25,6 +25,7 @@ from voile.errors import InputError, RefusedError, TableError
 
 __all__ = [
     "DOCUMENT",
+    "MEASUREMENTS",
     "VerifiedFiles",
     "changed_files",
     "digest_of",
@@ -35,6 +36,8 @@ __all__ = [
 ]
 
 DOCUMENT = "release.json"
+MEASUREMENTS = "measurements.parquet"
+"""Noisy tables beside the rows, where these were made from some."""
 
 _FILE = re.compile(r"data\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet")
 """What may be listed: never a path out of the folder."""
@@ -136,15 +139,17 @@ def digest_of(file: Path) -> str:
         raise InputError(msg) from None
 
 
-def _listed(document: Mapping[str, Any], folder: Path) -> list[Mapping[str, Any]]:
+def _listed(
+    document: Mapping[str, Any], folder: Path, key: str = "data"
+) -> list[Mapping[str, Any]]:
     """What a document lists; raises ``RefusedError`` where that is no list of files and hashes."""
-    listed = document.get("data")
+    listed = document.get(key)
     try:
         stated = [
             part["file"]
             for part in listed or ()
             if isinstance(part["bytes"], int)
-            and _FILE.fullmatch(part["file"])
+            and (_FILE.fullmatch(part["file"]) if key == "data" else part["file"] == MEASUREMENTS)
             and _DIGEST.fullmatch(part["sha256"])
         ]
     except (KeyError, TypeError, IndexError):
@@ -161,6 +166,8 @@ def _listed(document: Mapping[str, Any], folder: Path) -> list[Mapping[str, Any]
 def _changes(document: Mapping[str, Any], folder: Path) -> Iterator[str]:
     """What is not as it is listed; raises as ``_listed`` and ``digest_of`` do."""
     listed = _listed(document, folder)
+    if "measurements" in document:
+        listed += _listed(document, folder, "measurements")
     for part in listed:
         file = folder / part["file"]
         if not file.is_file():
@@ -170,6 +177,7 @@ def _changes(document: Mapping[str, Any], folder: Path) -> Iterator[str]:
     names = {part["file"] for part in listed}
     parts = [f"data/{file.name}" for file in (folder / "data").glob("*")]
     beside = [file.name for file in folder.iterdir() if _FILE.fullmatch(file.name)]
+    beside += [MEASUREMENTS] * (folder / MEASUREMENTS).exists()
     for name in sorted({*parts, *beside} - names):
         yield f"{folder / name}: the release does not list this file"
 

@@ -19,6 +19,10 @@ class Published(Protocol):
         """Its rows."""
 
     @property
+    def measurements(self) -> PublishedTable | None:
+        """Noisy tables that its rows were made from, if they were."""
+
+    @property
     def disclosure(self) -> Disclosure:
         """How each column is shown."""
 

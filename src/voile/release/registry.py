@@ -25,6 +25,7 @@ CLAIMS: Registry[Claim] = Registry(
         "ranking": "voile.release.claims:Ranking",
         "differential-privacy": "voile.release.claims:DifferentialPrivacy",
         "differential-privacy-under-sampling": "voile.release.claims:SampledGeneralization",
+        "differentially-private-synthesis": "voile.release.claims:SynthesizedPrivately",
         "differentially-private-flows": "voile.release.claims:PrivateFlows",
         "indistinguishability-within-clusters": (
             "voile.release.claims:IndistinguishabilityWithinClusters"

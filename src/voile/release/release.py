@@ -107,6 +107,8 @@ class Release:
     publishable: bool
     """False where the randomness came from a seed that others may know, and where the method is a
     paper's version that is known to leak."""
+    measurements: PublishedTable | None = None
+    """Noisy tables that the rows were made from, which are published beside them."""
     series: SeriesPlace | None = None
     data_set: str | None = None
     """Whose budget it spent, where a ledger counts it."""

@@ -9,7 +9,7 @@ from typing import Any
 from voile.disclosure.disclosure import Disclosure
 from voile.errors import TableError
 from voile.release.format_1 import disclosure_of, guarantee_document
-from voile.release.manifest import DOCUMENT, release_document, verified_files
+from voile.release.manifest import DOCUMENT, MEASUREMENTS, release_document, verified_files
 from voile.release.release import FORMAT, Guarantee, Release, SeriesPlace
 from voile.table.engines import AUTO
 from voile.table.opening import open_published
@@ -74,6 +74,9 @@ def _release(
         roles={role: tuple(names) for role, names in roles.items()},
         release_id=document["release_id"],
         publishable=document["publishable"],
+        measurements=(
+            open_published(folder, (), [MEASUREMENTS]) if "measurements" in document else None
+        ),
         series=SeriesPlace(series["name"], series["version"]) if series else None,
         data_set=document.get("data_set"),
         open_questions=document.get("open_questions", 0),

@@ -37,11 +37,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, ConfigDict, Field, Strict, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, Strict, model_validator
 from pydantic_core import PydanticCustomError
 
 from voile.errors import PlanError, nearest
@@ -84,10 +85,25 @@ Outside = Literal["refuse", "clamp"]
 """What becomes of values outside public bounds: an error, or the nearest value within."""
 
 
-def _different(order: tuple[str, ...]) -> tuple[str, ...]:
-    if len(set(order)) < len(order):
+V = TypeVar("V")
+
+
+def _different(order: tuple[V, ...]) -> tuple[V, ...]:
+    if len(set(map(str, order))) < len(order):
         raise PydanticCustomError("different", "different texts")
     return order
+
+
+def _day(edge: object) -> object:
+    """The day that a text in ISO 8601 names; anything else is left to be refused."""
+    try:
+        return date.fromisoformat(edge) if isinstance(edge, str) else edge
+    except ValueError:
+        return edge
+
+
+Edge = Annotated[Exact | date, BeforeValidator(_day, json_schema_input_type=int | float | str)]
+"""A public border: a number, or a day."""
 
 
 @checked(PlanError)
@@ -124,6 +140,16 @@ class ColumnFacts:
     ] = None
     """Of texts that have ranks: all of them, the lowest first.  They rank rows by it, and without
     another hierarchy are generalized to ranges of neighbours (``schema.hierarchy.ranks``)."""
+    values: Annotated[
+        Annotated[Several[str | int], Field(min_length=1), AfterValidator(_different)] | None,
+        Says('a list of different texts or whole numbers: ["F", "M"]'),
+    ] = None
+    """All values that the column may have, where these are publicly known; see ``domain``."""
+    edges: Annotated[
+        Annotated[Several[Edge], Field(min_length=2)] | None,
+        Says('a list of at least two numbers, or of days such as "2026-01-31", ascending'),
+    ] = None
+    """Public borders of ranges of numbers or days, the first and the last included."""
     shown: ShownAs | None = None
     """How a released file of another make shows the column, for ``voile audit``; None: that is
     found out."""
@@ -156,6 +182,8 @@ class ColumnFacts:
     @property
     def reads_as(self) -> ColumnType | None:
         """How the values are read, by type or kind; None: as the file says."""
+        if any(isinstance(one, str) for one in self.values or ()):
+            return self.type or type_of(self.kind) or "text"
         return self.type or type_of(self.kind)
 
 

@@ -32,7 +32,7 @@ from voile.study.staging import Stage
 from voile.study.transaction import ReleaseTransaction
 from voile.table.engines import AUTO, engine_for
 from voile.table.keeping import KeptRows
-from voile.table.opening import open_frame, open_table, scan_frame, scan_table
+from voile.table.opening import open_any_rows, open_frame, open_table, scan_frame, scan_table
 from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.protocol import Engine, Format
@@ -169,6 +169,8 @@ def _read(
         publisher.get_ready()
         scan = scan_table if is_file else scan_frame
         return scan(source, plan, engine=engine)
+    if getattr(publisher, "takes_any_rows", False):
+        return open_any_rows(source, plan, of_file=is_file, engine=engine)
     open_ = open_table if is_file else open_frame
     with ThreadPoolExecutor(1) as pool:
         key = publisher.record_key

@@ -20,7 +20,13 @@ from typing import Any, Self
 from voile.durable import sync
 from voile.errors import TableError
 from voile.release.check import GuaranteeBrokenError, check_release
-from voile.release.folder import UnseenFolder, check_new_folder, format_for, write_document
+from voile.release.folder import (
+    UnseenFolder,
+    check_new_folder,
+    format_for,
+    write_document,
+    write_measurements,
+)
 from voile.release.manifest import manifest_of
 from voile.release.release import Release
 from voile.table.engines import AUTO
@@ -85,6 +91,7 @@ class Stage:
                 folder = root / self._within
                 folder.mkdir(exist_ok=True)
                 files = table.write(folder, file_format)
+                write_measurements(release, folder)
                 self._data = manifest_of(folder, files)
             if table.rows:  # no reader takes a file without rows for a table
                 table = _read_back(table, folder, files, engine)

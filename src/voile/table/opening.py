@@ -30,6 +30,7 @@ from voile.table.reading import read_frame
 from voile.table.value_types import with_missing
 
 __all__ = [
+    "open_any_rows",
     "open_frame",
     "open_published",
     "open_table",
@@ -62,6 +63,24 @@ def open_table(
     engine = engine_for(engine, path)
     source = _scanned(engine, path, plan, record_key)
     return _opened(engine, source, plan, record_key, carried).read()
+
+
+def open_any_rows(
+    source: Any, plan: Plan, *, of_file: bool, engine: Engine | str = AUTO
+) -> PrivateTable:
+    """A private table that is read and not bound: for methods that no row can refuse.
+
+    Raises ``TableError`` where the file cannot be read, ``PlanError`` where the plan names columns
+    that the table does not have.
+    """
+    engine = engine_for(engine, source)
+    found = _scanned(engine, source, plan) if of_file else engine.of_native(source)
+    plan.bind(found.names)
+    rows = found.rows.select(list(plan.used)).read()
+    opened = TableSource(
+        engine, rows, plan, found.names, (), found.format, found.notes, found.convert
+    )
+    return PrivateTable(opened)
 
 
 def scan_table(path: str | Place, plan: Plan, *, engine: Engine | str = AUTO) -> PrivateTable:

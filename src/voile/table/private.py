@@ -26,6 +26,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from voile.randomness import Key, Randomness
+from voile.schema.domain import ColumnDomain
 from voile.schema.persons import uncounted
 from voile.schema.plan import ColumnPlan
 from voile.schema.roles import EACH_ROW, Roles
@@ -43,9 +44,11 @@ from voile.table.decisions import (
     Relocation,
     Treatment,
 )
+from voile.table.domain_counts import TableCounts, count_tables
 from voile.table.identity import WORDS, with_row_words, words_of
 from voile.table.keeping import KeptRows
 from voile.table.looking import refuse_published_ids
+from voile.table.made_rows import MadeRows, measured_table, table_of_made_rows
 from voile.table.matching import Held, mark_rows, match_rows
 from voile.table.membership import Members, match_members
 from voile.table.numeric import distinct_values
@@ -344,6 +347,39 @@ class PrivateTable(CountedTable):
 
         self._refuse_units_of_trips()
         return count_flows(self._rows, self.plan, bounds, randomness, pay)
+
+    def count_tables(
+        self,
+        domain: Sequence[ColumnDomain],
+        sets: Sequence[tuple[int, ...]],
+        most: int,
+        randomness: Randomness,
+    ) -> TableCounts:
+        """Rows by cell of public domains, at most so many of each person, in one pass.
+
+        ``sets`` has the columns of each table by their places in the domain.  Nothing about rows
+        is refused, whether they were bound to the plan or not; see ``domain_counts``.
+        """
+        source = self._source.rows if self._bound_rows is None else self._bound_rows.rows
+        names, unit = [column.name for column in domain], self.plan.roles.unit
+        taking_part = source
+        if unit is not None:
+            key = randomness.key("rows of each")
+            taking_part = _at_most_rows(source, unit, sorted(names), most, key)
+        counts = count_tables(taking_part, self.plan, domain, sets)
+        beyond = 0 if unit is None else source.height - counts.rows - counts.left_out
+        return replace(counts, beyond=beyond)
+
+    def made_rows(self, domain: Sequence[ColumnDomain], made: MadeRows) -> PublishedTable:
+        """A table of rows that are made up, for the engine of this one."""
+        source = self._source
+        return table_of_made_rows(source.engine, domain, made, source.convert)
+
+    def measured(
+        self, tables: Sequence[tuple[Sequence[ColumnDomain], NDArray[np.int64], str]]
+    ) -> PublishedTable:
+        """Noisy tables to be published, with their variances; see ``made_rows``."""
+        return measured_table(tables)
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:
         """A table of columns that are public, for the engine of this one."""
