@@ -223,7 +223,7 @@ def _exact_number(patch):
     patch.setattr(Measurements, "total", property(lambda self: kept["rows"]))
 
 
-RUNS = 300
+RUNS = 200
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ class DrawnRows:
         columns = []
         for column, shares in zip(self.domain, self.mixture.columns, strict=True):
             ends = np.cumsum(shares[component], axis=1)
-            cells = (ends < draws.random((count, 1)) * ends[:, -1:]).sum(axis=1)
+            cells = (ends < draws.uniform(size=(count, 1)) * ends[:, -1:]).sum(axis=1)
             columns.append(_leaves(column, np.minimum(cells, len(column) - 1), draws))
         return np.stack(columns, axis=1)
 
@@ -86,7 +86,7 @@ class DrawnRows:
 def _systematic(shares: NDArray[np.float64], count: int, draws: Draws) -> Leaves:
     """``count`` places, ascending, each about as often as its share."""
     ends = np.cumsum(shares)
-    points = (np.arange(count) + draws.random()) / max(count, 1) * ends[-1]
+    points = (np.arange(count) + draws.uniform()) / max(count, 1) * ends[-1]
     places = np.searchsorted(ends, points, side="right")
     return np.asarray(np.minimum(places, len(shares) - 1), dtype=np.int64)
 
