@@ -20,7 +20,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -54,8 +53,6 @@ from voile.roads.network import Indices, RoadNetwork
 
 __all__ = ["FieldKnown", "Finding", "Known", "RoadAdversary", "share_right"]
 
-Beliefs: TypeAlias = Any
-"""A sparse matrix, by rows."""
 Known = Mapping[int, tuple[Floats, int | None]]
 """For some reports, the true place (2,) in metres of the plane, and the road if that is known."""
 
@@ -89,7 +86,7 @@ class Finding:
     """Shape (s,): how many reports he expects on each piece of road."""
     lost: int = 0
     """At how many reports no way led on, and the inference began anew from this report alone."""
-    belief: Beliefs | None = None
+    belief: sparse.csr_array | None = None
     """Shape (n, roads): how likely each road is at each report; None where he does not tell."""
 
     def for_all(self, some: FollowedReports) -> Finding:
@@ -117,7 +114,7 @@ class Finding:
         )
 
 
-def _likeliest(belief: Beliefs) -> Indices:
+def _likeliest(belief: sparse.csr_array) -> Indices:
     """The likeliest road of each report."""
     return np.asarray(belief.argmax(axis=1), dtype=np.int64).ravel()
 
@@ -392,7 +389,7 @@ class RoadAdversary:
             centre = weight @ points / weight.sum()
         return np.asarray(centre)
 
-    def _of_roads(self, posterior: Posterior) -> Beliefs:
+    def _of_roads(self, posterior: Posterior) -> sparse.csr_array:
         """How likely each road is at each report, in either direction."""
         report = np.repeat(np.arange(len(posterior.piece)), [len(one) for one in posterior.piece])
         road = self.states.road[np.concatenate(posterior.piece)]
