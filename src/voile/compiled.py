@@ -19,7 +19,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-__all__ = ["njit", "pays", "register_jitable", "uncompiled"]
+__all__ = ["njit", "pays", "pays_by_now", "register_jitable", "uncompiled"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -28,7 +28,7 @@ _WORTH_COMPILING = 10_000
 _awaiting: list[Callable[..., Any]] = []
 """Functions that Numba is to know of when it is loaded."""
 _loaded = threading.Event()
-_done_without: list[float] = []
+_done_without = [0.0]
 """What was done without Numba, each as a share of what is worth loading it for."""
 
 
@@ -70,11 +70,14 @@ def pays(rows: int, least: int) -> bool:
     when all that was done without it adds up to that: whatever comes, no more than twice the least
     time is spent.  Where it is loaded already, fewer rows are worth it.
     """
-    if rows < _WORTH_COMPILING:
-        return False
+    return rows >= _WORTH_COMPILING and pays_by_now(rows, least)
+
+
+def pays_by_now(rows: int, least: int) -> bool:
+    """The same for a loop that is called again and again, where few rows count as well."""
     if not _loaded.is_set():
-        _done_without.append(rows / least)
-    return _loaded.is_set() or sum(_done_without) >= 1
+        _done_without[0] += rows / least
+    return _loaded.is_set() or _done_without[0] >= 1
 
 
 def uncompiled(function: F) -> F:

@@ -75,7 +75,7 @@ PLANS = {
 }
 MAY_LOAD = {
     "ke-anonymity": set(),
-    "generalization": {"numba"},
+    "generalization": set(),
     "dp-generalization": {"numba"},
     "clustered-laplace": set(),
     "ranking": {"numba"},

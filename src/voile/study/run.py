@@ -39,6 +39,9 @@ from voile.table.protocol import Engine, Format
 
 __all__ = ["Intervals", "PendingRelease", "make_release", "prepare_release"]
 
+_SMALL = 1 << 20
+"""Bytes of a file, of some ten thousand rows."""
+
 Intervals = Literal["columns", "text"]
 """An interval as two columns, ``NAME.low`` and ``NAME.high``, or as ``[low, high]`` in one."""
 
@@ -165,8 +168,9 @@ def _read(
     A table of which only the best rows matter is read when these are asked for.
     """
     is_file = isinstance(source, str | Path | Address)
+    get_ready = publisher.get_ready if _is_worth_it(source) else lambda: None
     if publisher.ranks:
-        publisher.get_ready()
+        get_ready()
         scan = scan_table if is_file else scan_frame
         return scan(source, plan, engine=engine)
     if getattr(publisher, "takes_any_rows", False):
@@ -175,8 +179,15 @@ def _read(
     with ThreadPoolExecutor(1) as pool:
         key = publisher.record_key
         opening = pool.submit(open_, source, plan, record_key=key, carried=carried, engine=engine)
-        publisher.get_ready()
+        get_ready()
         return opening.result()
+
+
+def _is_worth_it(source: Any) -> bool:
+    """Whether compiled loops should be loaded meanwhile: a small file may need none of them."""
+    if not isinstance(source, str | Path) or not Path(source).is_file():
+        return True
+    return Path(source).stat().st_size > _SMALL
 
 
 def _with_questions(publication: Publication, plan: Plan) -> Publication:

@@ -10,7 +10,8 @@ Algorithm: a hash table with linear probing, at most half full, that holds place
 words are compared in full.  Groups are numbered in the order in which they are first met.
 
 Cost: expected O(n W) for n rows of W words, about 4 ns a row for W = 1; 8 to 16 bytes a row for
-the table, which is used again.
+the table, which is used again.  While all that was grouped is less than Numba takes to load, rows
+are sorted in NumPy, which gives the same groups in the same order.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.compiled import njit
+from voile.compiled import njit, pays_by_now
 
 __all__ = ["Fields", "GroupTable", "Grouper", "Words", "get_ready"]
 
@@ -30,6 +31,10 @@ Words = tuple[NDArray[np.uint64], ...]
 """The packed codes of n rows: W arrays of shape (n,)."""
 
 _WORD = 64
+_LEAST = 1_000_000
+"""So many rows are grouped in NumPy in the time in which Numba is loaded."""
+_CALL = 500
+"""What a call costs beside its rows, in rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,11 @@ class Fields:
     def replace(self, words: Words, column: int, table: NDArray[np.uint64]) -> None:
         """Replace, in place, each code c of a column by ``table[c]``."""
         word, shift, mask = self._places[column]
-        _replace(words[word], shift, mask, table)
+        if pays_by_now(len(words[word]) + _CALL, 10 * _LEAST):
+            _replace(words[word], shift, mask, table)
+            return
+        codes = self.codes(words, column)
+        words[word][:] = (words[word] & ~(mask << shift)) | (table[codes] << shift)
 
     def histogram(
         self, table: GroupTable, chosen: NDArray[np.bool_], column: int, size: int
@@ -85,6 +94,9 @@ class Fields:
         """Rows of the chosen groups by their code in one column, shape (size,)."""
         word, shift, mask = self._places[column]
         counts = np.zeros(size, dtype=np.int64)
+        if not pays_by_now(len(table) + _CALL, 10 * _LEAST):
+            np.add.at(counts, self.codes(table.words, column)[chosen], table.rows[chosen])
+            return counts
         _add_rows(table.words[word], table.rows, chosen, shift, mask, counts)
         return counts
 
@@ -116,6 +128,8 @@ class Grouper:
     def _group(
         self, words: Words, rows: NDArray[np.int64], member: NDArray[np.int64] | None
     ) -> GroupTable:
+        if not pays_by_now(len(rows) + _CALL, _LEAST):
+            return _sorted_groups(words, rows, member)
         bits = max(2, (2 * len(rows)).bit_length())
         if len(self._places) < 1 << bits:
             self._places = np.empty(1 << bits, dtype=np.int32)
@@ -125,6 +139,29 @@ class Grouper:
         return GroupTable(
             tuple(word[:groups].copy() for word in grouped.words), grouped.rows[:groups].copy()
         )
+
+
+def _sorted_groups(
+    words: Words, rows: NDArray[np.int64], member: NDArray[np.int64] | None
+) -> GroupTable:
+    """What ``_group`` gives, without compiled code; groups in the order in which they are met."""
+    order = np.lexsort(words)
+    begins = np.zeros(len(rows), dtype=np.bool_)
+    begins[:1] = True
+    for word in words:
+        ordered = word[order]
+        begins[1:] |= ordered[1:] != ordered[:-1]
+    first = order[begins]  # the sort is stable: the first of its group
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    of_row = np.empty(len(rows), dtype=np.int64)
+    of_row[order] = number[np.cumsum(begins) - 1]
+    sums = np.zeros(len(first), dtype=np.int64)
+    np.add.at(sums, of_row, rows)
+    if member is not None:
+        member[:] = of_row
+    places = np.sort(first)
+    return GroupTable(tuple(word[places] for word in words), sums)
 
 
 def get_ready() -> None:

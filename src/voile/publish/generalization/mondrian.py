@@ -51,6 +51,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from voile.compiled import pays_by_now, uncompiled
 from voile.models.criteria import Criterion
 from voile.models.k_anonymity import KAnonymity
 from voile.publish.generalization.atoms import Atoms, least_rows, loss_of_regions
@@ -59,6 +60,9 @@ from voile.publish.generalization.problem import Problem, Solution
 from voile.publish.generalization.regions import positions, regions, shape_of
 
 __all__ = ["mondrian"]
+
+_LEAST, _STEPS = 100_000, 4
+"""So many steps take Python as long as loading Numba, and how many a row takes in a round."""
 
 
 def mondrian(problem: Problem, relaxed: bool = False, sets: bool = False) -> Solution | None:
@@ -105,7 +109,8 @@ class _Partition:
         skip = np.zeros(1, dtype=np.int64)
         part = np.zeros(len(self.members), dtype=np.int64)
         while len(ranges):
-            found = propose_cuts(
+            fast = pays_by_now(_STEPS * len(self.members), _LEAST)
+            found = (propose_cuts if fast else uncompiled(propose_cuts))(
                 self._table, self.members, ranges, skip, self._k, self._relaxed, part
             )
             tried, parts, looked = found.T
@@ -113,7 +118,9 @@ class _Partition:
             self.done.append(ranges[parts == 0])
             ranges, tried, parts = ranges[parts > 0], tried[parts > 0], parts[parts > 0]
             accepted = self._accepted(ranges, parts, part)
-            new = split_partitions(self.members, ranges[accepted], parts[accepted], part)
+            new = (split_partitions if fast else uncompiled(split_partitions))(
+                self.members, ranges[accepted], parts[accepted], part
+            )
             skip = np.concatenate([np.zeros(len(new), np.int64), tried[~accepted] + 1])
             ranges = np.concatenate([new, ranges[~accepted]])
 
