@@ -11,10 +11,11 @@ from scipy.optimize import linprog
 from tests.examples import examples
 from tests.packing.brute_force import best_value, fewest_bins
 from voile.packing import Instance, Stop, require_valid
-from voile.packing.column_generation import SCALE, Prices, best_pattern, relax
+from voile.packing.column_generation import relax
 from voile.packing.diving import dive
 from voile.packing.instance import Packing
-from voile.packing.patterns import Demand
+from voile.packing.knapsack import SCALE, best_pattern
+from voile.packing.patterns import Demand, Prices
 
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=9)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.packing.brute_force import fewest_bins
 from voile.packing import Instance, Stop, require_valid
-from voile.packing.column_generation import Prices, relax
+from voile.packing.column_generation import relax
 from voile.packing.instance import Packing
-from voile.packing.patterns import Demand
+from voile.packing.patterns import Demand, Prices
 from voile.packing.tight_patterns import LONG, SHORT, decide, tight_patterns
 
 ENOUGH = Stop.by_work(60)
@@ -54,7 +54,7 @@ def test_the_verdict_is_the_truth(weights, capacity):
     optimum = fewest_bins(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    verdict = decide(demand, relaxation.prices, optimum, LONG, ENOUGH.start())
+    verdict = decide(demand, [relaxation.prices], optimum, LONG, ENOUGH.start())
     assert verdict.patterns is not None
     packing = Packing(demand.bins_of(verdict.patterns))
     require_valid(packing, demand.core())
@@ -62,7 +62,7 @@ def test_the_verdict_is_the_truth(weights, capacity):
     assert not verdict.impossible
     # Prices of the weights alone are weaker, and so leave more to the solvers.
     weak = Prices(demand.weights, capacity)
-    below = decide(demand, weak, optimum - 1, LONG, ENOUGH.start())
+    below = decide(demand, [weak], optimum - 1, LONG, ENOUGH.start())
     assert below.patterns is None
     assert below.impossible
 
@@ -79,7 +79,7 @@ def test_triplets_without_waste_are_packed():
     demand = _demand(_triplets_that_almost_fill(20), 1000)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
-    verdict = decide(demand, relaxation.prices, 20, SHORT, ENOUGH.start())
+    verdict = decide(demand, [relaxation.prices], 20, SHORT, ENOUGH.start())
     assert verdict.patterns is not None
     assert all(pattern @ demand.weights == 1000 for pattern in verdict.patterns)
 
@@ -93,7 +93,7 @@ def test_beyond_the_effort_nothing_is_claimed():
         replace(LONG, branches=5),
         replace(LONG, waste=-1.0),
     ):
-        verdict = decide(demand, prices, 20, effort, ENOUGH.start())
+        verdict = decide(demand, [prices], 20, effort, ENOUGH.start())
         assert verdict.patterns is None
         assert not verdict.impossible
 
@@ -108,6 +108,6 @@ def test_without_the_constraint_solver_nothing_is_proved(monkeypatch: pytest.Mon
     table, _ = tight_patterns(demand, prices, 4, LONG)
     assert table is not None
     assert len(table)
-    verdict = decide(demand, prices, 4, LONG, ENOUGH.start())
+    verdict = decide(demand, [prices], 4, LONG, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible

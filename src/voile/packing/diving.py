@@ -22,10 +22,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.packing.column_generation import Relaxation, relax
+from voile.packing.column_generation import relax
 from voile.packing.heuristics import decreasing
 from voile.packing.local_search import search
-from voile.packing.patterns import Demand, Pattern
+from voile.packing.patterns import Demand, Pattern, Relaxation
 from voile.packing.stop import Deadline
 
 __all__ = ["dive"]

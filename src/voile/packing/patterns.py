@@ -1,4 +1,4 @@
-"""Items by their weight, and patterns: how many items of each weight one bin holds."""
+"""Items by their weight, patterns (how many of each weight one bin holds), and prices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from voile.packing.instance import Instance
 
-__all__ = ["Demand", "Pattern"]
+__all__ = ["Demand", "Pattern", "Prices", "Relaxation"]
 
 Pattern = NDArray[np.int64]
 """(m,): how many items of each type a bin holds."""
@@ -72,3 +72,38 @@ class Demand:
             number += bool(taken.any())
         assert not left.any(), "the patterns leave items unpacked"
         return bin_of
+
+
+@dataclass(frozen=True, eq=False)
+class Prices:
+    """Prices of the types (m,), and what no pattern exceeds: together a proof of the bound."""
+
+    prices: NDArray[np.int64]
+    pattern_at_most: int
+
+    def total(self, demand: Demand) -> int:
+        """What all items of ``demand`` are worth."""
+        return sum(map(int.__mul__, self.prices.tolist(), demand.counts.tolist()))
+
+    def missing(self, demand: Demand, bins: int) -> int:
+        """What the items of ``demand`` leave of what so many bins are worth at most."""
+        return bins * self.pattern_at_most - self.total(demand)
+
+    def bound(self, demand: Demand) -> int:
+        """How many bins the items of ``demand`` need at least."""
+        return -(-self.total(demand) // self.pattern_at_most)
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxation:
+    """What the linear programme told.
+
+    ``columns`` is (p, m): a pattern in each row, used ``amounts`` (p,) times; ``solved`` is
+    False where time ran out before the optimum of the programme.
+    """
+
+    prices: Prices
+    bound: int
+    columns: NDArray[np.int64]
+    amounts: NDArray[np.float64]
+    solved: bool

@@ -13,9 +13,10 @@ Algorithm, in this order:
 2. ``local_search`` for a packing that meets the bound;
 3. ``column_generation``: the bound of the linear programme;
 4. ``tight_patterns``, where they are few: such a packing;
-5. ``local_search`` and ``diving`` for such a packing, ten times;
-6. ``tight_patterns`` of larger numbers: such a packing, or a proof that there is none;
-7. more of 5, longer from time to time.
+5. ``local_search`` and ``diving`` for such a packing, once;
+6. where OR-Tools is installed, the programme solved to its end; where that leaves little open,
+   ``corners`` filter the ``tight_patterns``: such a packing, or a proof that there is none;
+7. more of 5, and of 6 with larger numbers, longer from time to time.
 
 Cost: 1 and 2 take milliseconds up to thousands of items; 3 mostly less than a second up to
 500 distinct weights; 6 is exponential.
@@ -36,7 +37,7 @@ from numpy.typing import NDArray
 from voile.errors import InputError, nearest
 from voile.packing import or_tools
 from voile.packing.bounds import lower_bound
-from voile.packing.column_generation import Prices, Relaxation, relax
+from voile.packing.column_generation import corners, finish, mean_of, relax
 from voile.packing.diving import dive
 from voile.packing.heuristics import decreasing
 from voile.packing.instance import (
@@ -49,18 +50,25 @@ from voile.packing.instance import (
     require_valid,
 )
 from voile.packing.local_search import search
-from voile.packing.patterns import Demand
+from voile.packing.or_tools import is_installed
+from voile.packing.patterns import Demand, Prices, Relaxation
 from voile.packing.reduction import Reduced, reduce
 from voile.packing.stop import Deadline, Stop
-from voile.packing.tight_patterns import LONG, SHORT, Effort, decide
+from voile.packing.tight_patterns import CLOSE, LONG, SHORT, Effort, decide
 
 __all__ = ["SOLVERS", "Solver", "solve"]
 
 Solver = Literal["auto", "or-tools"]
 SOLVERS: tuple[Solver, ...] = get_args(Solver)
 
-EFFORTS = {1: SHORT, 11: LONG}
+EFFORTS = {1: SHORT, 2: CLOSE, 11: LONG}
 """The rounds of diving before which patterns are enumerated, and how many at most."""
+CLOSING_ROUND = 2
+"""The round before which the programme is solved to its end."""
+MOST_TYPES_TO_CLOSE = 300
+CORNERS = 10
+SPREAD = 0.02
+"""Prices that filter patterns, and how far their demands differ."""
 ROUNDS_OF_A_LENGTH = 10
 MOST_ROUNDS = 200
 STEPS_AT_FIRST = 20_000
@@ -159,12 +167,33 @@ def _stages(work: _Work) -> Iterator[str]:
     relaxation = relax(work.demand, work.deadline, work.bins)
     if relaxation is not None:
         work.proved(relaxation.bound, "column generation")
+    filters = [relaxation.prices] if relaxation is not None else []
     for number in range(1, MOST_ROUNDS + 1):
-        if number in EFFORTS and relaxation is not None:
+        if number == CLOSING_ROUND and relaxation is not None and _may_close(work):
+            yield "finishing"
+            relaxation, filters = _finish(work, relaxation)
+        if number in EFFORTS and filters:
             yield "tight patterns"
-            _decide(work, relaxation.prices, EFFORTS[number])
+            _decide(work, filters, EFFORTS[number])
         yield "diving"
         _round(work, relaxation, number)
+
+
+def _may_close(work: _Work) -> bool:
+    """Whether it is worth solving the programme to its end."""
+    return is_installed() and len(work.demand.weights) <= MOST_TYPES_TO_CLOSE
+
+
+def _finish(work: _Work, relaxation: Relaxation) -> tuple[Relaxation, list[Prices]]:
+    """The programme solved to its end, and where it leaves little open, prices that filter."""
+    finished = finish(work.demand, relaxation, work.deadline)
+    work.proved(finished.bound, "column generation")
+    if not finished.solved or work.bound - finished.amounts.sum() > CLOSE.waste:
+        return relaxation, [relaxation.prices]
+    found = corners(work.demand, finished, work.deadline, CORNERS, SPREAD, word=CLOSING_ROUND)
+    if work.deadline.passed() or not found:
+        return finished, [finished.prices]
+    return finished, [mean_of(work.demand, found, work.bound, work.deadline), *found]
 
 
 def _search(work: _Work, steps: int, word: int = 1) -> None:
@@ -191,10 +220,10 @@ def _round(work: _Work, relaxation: Relaxation | None, number: int) -> None:
             work.found(work.demand.bins_of(patterns), "diving")
 
 
-def _decide(work: _Work, prices: Prices, effort: Effort) -> None:
+def _decide(work: _Work, filters: list[Prices], effort: Effort) -> None:
     """Settle one number of bins after another, as long as it can be settled."""
     while not work.done:
-        verdict = decide(work.demand, prices, work.bound, effort, work.deadline)
+        verdict = decide(work.demand, filters, work.bound, effort, work.deadline)
         if verdict.patterns is not None:
             work.found(work.demand.bins_of(verdict.patterns), "tight patterns")
         if not verdict.impossible:

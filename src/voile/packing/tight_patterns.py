@@ -12,11 +12,12 @@ Guarantee: no pattern that a packing into k bins uses is left out.  Prices under
 worth more than V tell that k bins are worth at most k V; the items are worth P; so what all bins
 together miss of V each, and hence what one bin misses, is at most k V - P.  Integers throughout;
 binary fractions only prune, with a margin.  A packing that is found is checked.  That there is none
-is believed of CP-SAT, which computes with integers, and not of HiGHS, which does not.
+is believed of CP-SAT, which computes with integers, and of ``branching``, which checks in integers,
+and not of HiGHS, which does neither.
 
 Algorithm: depth first over types by descending price per weight; a branch ends where the rest of
 the bin, at the best remaining ratio, misses too much.  HiGHS finds (on triplets in about a
-sixth of the time of CP-SAT), CP-SAT proves, where it is installed.
+sixth of the time of CP-SAT), CP-SAT and then ``branching`` prove, where OR-Tools is installed.
 
 Cost: some steps for each pattern, times the types, up to the limits of an ``Effort``, then
 exponential.  Prices whose bound is just below k make the patterns few.
@@ -24,6 +25,7 @@ exponential.  Prices whose bound is just below k make the patterns few.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,16 +33,20 @@ from numpy.typing import NDArray
 
 from voile.compiled import njit
 from voile.ondemand import on_demand
-from voile.packing.column_generation import Prices
+from voile.packing.branching import UNKNOWN, Verdict, choose_patterns, most_uses
 from voile.packing.or_tools import constraint_solver, is_installed, solved
-from voile.packing.patterns import Demand, Pattern
+from voile.packing.patterns import Demand, Pattern, Prices
 from voile.packing.stop import OPERATIONS, Deadline
 
-__all__ = ["LONG", "SHORT", "Effort", "Verdict", "decide", "tight_patterns"]
+__all__ = ["CLOSE", "LONG", "SHORT", "Effort", "decide", "tight_patterns"]
 
 optimize = on_demand("scipy.optimize")
 sparse = on_demand("scipy.sparse")
 
+SHARE_TO_FIND = 0.25
+"""Of what is left of the limit, for HiGHS where a proof may follow."""
+SHARE_TO_PROVE = 0.1
+"""Of what is left then, for CP-SAT before branch and bound."""
 CELLS = 20_000_000
 """Patterns times types that are kept at most."""
 WORK_OF_A_BRANCH = 20
@@ -64,44 +70,43 @@ class Effort:
 
 
 SHORT = Effort(waste=0.1, patterns=10_000, branches=1_000_000, nodes=100, proves=False)
+CLOSE = Effort(waste=0.1, patterns=12_000, branches=20_000_000, nodes=10_000, proves=True)
 LONG = Effort(waste=np.inf, patterns=100_000, branches=20_000_000, nodes=10_000, proves=True)
 
 
-@dataclass(frozen=True, eq=False)
-class Verdict:
-    """Patterns that pack all items; or none, and whether it is proved that there are none."""
-
-    patterns: list[Pattern] | None
-    impossible: bool
-
-
-UNKNOWN = Verdict(None, impossible=False)
-
-
 def decide(
-    demand: Demand, prices: Prices, bins: int, effort: Effort, deadline: Deadline
+    demand: Demand, filters: Sequence[Prices], bins: int, effort: Effort, deadline: Deadline
 ) -> Verdict:
-    """Whether ``demand`` fits into ``bins`` bins; ``prices`` are of its types."""
-    table, branches = tight_patterns(demand, prices, bins, effort)
+    """Whether ``demand`` fits into ``bins`` bins.
+
+    ``filters`` are prices of its types: the first ones enumerate, and what passes them must pass
+    all others.
+    """
+    table, branches = tight_patterns(demand, filters[0], bins, effort)
     deadline.spend(branches * WORK_OF_A_BRANCH)
     if table is None or deadline.passed():
         return UNKNOWN
+    for prices in filters[1:]:
+        at_least = prices.pattern_at_most - prices.missing(demand, bins)
+        table = table[table @ prices.prices >= at_least]
     if not len(table):
         return Verdict(None, impossible=True)
-    patterns = _find(demand, table, bins, effort.nodes, deadline)
+    within = deadline.within(SHARE_TO_FIND) if effort.proves else deadline
+    patterns = _find(demand, table, bins, effort.nodes, within)
     if patterns is not None:
         return Verdict(patterns, impossible=False)
-    if effort.proves and is_installed() and not deadline.passed():
-        return _prove(demand, table, bins, deadline)
-    return UNKNOWN
+    if not effort.proves or not is_installed() or deadline.passed():
+        return UNKNOWN
+    verdict = _prove(demand, table, bins, deadline.within(SHARE_TO_PROVE))
+    if verdict.patterns is not None or verdict.impossible:
+        return verdict
+    return choose_patterns(demand, table, bins, effort.nodes, deadline.within(0.5))
 
 
 def _find(
     demand: Demand, table: NDArray[np.int64], bins: int, nodes: int, deadline: Deadline
 ) -> list[Pattern] | None:
     """Ask HiGHS for patterns that hold every item once."""
-    # Half a second of loading that most instances are spared.
-
     rows = sparse.csr_array(np.vstack((table.T, np.ones((1, len(table)), np.int64))))
     wanted = np.append(demand.counts, bins)
     of_a_node = WORK_OF_A_NODE * rows.nnz
@@ -109,7 +114,7 @@ def _find(
     result = optimize.milp(
         np.zeros(len(table)),
         integrality=np.ones(len(table)),
-        bounds=optimize.Bounds(0, _most_uses(demand, table)),
+        bounds=optimize.Bounds(0, most_uses(demand, table, bins)),
         constraints=optimize.LinearConstraint(rows, wanted, wanted),
         options={"node_limit": int(affordable), "time_limit": min(deadline.remaining(), 1e9)},
     )
@@ -126,7 +131,7 @@ def _prove(demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadli
     """Ask CP-SAT for patterns that hold every item once, or for a proof that there are none."""
     cp_model = constraint_solver()
     model = cp_model.CpModel()
-    uses = [model.new_int_var(0, int(most), "") for most in _most_uses(demand, table)]
+    uses = [model.new_int_var(0, int(most), "") for most in most_uses(demand, table, bins)]
     model.add(sum(uses) == bins)
     for kind, count in enumerate(demand.counts.tolist()):
         holding = np.flatnonzero(table[:, kind]).tolist()
@@ -138,14 +143,6 @@ def _prove(demand: Demand, table: NDArray[np.int64], bins: int, deadline: Deadli
     return Verdict(None, impossible=status == cp_model.INFEASIBLE)
 
 
-def _most_uses(demand: Demand, table: NDArray[np.int64]) -> NDArray[np.int64]:
-    """How often there are items for each pattern (p,)."""
-    beyond = int(demand.counts.max())
-    often = np.where(table > 0, demand.counts // np.maximum(table, 1), beyond)
-    most: NDArray[np.int64] = often.min(axis=1)
-    return most
-
-
 def tight_patterns(
     demand: Demand, prices: Prices, bins: int, effort: Effort
 ) -> tuple[NDArray[np.int64] | None, int]:
@@ -153,7 +150,7 @@ def tight_patterns(
 
     And how many branches were seen.
     """
-    missing = bins * prices.pattern_at_most - prices.total(demand)
+    missing = prices.missing(demand, bins)
     if missing > effort.waste * prices.pattern_at_most:
         return None, 0
     at_least = prices.pattern_at_most - missing

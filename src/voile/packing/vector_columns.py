@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.compiled import njit
+from voile.packing.master import Master
 from voile.packing.or_tools import constraint_solver, solved
 from voile.packing.stop import Deadline
 
@@ -82,42 +83,6 @@ class Columns:
     lower_bound: int
 
 
-class _Master:
-    """The linear program: fewest bins, possibly fractions of them, that hold all items."""
-
-    def __init__(self, types: ItemTypes) -> None:
-        from ortools.linear_solver import pywraplp  # noqa: PLC0415 - it is an extra
-
-        self._optimal = pywraplp.Solver.OPTIMAL
-        self._solver = pywraplp.Solver.CreateSolver("GLOP")
-        infinity = self._solver.infinity()
-        self._rows = [self._solver.Constraint(float(c), infinity) for c in types.copies]
-        self._goal = self._solver.Objective()
-        self._goal.SetMinimization()
-        self.contents: list[NDArray[np.int64]] = []
-
-    def add(self, contents: NDArray[np.int64]) -> None:
-        for content in contents:
-            column = self._solver.NumVar(0.0, self._solver.infinity(), "")
-            self._goal.SetCoefficient(column, 1.0)
-            for j in np.flatnonzero(content):
-                self._rows[j].SetCoefficient(column, float(content[j]))
-            self.contents.append(content)
-
-    def duals(self, deadline: Deadline) -> NDArray[np.int64] | None:
-        """Dual values in units of 1e-7, rounded down; None where the limit was reached."""
-        self._solver.SetTimeLimit(int(min(deadline.remaining(), 3600.0) * 1000) + 1)
-        work = min(deadline.remaining_work(), 1e9)
-        self._solver.SetSolverSpecificParametersAsString(f"max_deterministic_time: {work}")
-        status = self._solver.Solve()
-        size = len(self._rows) * (len(self._rows) + len(self.contents))
-        deadline.spend(size * (1 + self._solver.iterations()))
-        if status != self._optimal:
-            return None
-        values = np.array([row.dual_value() for row in self._rows])
-        return np.asarray(np.floor(np.maximum(values, 0.0) * _UNIT), np.int64)
-
-
 def generate_columns(
     types: ItemTypes, start: NDArray[np.int64], enough: int, deadline: Deadline
 ) -> Columns:
@@ -125,13 +90,13 @@ def generate_columns(
 
     ``start`` (p, t) are contents that hold all items, such as those of a packing.
     """
-    master = _Master(types)
-    master.add(start)
+    master = Master(types.copies, start)
     lower_bound = 0
     while lower_bound < enough and not deadline.passed():
-        profits = master.duals(deadline)
-        if profits is None:
+        duals = master.duals(deadline)
+        if duals is None:
             break
+        profits = np.floor(duals * _UNIT).astype(np.int64)
         found = profitable_patterns(types.sizes, types.copies, types.capacities, profits, _NODES)
         deadline.spend(found.nodes * len(types.capacities) * _WORK_OF_A_NODE)
         total = sum(int(p) * int(c) for p, c in zip(profits, types.copies, strict=True))
@@ -139,7 +104,7 @@ def generate_columns(
         if found.profit <= _UNIT:
             break
         master.add(found.copies)
-    return Columns(np.array(master.contents), lower_bound)
+    return Columns(np.array(master.columns), lower_bound)
 
 
 def pack_with_columns(

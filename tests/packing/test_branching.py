@@ -1,0 +1,107 @@
+"""Choices of patterns against plain search, and prices of corners against all patterns."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.examples import examples
+from tests.packing.brute_force import best_value, fewest_bins
+from voile.packing import Instance, Stop, require_valid
+from voile.packing.branching import choose_patterns
+from voile.packing.column_generation import corners, finish, mean_of, relax
+from voile.packing.instance import Packing
+from voile.packing.patterns import Demand
+
+pytest.importorskip("ortools")
+ENOUGH = Stop.by_work(60)
+small = st.lists(st.integers(1, 20), min_size=1, max_size=9)
+
+
+def _demand(weights, capacity):
+    return Demand.of(Instance(np.array(weights, np.int64), capacity))
+
+
+def _all_patterns(demand):
+    patterns = np.array(list(product(*(range(count + 1) for count in demand.counts.tolist()))))
+    return patterns[patterns @ demand.weights <= demand.capacity]
+
+
+@settings(max_examples=examples(60))
+@given(small, st.integers(20, 30))
+def test_patterns_are_chosen_or_proved_to_be_too_few(weights, capacity):
+    """Over all patterns: a packing at the optimum, and a proof for one bin less."""
+    demand, optimum = _demand(weights, capacity), fewest_bins(weights, capacity)
+    table = _all_patterns(demand)
+    verdict = choose_patterns(demand, table, optimum, 1_000, ENOUGH.start())
+    assert verdict.patterns is not None
+    require_valid(Packing(demand.bins_of(verdict.patterns)), demand.core())
+    below = choose_patterns(demand, table, optimum - 1, 1_000, ENOUGH.start())
+    assert below.patterns is None
+    assert below.impossible
+
+
+@settings(max_examples=examples(60))
+@given(small, st.integers(20, 30), st.data())
+def test_no_choice_of_a_part_is_missed(weights, capacity, data):
+    """Of any part of the patterns: impossible only where no choice holds every item once."""
+    demand = _demand(weights, capacity)
+    table = _all_patterns(demand)
+    keep = data.draw(st.lists(st.booleans(), min_size=len(table), max_size=len(table)))
+    table = table[np.array(keep, bool)][:14]
+    bins = data.draw(st.integers(1, 4))
+    verdict = choose_patterns(demand, table, bins, 1_000, ENOUGH.start())
+    sums = {tuple(demand.counts)}  # of items that are still wanted
+    for _ in range(bins):
+        rest = {tuple(np.subtract(left, row)) for left in sums for row in table.tolist()}
+        sums = {left for left in rest if min(left) >= 0}
+    assert (verdict.patterns is not None) == (tuple(0 * demand.counts) in sums)
+    assert verdict.impossible == (verdict.patterns is None)
+
+
+def test_a_search_that_is_cut_off_claims_nothing():
+    """Five fives and a bin of ten: the programme is content with two and a half bins' worth."""
+    demand = _demand([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
+    verdict = choose_patterns(demand, _all_patterns(demand), 5, 0, ENOUGH.start())
+    assert verdict.patterns is None
+    assert not verdict.impossible
+
+
+@settings(max_examples=examples(30))
+@given(small, st.integers(20, 40))
+def test_corners_are_prices_that_no_pattern_exceeds(weights, capacity):
+    """Each is a proof of its own, and so is their mean."""
+    demand = _demand(weights, capacity)
+    first = relax(demand, ENOUGH.start())
+    assert first is not None
+    finished = finish(demand, first, ENOUGH.start())
+    assert finished.solved
+    assert first.bound <= finished.bound <= fewest_bins(weights, capacity)
+    found = corners(demand, finished, ENOUGH.start(), 3, 0.02, word=1)
+    assert len(found) == 3
+    for prices in [*found, mean_of(demand, found, finished.bound, ENOUGH.start())]:
+        lists = demand.weights.tolist(), demand.counts.tolist(), prices.prices.tolist()
+        assert best_value(*lists, capacity) <= prices.pattern_at_most
+        assert prices.bound(demand) <= fewest_bins(weights, capacity)
+
+
+def test_many_types_are_relaxed_as_few_are(monkeypatch):
+    """Both ways to solve the programme give the same bound."""
+    demand = _demand([x * 7919 % 61 + 20 for x in range(300)], 150)
+    own = relax(demand, ENOUGH.start())
+    monkeypatch.setattr("voile.packing.column_generation.TYPES_OF_SIMPLEX", 0)
+    many = relax(demand, ENOUGH.start())
+    assert own is not None
+    assert many is not None
+    assert (many.bound, many.solved) == (own.bound, True)
+    assert np.all(many.amounts @ many.columns > demand.counts - 1e-6)
+
+
+def test_without_time_the_relaxation_of_many_types_is_that_of_the_weights(monkeypatch):
+    """Nothing is solved, nothing is said, and the bound is true."""
+    monkeypatch.setattr("voile.packing.column_generation.TYPES_OF_SIMPLEX", 0)
+    relaxation = relax(_demand([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
+    assert relaxation is not None
+    assert (relaxation.bound, relaxation.solved) == (3, False)
