@@ -16,6 +16,7 @@ from voile.models.registry import CRITERIA
 from voile.publish.registry import METHODS
 from voile.release.registry import CLAIMS
 from voile.table.engines import ENGINES
+from voile.table.formats.registry import FORMATS
 from voile.utility.registry import MEASURES
 
 __all__ = ["OTHERS", "environment_with_others", "others_installed"]
@@ -45,5 +46,5 @@ def environment_with_others() -> Mapping[str, str]:
 
 def _forget() -> None:
     """Let registries look anew at what is installed."""
-    for registry in (ATTACKS, CLAIMS, CRITERIA, ENGINES, MEASURES, METHODS, RISKS, SHOWN):
+    for registry in (ATTACKS, CLAIMS, CRITERIA, ENGINES, FORMATS, MEASURES, METHODS, RISKS, SHOWN):
         vars(registry).pop("installed", None)

@@ -92,6 +92,22 @@ class Registry(Generic[T]):
         )
         raise self.error(msg)
 
+    def announced(self, name: str) -> Any:
+        """What another package announces by a name, imported; raises as ``class_of``."""
+        point = self.installed[name]
+        try:
+            return point.load()
+        except (ImportError, AttributeError) as error:
+            msg = (
+                f"the package {_package(point)} announces {self.what} {name!r} at {point.value}, "
+                f"which cannot be imported: {error}"
+            )
+            raise InputError(msg) from None
+
+    def package_of(self, name: str) -> str:
+        """The package that announces a name, for people."""
+        return _package(self.installed[name])
+
     def fields_of(self, name: str) -> Mapping[str, Field[Any]]:
         """What can be said of one by name, its fields that are parameters; raises as above."""
         made = self.class_of(name)
@@ -132,14 +148,7 @@ class Registry(Generic[T]):
         return self.what.partition(" ")[2]
 
     def _of_package(self, point: EntryPoint) -> type[T]:
-        try:
-            made = point.load()
-        except (ImportError, AttributeError) as error:
-            msg = (
-                f"the package {_package(point)} announces {self.what} {point.name!r} at "
-                f"{point.value}, which cannot be imported: {error}"
-            )
-            raise InputError(msg) from None
+        made = self.announced(point.name)
         lacks = [name for name in self.offers if not hasattr(made, name)]
         if not isinstance(made, type) or lacks:
             what = f"has no {lacks[0]!r}" if lacks else "is no class"

@@ -8,7 +8,7 @@ from tests.docs.pages import ROOT
 from tests.installed import OTHERS
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
-SHOWN = ("criterion", "method", "averages", "attack", "measure", "risk")
+SHOWN = ("criterion", "method", "averages", "attack", "measure", "risk", "bars", "command")
 
 
 def test_the_sources_are_those_of_the_package():
@@ -24,7 +24,7 @@ def test_the_package_is_announced_as_shown():
     points = (OTHERS / "plain_others-1.0.dist-info" / "entry_points.txt").read_text("utf-8")
     made = _announced(r"\[(voile\.\w+)\]", r"([\w-]+) = ([\w.:]+)", points)
     assert sorted(shown) == sorted(made)
-    assert len(made) == 10
+    assert len(made) == 12
 
 
 def _announced(head: str, line: str, text: str) -> list[tuple[str, ...]]:

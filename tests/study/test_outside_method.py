@@ -112,3 +112,20 @@ def test_studio_offers_it():
     assert method_cards() == METHOD_CARDS
     with others_installed():
         assert [card.name for card in method_cards()[len(METHOD_CARDS) :]] == ["neighbour-means"]
+
+
+def test_a_file_format_and_a_command_of_another_package(desk):
+    """One file each: the format is read, written and read back; the command is listed and run."""
+    text = (desk / "people.csv").read_text().replace(",", "|")
+    (desk / "people.bars").write_text(text)
+    done = run(desk, "publish", "people.bars", "--plan", "plan.toml", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert (desk / "out" / "data.bars").read_text().startswith("group|age|pay\n")
+    assert run(desk, "recount", "out").returncode == 0
+    done = run(desk, "columns", "out")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "age: exact\npay: averages\n"
+    assert "columns  'plain-others'" in run(desk, "--help").stdout
+    absent = run(desk, "columns", "out", others=False)
+    assert absent.returncode == 2
+    assert "No such command 'columns'" in absent.stderr

@@ -23,8 +23,15 @@ from typing import NoReturn
 
 import click
 
-from voile.errors import OutOfMemoryError, VoileError, place_of_fault, says_out_of_memory
+from voile.errors import (
+    InputError,
+    OutOfMemoryError,
+    VoileError,
+    place_of_fault,
+    says_out_of_memory,
+)
 from voile.ondemand import leave_loaded_out_of_searches, loaded
+from voile.registry import Registry
 from voile.version import VERSION
 
 __all__ = ["command", "main"]
@@ -50,6 +57,10 @@ _COMMANDS = {
     "study": "make one release, put it to the test, report on both",
     "verify": "whether anything was changed since it was signed",
 }
+_OTHERS: Registry[click.Command] = Registry(
+    group="voile.commands", what="a command", own=_COMMANDS, offers=()
+)
+"""Those of other packages, looked for where a name is none of ours."""
 _GARBAGE = (20_000, 10, 10)
 """How many new objects, and rounds of the next younger ones, make it worth a search."""
 _SETTINGS = {"OPENBLAS_THREAD_TIMEOUT": "4", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
@@ -62,17 +73,29 @@ class _Commands(click.Group):
     """A group whose commands stand in modules of their own."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
+        return list(_OTHERS.names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
-            return None
+            return _of_package(cmd_name) if cmd_name in _OTHERS else None
         members = vars(loaded(f"voile.cli.{cmd_name}")).values()
         return next(m for m in members if isinstance(m, click.Command) and m.name == cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+        if _OTHERS.installed:
+            with formatter.section("Commands of other packages"):
+                formatter.write_dl([(n, _OTHERS.package_of(n)) for n in _OTHERS.installed])
+
+
+def _of_package(name: str) -> click.Command:
+    """A command of another package; raises ``InputError`` where what it announces is none."""
+    made = _OTHERS.announced(name)
+    if not isinstance(made, click.Command):
+        msg = f"the package {_OTHERS.package_of(name)} announces as command {name!r} what is none"
+        raise InputError(msg)
+    return made
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import polars as pl
 import pyarrow as pa
@@ -26,7 +26,7 @@ import pyarrow as pa
 from voile.errors import TableError, refuse_out_of_memory
 from voile.ondemand import on_demand
 from voile.table.delimited import csv_names, read_csv
-from voile.table.formats.registry import WRITTEN, Format, Whole, format_named, format_of
+from voile.table.formats.registry import Format, Whole, format_named, format_of, is_written
 from voile.table.gpx import GPX_COLUMNS, read_gpx
 from voile.table.places import Address, Place, file_and_part
 from voile.table.source_files import Source, SourceFormat, corrupt, locate, readable, unreadable
@@ -77,7 +77,7 @@ class SourceFrame:
     @property
     def written(self) -> Format:
         """The format of a release of it, unless another is asked for."""
-        return next((name for name in WRITTEN if name == self.format), "parquet")
+        return self.format if is_written(self.format) else "parquet"
 
 
 def read_frame(
@@ -148,7 +148,7 @@ def _read_whole(path: Place, columns: Collection[str] | None) -> tuple[Whole, So
     assert name is not None
     with readable(file):
         whole = format_named(name).read(file, part, columns)
-    return whole, cast("SourceFormat", name)
+    return whole, name
 
 
 def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:

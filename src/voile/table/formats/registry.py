@@ -11,27 +11,30 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol
 
 from voile.errors import InputError
+from voile.registry import Registry
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
     "ENDINGS",
+    "FORMATS",
     "WRITTEN",
     "FileFormat",
     "Format",
     "Whole",
     "format_named",
     "format_of",
+    "is_written",
     "library",
     "refusal",
 ]
 
-Format = Literal["csv", "parquet", "jsonl", "xlsx", "sav", "dta", "xpt"]
-"""What a release can be written as: the ending of its data."""
+Format = str
+"""What a release can be written as: the ending of its data, which may be a package's own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,11 @@ class Whole:
 
 
 class FileFormat(Protocol):
-    """Reads and writes files of one kind."""
+    """Reads and writes files of one kind.
+
+    That of another package also has ``endings``, of which one is a dot and its name: by these its
+    files are told.
+    """
 
     def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
         """A table of the file; ``part`` says which, or how it is read.
@@ -63,7 +70,7 @@ class FileFormat(Protocol):
         """Write rows in their order; raises ``OSError`` where the disk refuses."""
 
 
-_FORMATS = {
+_OWN = {
     "jsonl": "voile.table.formats.json_lines:JsonLines",
     "xlsx": "voile.table.formats.excel:Excel",
     "sav": "voile.table.formats.statistics:Spss",
@@ -71,6 +78,13 @@ _FORMATS = {
     "sas": "voile.table.formats.statistics:Sas",
     "xpt": "voile.table.formats.statistics:SasTransport",
 }
+FORMATS: Registry[FileFormat] = Registry(
+    group="voile.formats",
+    what="a file format",
+    own=_OWN,
+    offers=("read", "refusal", "write"),
+)
+"""Those that are read and written as a whole."""
 ENDINGS = {
     **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"), "xlsx"),
@@ -79,6 +93,11 @@ ENDINGS = {
     ".sas7bdat": "sas",
     ".xpt": "xpt",
 }
+_OF_ENGINES = {
+    *("", ".csv", ".tsv", ".tab", ".psv", ".txt", ".dat", ".data", ".gz", ".zst", ".bz2", ".gpx"),
+    *(".parquet", ".parq", ".pq", ".arrow", ".arrows", ".ipc", ".feather"),
+}
+"""Endings that no package can have: the engine reads such files."""
 _ELSEWHERE = ("csv", "parquet")
 """Written a batch at a time by the engine itself."""
 WRITTEN: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "sav", "dta", "xpt")
@@ -86,14 +105,33 @@ WRITTEN: tuple[Format, ...] = ("csv", "parquet", "jsonl", "xlsx", "sav", "dta", 
 
 def format_of(file: Path) -> str | None:
     """The name of the format of files that are named so; None for those that are told otherwise."""
-    return ENDINGS.get(file.suffix.lower())
+    ending = file.suffix.lower()
+    if ending in ENDINGS or ending in _OF_ENGINES:
+        return ENDINGS.get(ending)
+    return next((n for n in FORMATS.installed if ending in _endings(n)), None)
+
+
+def is_written(name: str) -> bool:
+    """Whether a release can be written in a format."""
+    return name in WRITTEN or name in FORMATS.installed
+
+
+def _endings(name: str) -> tuple[str, ...]:
+    """Of the files of another package's format; raises ``InputError`` where it lacks its own."""
+    endings = tuple(getattr(FORMATS.class_of(name), "endings", ()))
+    if f".{name}" not in endings or set(endings) & (ENDINGS.keys() | _OF_ENGINES):
+        msg = (
+            f"the package {FORMATS.package_of(name)} adds a file format {name!r}, whose endings "
+            f"must hold '.{name}' and none of Voile's"
+        )
+        raise InputError(msg)
+    return endings
 
 
 @cache
 def format_named(name: str) -> FileFormat:
     """A format of the registry."""
-    module, _, kind = _FORMATS[name].partition(":")
-    return cast(FileFormat, getattr(import_module(module), kind)())
+    return FORMATS.class_of(name)()
 
 
 def refusal(name: Format, names: Sequence[str], rows: int) -> str | None:
