@@ -249,3 +249,56 @@ def test_answers_of_persons_with_places_are_no_reports_of_trips(tmp_path):
     assert tomllib.loads(text)["method"]["name"] == "generalization"
     assert not {"latitude", "longitude"} & _published(text)
     assert any("latitude" in one.quoted for one in open_questions(text))
+
+
+_BAPTIZED = ("Parch. J. Elias Hughes", "Parch. T. Rees", "Parch. W. Ambrose")
+_INTERVIEWERS = ("Dewi K.", "Nurul", "Agus Prasetyo", "Sri W.", "Bambang S.")
+_REMARKS = ("Call his wife Ann", "Owes for 2021", "Back in May")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("Nota", ["" if r % 3 else _REMARKS[r // 3 % 3] for r in range(ROWS)]),
+        ("n_visit", [80_411 + r for r in range(ROWS)]),
+        ("LINTANG", [f"{-7 - r % 97 / 983:.5f}" for r in range(ROWS)]),
+        ("gan bwy", [_BAPTIZED[r % 3] for r in range(ROWS)]),
+        ("PENCACAH", [_INTERVIEWERS[r % 5] for r in range(ROWS)]),
+    ],
+)
+def test_what_its_values_show_is_left_out_in_any_language(tmp_path, name, values):
+    """Remarks in few rows, running numbers called counts, fine degrees, names with initials."""
+    assert name not in _published(_text(tmp_path, **{name: values}))
+
+
+def test_grids_are_known_by_their_two_axes(tmp_path):
+    """E_x beside N_x are metres of a grid; a lone column of such a name is none."""
+    east, north = ([start + r * 37 % 9_000 for r in range(ROWS)] for start in (488_000, 6_780_000))
+    assert not {"E_grid", "N_grid"} & _published(_text(tmp_path, E_grid=east, N_grid=north))
+    assert "position" not in _text(tmp_path, n_beds=[10_000 + r % 40 for r in range(ROWS)])
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2023-{m:02}-{d:02} 오전 07:{s:02}",
+        "2023年{m}月{d}日",
+        "昭和{y}年{m}月{d}日",
+        "2023/{m}/{d} 7:{s:02} p. m.",
+    ],
+)
+def test_days_of_any_script_with_a_clock_are_no_identifiers(tmp_path, written):
+    """They are asked about, so that no plan is refused because a moment repeats."""
+    days = [
+        written.format(m=1 + r % 12, d=1 + r % 28, y=20 + r % 40, s=r % 60) for r in range(ROWS)
+    ]
+    text = _text(tmp_path, zz=days)
+    assert "zz" not in tomllib.loads(text)["roles"].get("identifiers", [])
+    assert "zz" not in _published(text)
+
+
+def test_amounts_with_cents_get_a_role_though_each_row_has_its_own(tmp_path):
+    """No number of a record has two decimals; many whole numbers of no known name stay out."""
+    cents = [f"{1_000 + r * 137.13:.2f}" for r in range(ROWS)]
+    assert "zz" in _published(_text(tmp_path, zz=cents))
+    assert "zz" not in _published(_text(tmp_path, zz=[7 + r * 1_371 for r in range(ROWS)]))

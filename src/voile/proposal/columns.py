@@ -50,13 +50,24 @@ _MEASURED = 30
 _CODE = 5
 _NUMBERED = 8
 _SENTENCE = 4
+_REMARK = 1.5
+"""Words of a cell on average, from which on texts that most rows lack are remarks."""
 _LONG = 8
 _DAY = re.compile(
     r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
     r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
     r"|\d{4}\.? [^\W\d_]{3,}\.? \d{1,2}\.?|[^\W\d_]{3,}\.? \d{1,2},? \d{4}"
+    r"|[^\W\d_]{0,2}\d{1,4}[年년] ?\d{1,2}[月월] ?\d{1,2}[日일]?"
 )
 """Days as they are written in figures and with names of months, in any language."""
+_CLOCK = re.compile(
+    r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}[:h]\d{2}.{0,12}$"
+)
+"""A clock, alone or behind a day; "am" and "오전" may stand before it."""
+_FINE = re.compile(r"-?\d{1,3}[.,]\d{4,}")
+"""Numbers as finely written as degrees of places are."""
+_RUNNING = 100
+"""So many whole numbers that are counted up are of records, whatever their name says."""
 _WHICH_ORDER = "which text is the lowest? With order = [...], the lowest first, they are cut in it"
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
 _HINTS: Mapping[CodeListName, frozenset[str]] = {
@@ -217,11 +228,17 @@ def _date(details: ColumnDetails) -> ColumnProposal | None:
 
 def _days_unread(details: ColumnDetails) -> ColumnProposal | None:
     """A column of days that no format reads: no identifier, though each row has its own."""
-    if details.profile.type != "text" or share_of(details.sample, _DAY.fullmatch) <= ALONE:
+    if details.profile.type != "text" or share_of(details.sample, _is_day) <= ALONE:
         return None
     why = "days in a form that is not read"
     question = "which days are they? Write them in the table as 2001-12-31, with the whole year"
     return ColumnProposal(details, "drop", "date", why, question=question)
+
+
+def _is_day(text: str) -> bool:
+    """Whether a text is a day, a time of one, or both."""
+    day = _CLOCK.sub("", text.strip())
+    return day != text.strip() if not day else _DAY.fullmatch(day) is not None
 
 
 def _is_no_amount(details: ColumnDetails, meaning: Meaning) -> bool:
@@ -248,6 +265,11 @@ def _free_text(details: ColumnDetails) -> ColumnProposal | None:
     profile = details.profile
     if profile.type == "text" and details.words >= _SENTENCE and profile.distinct > FEW_PERSONS:
         return ColumnProposal(details, "drop", "text", "free text, which may name anybody")
+    remarks = details.words >= _REMARK and 2 * profile.missing > details.rows
+    if profile.type == "text" and remarks and not details.date_formats:
+        why = "several words in few of the rows, as remarks are"
+        question = "may its remarks tell of anybody? If they are names of groups, give it a role"
+        return ColumnProposal(details, "drop", "text", why, question=question)
     structured = share_of(details.sample, lambda text: text[:1] in "{[<" and len(text) > _LONG)
     if profile.type == "text" and structured > ALONE:
         return ColumnProposal(
@@ -263,6 +285,9 @@ def _alone(
     profile, many = details.profile, details.profile.distinct > FEW_PERSONS
     if details.machine_made:
         why = "a program made its values, to tell something apart"
+        return ColumnProposal(details, "identifier", "code", why)
+    if look.is_counted_up and many and profile.distinct > _RUNNING:
+        why = "whole numbers that are counted up, nearly each in one row: numbers of records"
         return ColumnProposal(details, "identifier", "code", why)
     told = meaning is not None and meaning.kind not in {"nominal", "ordinal"}
     if meaning is not None and told and not _is_no_amount(details, meaning):
@@ -280,7 +305,10 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     share = profile.distinct / max(1, details.rows - profile.missing)
     many = profile.distinct > FEW_PERSONS
     coded = share_of(details.sample, _is_long_code) > ALONE
-    if coded or (many and (share > ALONE or (profile.type == "text" and share > TELLING))):
+    fine = profile.type == "decimal" and share_of(details.sample, _FINE.fullmatch) > ALONE / 2
+    # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
+    alone = share > ALONE and (profile.type != "decimal" or details.whole)
+    if coded or (many and (alone or fine or (profile.type == "text" and share > TELLING))):
         return ColumnProposal(
             details,
             "drop",

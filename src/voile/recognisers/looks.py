@@ -68,8 +68,15 @@ class ColumnLook:
         if self.distinct <= FEW_PERSONS or self.share <= ALONE or self.is_dated:
             return False
         least, most = self.extremes
-        counted_up = most - least < 2 * self.distinct
-        return counted_up or len(f"{least:.0f}") == len(f"{most:.0f}") >= _DIGITS
+        return self.is_counted_up or len(f"{least:.0f}") == len(f"{most:.0f}") >= _DIGITS
+
+    @property
+    def is_counted_up(self) -> bool:
+        """Whether nearly each row has its own whole number, and they leave few gaps."""
+        if self.type != "integer" or self.extremes is None or self.is_dated:
+            return False
+        least, most = self.extremes
+        return self.share > ALONE and most - least < 2 * self.distinct
 
     @property
     def is_an_amount(self) -> bool:

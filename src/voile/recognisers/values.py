@@ -13,7 +13,7 @@ from functools import cache
 from importlib.resources import files
 
 from voile.recognisers.looks import ColumnLook
-from voile.schema.names import meaning_of, without_accents
+from voile.schema.names import meaning_of, without_accents, words_of
 
 __all__ = ["LOOKS", "has_names", "is_flag", "share_of"]
 
@@ -27,12 +27,15 @@ _TITLE = re.compile(
     r"pastor|rev|abbé|ks)\.? (?:[a-z]+\. )*\w"
 )
 _INITIAL = re.compile(
-    r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,})? [^\W\d_]\.|(?:[^\W\d_]\. ?)+[^\W\d_]{2,}.*"
+    r"[^\W\d_]{2,}(?:[ -][^\W\d_]{2,})? [^\W\d_]\."
+    r"|(?:[^\W\d_]{2,7}\. )?(?:[^\W\d_]\. ?)+[^\W\d_]{2,}.*"
 )
-"""A name with an initial: "Eva R.", "K. Berg"."""
+"""A name with an initial: "Eva R.", "K. Berg", "Parch. J. Elias Hughes"."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DECIMALS = re.compile(r"^-?\d{1,3}[.,](\d+)$")
 _GRIDS = frozenset({"x", "y", "lambert", "xcoord", "ycoord"})
+_AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est"})
+"""What grids call their axes, beside x and y."""
 _FEW = 5
 """So few different texts are told to be names by titles alone."""
 _MANY = 20
@@ -78,7 +81,7 @@ def has_names(look: ColumnLook, least: float) -> bool:
         return False
     if share_of(look.filled, _TITLE.match) >= max(least, 0.3):
         return True
-    if share_of(look.filled, _INITIAL.fullmatch) >= 0.8:
+    if share_of(look.filled, _INITIAL.fullmatch) >= 0.5:
         return True
     many = look.distinct > _MANY
     return look.distinct >= _FEW and share_of(look.filled, lambda t: _named(t, many)) >= least
@@ -115,9 +118,17 @@ def _degrees(look: ColumnLook) -> bool:
     if all(abs(number) <= 180 for number in numbers):
         fine = share_of(look.filled, lambda t: (m := _DECIMALS.match(t)) and len(m[1]) >= 3)
         return fine >= 0.5
-    if not _GRIDS & set(look.words):
+    if not _GRIDS & set(look.words) and not _has_other_axis(look):
         return False
     return sum(10_000 <= abs(number) < 10_000_000 for number in numbers) > 0.9 * len(numbers)
+
+
+def _has_other_axis(look: ColumnLook) -> bool:
+    """Whether another column is called the same but for the axis: E_sweref and N_sweref."""
+    axis = _AXES & set(look.words)
+    rest = set(look.words) - _AXES
+    others = [set(words_of(name)) for name in look.beside]
+    return bool(axis) and any(one - _AXES == rest and one & _AXES - axis for one in others)
 
 
 def _codes(look: ColumnLook) -> bool:
