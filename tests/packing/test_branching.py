@@ -62,9 +62,18 @@ def test_no_choice_of_a_part_is_missed(weights, capacity, data):
 
 
 def test_a_search_that_is_cut_off_claims_nothing():
-    """Five fives and a bin of ten: the programme is content with two and a half bins' worth."""
+    """Without a node neither a packing nor a proof."""
     demand = _demand([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
     verdict = choose_patterns(demand, _all_patterns(demand), 5, 0, ENOUGH.start())
+    assert verdict.patterns is None
+    assert not verdict.impossible
+
+
+def test_multipliers_beyond_64_bits_prove_nothing(monkeypatch):
+    """Sums that could wrap around are no proof, even of what is true."""
+    monkeypatch.setattr("voile.packing.branching.UNIT", 2**59)
+    demand = _demand([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
+    verdict = choose_patterns(demand, _all_patterns(demand), 4, 50, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible
 

@@ -175,17 +175,27 @@ class _Rows:
         if self._goal.Value() < WHOLE:
             return False
         duals = np.array([row.dual_value() for row in self._whole])  # type: ignore[attr-defined]
+        if not self._fits(duals, len(branches)):
+            return False
         whole = np.round(duals * UNIT).astype(np.int64)
         worth = int(whole[:-1] @ self.demand.counts) + int(whole[-1]) * self.bins
         prices = self.table @ whole[:-1] + whole[-1]
         for row in {branch.row for branch in branches}:
             dual = self._set_rows[row].dual_value()  # type: ignore[attr-defined]
+            if not self._fits(dual, len(branches)):
+                return False
             multiplier = round(dual * UNIT)
             wanted = [b.bound for b in branches if b.row == row and b.at_least == (multiplier > 0)]
             if multiplier and wanted:
                 worth += multiplier * (max(wanted) if multiplier > 0 else min(wanted))
                 prices += multiplier * self.sets[row]
         return worth > int(np.maximum(prices, 0) @ self._most)
+
+    def _fits(self, duals: NDArray[np.float64] | float, branches: int) -> bool:
+        """Whether no sum with multipliers of this size leaves 64 bits."""
+        fullest = int(self.table.sum(axis=1).max(initial=0)) + 1 + branches
+        terms = max(self.demand.items + self.bins, fullest * int(self._most.sum()))
+        return bool(np.all(np.abs(duals) * UNIT < 2.0**60 / max(terms, 1)))
 
     def to_branch_on(self, uses: NDArray[np.float64]) -> int | None:
         """The row of two types in a bin, or of one pattern, that is farthest from whole."""
