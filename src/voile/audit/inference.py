@@ -9,12 +9,15 @@ range of the published ones; where these are few, if none of them is nearer.  Of
 is right that holds the number; a wider one than the narrowest that does so counts by what it tells,
 the share of people outside of it.  Guess: the value that would be right of most published rows.
 
-Cost: t n a column for t people and n different rows, and a forest of 50 trees.
+All columns are asked for of the same people, so that rows are compared with them once.
+
+Cost: t n a column for t people and n different rows, t n more for each column that is wanted, and a
+forest of 50 trees for each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar
@@ -61,41 +64,71 @@ class Inference:
 
     def risks(self, setting: Setting) -> Iterator[Risk]:
         """One for each sensitive column, or for each column where none is."""
-        for name in setting.sensitive or setting.names:
-            setting.progress(f"inference: {name}")
-            yield inference(setting.beside, name, setting.targets, setting.randomness)
+        wanted = setting.sensitive or setting.names
+        setting.progress("inference: by rows that are near")
+        yield from _Inferring.of(setting.beside, wanted, setting.targets, setting.randomness).risks(
+            setting.progress
+        )
 
 
 def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness) -> Risk:
     """One column of a person from all others, of which the file shows at least one."""
-    column = next(one for one in beside.columns if one.name == wanted)
-    others = [one for one in beside.columns if one.name != wanted]
-    draws = randomness.key("inference", wanted).generator()
-    groups = range(len(beside.units))
-    count = min(targets, *map(beside.people, groups))
-    rows = Rows.of(others)
-    drawn = [beside.drawn(group, count, draws) for group in groups]
-    right = _right(column)
-    known = [
-        np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
-        for group, people in enumerate(drawn)
-    ]
-    learnt = _learnt(others, column, known, draws) if find_spec("sklearn") else None
-    shown = _counted(rows, column)
-    won = []
-    for group, people in enumerate(drawn):
-        truth = column.value[group][people]
-        guesses = {
-            by: _voted(Likeness.of(others, rows, (group, people), exact=exact), shown)
-            for by, exact in _BY.items()
-        }
-        if learnt is not None:
-            guesses["a forest that learnt from the rows"] = learnt[group]
-        won.append({by: right[truth, guess] for by, guess in guesses.items()})
-    best = _best_constant(column, right)
-    guessed = right[column.value[ORIGINAL][drawn[ORIGINAL]], best]
-    goal = f"{wanted!r} is told from all other columns{_within(column)}"
-    return Question("inference", wanted, goal).answered(won, guessed)
+    return next(_Inferring.of(beside, [wanted], targets, randomness).risks(lambda _: None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Inferring:
+    """Columns of the same people in each group, each told from all others."""
+
+    beside: Beside
+    wanted: Sequence[str]
+    drawn: Sequence[Indices]
+    """The people of each group."""
+    voted: Sequence[Mapping[tuple[str, str], Indices]]
+    """For each group the cells that rows vote for, by the column and by the adversary."""
+    randomness: Randomness
+
+    @classmethod
+    def of(
+        cls, beside: Beside, wanted: Sequence[str], targets: int, randomness: Randomness
+    ) -> _Inferring:
+        """Draw the people, and let rows vote for the wanted columns of each."""
+        groups = range(len(beside.units))
+        count = min(targets, *map(beside.people, groups))
+        draws = randomness.key("inference").generator()
+        drawn = [beside.drawn(group, count, draws) for group in groups]
+        voted = _voted(beside.columns, wanted, drawn)
+        return cls(beside, wanted, drawn, voted, randomness)
+
+    def risks(self, progress: Callable[[str], None]) -> Iterator[Risk]:
+        """One for each of the columns."""
+        for name in self.wanted:
+            progress(f"inference: {name}")
+            yield self._risk(name)
+
+    def _risk(self, name: str) -> Risk:
+        column = next(one for one in self.beside.columns if one.name == name)
+        right, won = _right(column), []
+        learnt = self._learnt(column) if find_spec("sklearn") else None
+        for group, people in enumerate(self.drawn):
+            truth = column.value[group][people]
+            guesses = {by: self.voted[group][name, by] for by in _BY}
+            if learnt is not None:
+                guesses["a forest that learnt from the rows"] = learnt[group]
+            won.append({by: right[truth, guess] for by, guess in guesses.items()})
+        best = _best_constant(column, right)
+        guessed = right[column.value[ORIGINAL][self.drawn[ORIGINAL]], best]
+        goal = f"{name!r} is told from all other columns{_within(column)}"
+        return Question("inference", name, goal).answered(won, guessed)
+
+    def _learnt(self, column: Column) -> list[Indices]:
+        others = [one for one in self.beside.columns if one.name != column.name]
+        known = [
+            np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
+            for group, people in enumerate(self.drawn)
+        ]
+        draws = self.randomness.key("inference", column.name).generator()
+        return _learnt(others, column, known, draws)
 
 
 def _right(column: Column) -> Floats:
@@ -147,15 +180,27 @@ def _within(column: Column) -> str:
 
 
 def _counted(rows: Rows, column: Column) -> Any:
-    """How many published rows show each cell beside each of g different other rows; sparse."""
+    """How many published rows show each cell of a column in each of g different rows; sparse."""
     each = np.ones(len(rows.place), dtype=np.float32)
     shape = len(rows.count), column.covers.shape[1]
     return sparse.csr_array((each, (rows.place, column.cell)), shape=shape)
 
 
-def _voted(alike: Likeness, shown: Any) -> Indices:
-    """The cell that most weight of the nearest rows falls to, for each person."""
-    return np.concatenate([(weights @ shown).argmax(axis=1) for _, weights in alike.by_people()])
+def _voted(
+    columns: Sequence[Column], wanted: Sequence[str], drawn: Sequence[Indices]
+) -> list[dict[tuple[str, str], Indices]]:
+    """The cell that most weight of the nearest rows falls to, for each person of each group."""
+    names, rows = [one.name for one in columns], Rows.of(columns)
+    shown = {names.index(name): _counted(rows, columns[names.index(name)]) for name in wanted}
+    found = []
+    for group, people in enumerate(drawn):
+        votes = {(name, by): np.zeros(len(people), np.int64) for name in wanted for by in _BY}
+        for by, exact in _BY.items():
+            alike = Likeness.of(columns, rows, (group, people), exact=exact)
+            for some, place, weights in alike.without_each(list(shown)):
+                votes[names[place], by][some] = (weights @ shown[place]).argmax(axis=1)
+        found.append(votes)
+    return found
 
 
 def _learnt(

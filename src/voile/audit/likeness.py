@@ -6,7 +6,8 @@ rule a row out, for rows of a synthesizer are of nobody and still resemble those
 Rows that show the same are looked at once, with their number.  Of many people and rows some are
 looked at at a time: memory is bounded, whatever their numbers.
 
-Cost: t g look-ups a column for t people and g different rows, twice by parts of rows.
+Cost: t g look-ups a column for t people and g different rows, twice by parts of rows; as many again
+for each column that is left out in turn.
 """
 
 from __future__ import annotations
@@ -88,6 +89,20 @@ class Likeness:
             weight = np.exp(total - total.max(axis=1, keepdims=True))
             weight /= (weight @ self.count.astype(np.float32))[:, np.newaxis]
             yield some, weight
+
+    def without_each(self, places: Sequence[int]) -> Iterator[tuple[slice, int, Floats]]:
+        """As by all columns but the one at a place, for each of these places."""
+        every, rows = slice(None), self.count.astype(np.float32)
+        for some in _parts(self.people, len(self.count)):
+            total = self._sum(some, every)
+            for place in places:
+                log, value, cell = self.logs[place]
+                others = np.take(log[value[some]], cell, axis=1)
+                np.subtract(total, others, out=others)
+                others -= others.max(axis=1, keepdims=True)
+                weight = np.exp(others, out=others)
+                weight /= (weight @ rows)[:, np.newaxis]
+                yield some, place, weight
 
     def by_rows(self) -> Iterator[tuple[slice, Floats]]:
         """The same for some of the different rows at a time, shape (t, rows)."""
