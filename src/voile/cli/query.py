@@ -12,10 +12,11 @@ from voile.cli.show import engine_option, print_json, print_table
 from voile.ondemand import on_demand
 
 if TYPE_CHECKING:
-    from voile.query import Answer, answer
+    from voile import query as answering
+    from voile.query import Answer
     from voile.release import stored
 else:
-    answer = on_demand("voile.query.answer")
+    answering = on_demand("voile.query")
     stored = on_demand("voile.release.stored")
 
 __all__ = ["query"]
@@ -36,7 +37,7 @@ def query(release: Path, aggregate: str, where: str | None, engine: str, as_json
     In a predicate, a text stands in single quotes, and a column whose name is no plain word in
     double quotes.
     """
-    found = answer(stored.read_release(release, engine=engine), aggregate, where)
+    found = answering.answer(stored.read_release(release, engine=engine), aggregate, where)
     if as_json:
         print_json(found.document())
     else:
