@@ -114,3 +114,17 @@ def test_without_time_the_relaxation_of_many_types_is_that_of_the_weights(monkey
     relaxation = relax(_demand([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
     assert relaxation is not None
     assert (relaxation.bound, relaxation.solved) == (3, False)
+
+
+@pytest.mark.parametrize("limit", range(1, 12))
+def test_a_relaxation_that_is_cut_off_anywhere_says_nothing(monkeypatch, capfd, limit):
+    """Between two rounds, too, the bound is true, and the library writes nothing anywhere."""
+    monkeypatch.setattr("voile.packing.column_generation.TYPES_OF_SIMPLEX", 0)
+    ticks = iter(range(10**6))
+    demand = _demand([x * 7919 % 61 + 20 for x in range(300)], 150)
+    relaxation = relax(demand, Stop(limit, lambda: float(next(ticks))).start())
+    full = relax(demand, ENOUGH.start())
+    assert relaxation is not None
+    assert full is not None
+    assert relaxation.bound <= full.bound
+    assert capfd.readouterr() == ("", "")

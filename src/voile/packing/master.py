@@ -51,6 +51,7 @@ class Master:
             if column.tobytes() in self._known:
                 continue
             self._known.add(column.tobytes())
+            self.solved = False
             variable = self._solver.NumVar(0.0, self._infinity, "")
             self._goal.SetCoefficient(variable, 1.0)
             for kind in np.flatnonzero(column).tolist():
@@ -61,6 +62,7 @@ class Master:
 
     def demand(self, demanded: NDArray[np.float64]) -> None:
         """Ask for other numbers of items (m,), fractions too."""
+        self.solved = False
         for row, number in zip(self._rows, demanded.tolist(), strict=True):
             row.SetBounds(number, self._infinity)
 
