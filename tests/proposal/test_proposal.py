@@ -225,3 +225,13 @@ def test_what_everybody_asks_is_understood_in_several_languages(names, role):
     assert {name: meaning.role if (meaning := meaning_of(name)) else None for name in names} == (
         dict.fromkeys(names, role)
     )
+
+
+def test_an_order_that_is_not_known_is_no_open_question(tmp_path: Path) -> None:
+    """Ranked texts are shown as they are or not at all without it: nobody is waited for."""
+    rows = "".join(f"{i % 5},{('0-17', '18-64', '65+')[i % 3]}\n" for i in range(60))
+    (tmp_path / "people.csv").write_text("ward,age_group\n" + rows)
+    proposal = proposal_of(tmp_path / "people.csv")
+    (ages,) = (one for one in proposal.columns if one.kind == "ordinal")
+    assert ages.question is None
+    assert "with order = [...], the lowest first" in plan_text(proposal, "people.csv")

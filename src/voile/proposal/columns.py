@@ -68,7 +68,6 @@ _FINE = re.compile(r"-?\d{1,3}[.,]\d{4,}")
 """Numbers as finely written as degrees of places are."""
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
-_WHICH_ORDER = "which text is the lowest? With order = [...], the lowest first, they are cut in it"
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
 _HINTS: Mapping[CodeListName, frozenset[str]] = {
     "icd-9-cm": frozenset({"diag", "diagnosis", "icd", "dx", "cause"}),
@@ -143,8 +142,6 @@ def propose_column(
     found = found or _date(details) or _days_unread(details) or _free_text(details)
     found = found or _alone(details, look, meaning)
     found = found or _meant(details, meaning, kind) or _guessed(details, kind)
-    if found.kind == "ordinal" and profile.type == "text" and found.question is None:
-        found = replace(found, question=_WHICH_ORDER)
     return replace(found, code_list=_code_list(found, called))
 
 

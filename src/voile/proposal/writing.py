@@ -37,6 +37,7 @@ _KINDS = {
 _BOUNDS = """\
 # bounds = [lowest, highest] are left to you: what is publicly possible, not what the table holds.
 #   With them, `voile inspect INPUT --plan PLAN --suggest` proposes intervals."""
+_ORDER = "# its texts have an order: with order = [...], the lowest first, they are cut in it"
 _METHOD = """\
 [method]
 name = "generalization"  # people are made alike: see docs/custodian.md for the other methods
@@ -211,6 +212,8 @@ def _column(column: ColumnProposal) -> Iterator[str]:
     if hierarchy and keys.keys() <= reasons.keys():
         asked = column.kind in {"number", "ordinal"} and not column.details.bands
         yield _BOUNDS if asked and "bounds" not in keys else f"# {suggestion.note}"
+    if column.kind == "ordinal" and column.details.profile.type == "text":
+        yield _ORDER  # no question: without it they are shown as they are or not at all
 
 
 def _line(key: str, value: Any, reason: str) -> str:
