@@ -61,6 +61,12 @@ PLANS = {
         KNOWN + "[columns.age]\nintervals = { widths = [80] }\n",
         "k = 5\nepsilon = 12",
     ),
+    "dp-synthesis": (
+        '[roles]\nquasi_identifiers = ["age"]\nsensitive = ["ill"]\n'
+        "[columns.age]\nbounds = [0, 99]\nedges = [20, 40, 60]\n"
+        '[columns.ill]\nvalues = ["a", "b", "c"]\n',
+        "epsilon = 1\ndelta = 1e-6",
+    ),
     "clustered-laplace": (KNOWN + "[columns.age]\nbounds = [0, 99]\n", "epsilon = 1"),
     "ranking": ('[roles]\nranking = ["paid"]\n', "k = 2\ntop = 9"),
     "m-shuffle": (
@@ -77,6 +83,7 @@ MAY_LOAD = {
     "ke-anonymity": set(),
     "generalization": set(),
     "dp-generalization": {"numba"},
+    "dp-synthesis": set(),
     "clustered-laplace": set(),
     "ranking": {"numba"},
     "m-shuffle": {"numba"},
