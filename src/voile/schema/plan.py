@@ -286,14 +286,21 @@ class Plan:
         """What is wrong with the plan, beginning with the file that it stands in."""
         return PlanError(f"{self.source}: {message}" if self.source else message)
 
+    @property
+    def questions_open(self) -> str | None:
+        """How many questions are open that the plan does not accept, as a clause; None for none."""
+        count = len(self.questions)
+        if not count or self.accept_questions:
+            return None
+        return f"{count:,} question{'s are' if count > 1 else ' is'} open"
+
     def refuse_open_questions(self) -> None:
         """Raise ``PlanError`` where questions are open that the plan does not accept."""
-        if not self.questions or self.accept_questions:
+        if (said := self.questions_open) is None:
             return
-        count = len(self.questions)
         msg = (
-            f"{count:,} question{'s are' if count > 1 else ' is'} open, in lines that begin with "
-            f'"{ASKS}": {questions_quoted(self.questions)}. Answer each and remove its line, or '
+            f'{said}, in lines that begin with "{ASKS}": '
+            f"{questions_quoted(self.questions)}. Answer each and remove its line, or "
             "say accept_questions = true at the top of the plan, which the release shows"
         )
         raise self.error(msg)

@@ -50,7 +50,8 @@ def routes(pages: Pages) -> APIRouter:
         if said and not (said.isascii() and said.isdigit()):
             msg = "a seed is one whole number"
             raise InputError(msg)
-        if not said and (asked := _open_questions(project)):
+        plan = plan_of(project.plan)
+        if not said and plan and (asked := plan.questions_open):
             msg = f"{asked}; answer them on the plan's page, each with its button"
             raise InputError(msg)
         if roads and roads not in {file.name for file in project.start.maps()}:
@@ -107,22 +108,13 @@ def _has_trips(project: Project, plan: Plan) -> bool:
     return {named.latitude, named.longitude} <= set(columns_of(project))
 
 
-def _open_questions(project: Project) -> str:
-    """How many questions keep a release from being made; empty for none."""
-    plan = plan_of(project.plan)
-    if plan is None or plan.accept_questions or not plan.questions:
-        return ""
-    count = len(plan.questions)
-    return f"{count:,} {'question is' if count == 1 else 'questions are'} open"
-
-
 def _page(project: Project) -> dict[str, Any]:
     plan = plan_of(project.plan)
     out = project.next_numbered("releases")
     wrong = problem_of(project.plan, columns_of(project), project.start)
     return {
         "wrong": wrong,
-        "asked": _open_questions(project),
+        "asked": plan.questions_open if plan else None,
         "digest": project.digest,
         "number": out.name,
         "method": plan.method if plan else None,
