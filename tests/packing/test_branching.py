@@ -1,7 +1,5 @@
 """Choices of patterns against plain search, and prices of corners against all patterns."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,32 +7,23 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.packing.brute_force import best_value, fewest_bins
-from voile.packing import Instance, Stop, require_valid
+from tests.packing.demands import all_patterns, demand_of
+from voile.packing import Stop, require_valid
 from voile.packing.branching import choose_patterns
 from voile.packing.column_generation import corners, finish, mean_of, relax
 from voile.packing.instance import Packing
-from voile.packing.patterns import Demand
 
 pytest.importorskip("ortools")
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=9)
 
 
-def _demand(weights, capacity):
-    return Demand.of(Instance(np.array(weights, np.int64), capacity))
-
-
-def _all_patterns(demand):
-    patterns = np.array(list(product(*(range(count + 1) for count in demand.counts.tolist()))))
-    return patterns[patterns @ demand.weights <= demand.capacity]
-
-
 @settings(max_examples=examples(60))
 @given(small, st.integers(20, 30))
 def test_patterns_are_chosen_or_proved_to_be_too_few(weights, capacity):
     """Over all patterns: a packing at the optimum, and a proof for one bin less."""
-    demand, optimum = _demand(weights, capacity), fewest_bins(weights, capacity)
-    table = _all_patterns(demand)
+    demand, optimum = demand_of(weights, capacity), fewest_bins(weights, capacity)
+    table = all_patterns(demand)
     verdict = choose_patterns(demand, table, optimum, 1_000, ENOUGH.start())
     assert verdict.patterns is not None
     require_valid(Packing(demand.bins_of(verdict.patterns)), demand.core())
@@ -47,8 +36,8 @@ def test_patterns_are_chosen_or_proved_to_be_too_few(weights, capacity):
 @given(small, st.integers(20, 30), st.data())
 def test_no_choice_of_a_part_is_missed(weights, capacity, data):
     """Of any part of the patterns: impossible only where no choice holds every item once."""
-    demand = _demand(weights, capacity)
-    table = _all_patterns(demand)
+    demand = demand_of(weights, capacity)
+    table = all_patterns(demand)
     keep = data.draw(st.lists(st.booleans(), min_size=len(table), max_size=len(table)))
     table = table[np.array(keep, bool)][:14]
     bins = data.draw(st.integers(1, 4))
@@ -63,8 +52,8 @@ def test_no_choice_of_a_part_is_missed(weights, capacity, data):
 
 def test_a_search_that_is_cut_off_claims_nothing():
     """Without a node neither a packing nor a proof."""
-    demand = _demand([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
-    verdict = choose_patterns(demand, _all_patterns(demand), 5, 0, ENOUGH.start())
+    demand = demand_of([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
+    verdict = choose_patterns(demand, all_patterns(demand), 5, 0, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible
 
@@ -72,8 +61,8 @@ def test_a_search_that_is_cut_off_claims_nothing():
 def test_multipliers_beyond_64_bits_prove_nothing(monkeypatch):
     """Sums that could wrap around are no proof, even of what is true."""
     monkeypatch.setattr("voile.packing.branching.UNIT", 2**59)
-    demand = _demand([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
-    verdict = choose_patterns(demand, _all_patterns(demand), 4, 50, ENOUGH.start())
+    demand = demand_of([6, 6, 5, 5, 4, 4, 3, 3, 3, 2], 10)
+    verdict = choose_patterns(demand, all_patterns(demand), 4, 50, ENOUGH.start())
     assert verdict.patterns is None
     assert not verdict.impossible
 
@@ -82,7 +71,7 @@ def test_multipliers_beyond_64_bits_prove_nothing(monkeypatch):
 @given(small, st.integers(20, 40))
 def test_corners_are_prices_that_no_pattern_exceeds(weights, capacity):
     """Each is a proof of its own, and so is their mean."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     first = relax(demand, ENOUGH.start())
     assert first is not None
     finished = finish(demand, first, ENOUGH.start())
@@ -98,7 +87,7 @@ def test_corners_are_prices_that_no_pattern_exceeds(weights, capacity):
 
 def test_many_types_are_relaxed_as_few_are(monkeypatch):
     """Both ways to solve the programme give the same bound."""
-    demand = _demand([x * 7919 % 61 + 20 for x in range(300)], 150)
+    demand = demand_of([x * 7919 % 61 + 20 for x in range(300)], 150)
     own = relax(demand, ENOUGH.start())
     monkeypatch.setattr("voile.packing.column_generation.TYPES_OF_SIMPLEX", 0)
     many = relax(demand, ENOUGH.start())
@@ -111,7 +100,7 @@ def test_many_types_are_relaxed_as_few_are(monkeypatch):
 def test_without_time_the_relaxation_of_many_types_is_that_of_the_weights(monkeypatch):
     """Nothing is solved, nothing is said, and the bound is true."""
     monkeypatch.setattr("voile.packing.column_generation.TYPES_OF_SIMPLEX", 0)
-    relaxation = relax(_demand([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
+    relaxation = relax(demand_of([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
     assert relaxation is not None
     assert (relaxation.bound, relaxation.solved) == (3, False)
 
@@ -121,7 +110,7 @@ def test_a_relaxation_that_is_cut_off_anywhere_says_nothing(monkeypatch, capfd, 
     """Between two rounds, too, the bound is true, and the library writes nothing anywhere."""
     monkeypatch.setattr("voile.packing.column_generation.TYPES_OF_SIMPLEX", 0)
     ticks = iter(range(10**6))
-    demand = _demand([x * 7919 % 61 + 20 for x in range(300)], 150)
+    demand = demand_of([x * 7919 % 61 + 20 for x in range(300)], 150)
     relaxation = relax(demand, Stop(limit, lambda: float(next(ticks))).start())
     full = relax(demand, ENOUGH.start())
     assert relaxation is not None

@@ -1,7 +1,5 @@
 """The knapsack, the linear programme and its bound, and dives, against plain search."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,28 +8,20 @@ from scipy.optimize import linprog
 
 from tests.examples import examples
 from tests.packing.brute_force import best_value, fewest_bins
-from voile.packing import Instance, Stop, require_valid
+from tests.packing.demands import all_patterns, demand_of
+from voile.packing import Stop, require_valid
 from voile.packing.column_generation import relax
 from voile.packing.diving import dive
 from voile.packing.instance import Packing
 from voile.packing.knapsack import SCALE, best_pattern
-from voile.packing.patterns import Demand, Prices
+from voile.packing.patterns import Prices
 
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=9)
 
 
-def _demand(weights, capacity):
-    return Demand.of(Instance(np.array(weights, np.int64), capacity))
-
-
-def _all_patterns(demand):
-    patterns = np.array(list(product(*(range(count + 1) for count in demand.counts.tolist()))))
-    return patterns[patterns @ demand.weights <= demand.capacity]
-
-
 def _optimum_of_the_programme(demand):
-    patterns = _all_patterns(demand)
+    patterns = all_patterns(demand)
     solved = linprog(np.ones(len(patterns)), A_eq=patterns.T, b_eq=demand.counts)
     return float(solved.fun)
 
@@ -39,7 +29,7 @@ def _optimum_of_the_programme(demand):
 @given(small, st.integers(20, 40), st.data())
 def test_the_knapsack_finds_the_best_pattern(weights, capacity, data):
     """Against the table of all capacities; the upper bound is above by the tolerance."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     m = len(demand.weights)
     prices = np.array(data.draw(st.lists(st.integers(0, 2**40), min_size=m, max_size=m)))
     pattern = np.empty(m, np.int64)
@@ -55,7 +45,7 @@ def test_the_knapsack_finds_the_best_pattern(weights, capacity, data):
 @given(small, st.integers(20, 40), st.data(), st.integers(0, 5))
 def test_a_knapsack_that_is_cut_off_still_bounds(weights, capacity, data, limit):
     """With hardly any branches the upper bound may be loose and is never wrong."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     m = len(demand.weights)
     prices = np.array(data.draw(st.lists(st.integers(0, 2**40), min_size=m, max_size=m)))
     pattern = np.empty(m, np.int64)
@@ -70,7 +60,7 @@ def test_a_knapsack_that_is_cut_off_still_bounds(weights, capacity, data, limit)
 @given(small, st.integers(20, 40))
 def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity):
     """Rounded up, the optimum over patterns that SciPy finds; at most the true optimum."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     exact = _optimum_of_the_programme(demand)
@@ -82,7 +72,7 @@ def test_the_bound_is_that_of_the_programme_over_all_patterns(weights, capacity)
 @given(small, st.integers(20, 40))
 def test_the_solution_packs_everything_in_fractions(weights, capacity):
     """Its patterns fit, are not more than there is, and hold each type often enough."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     assert np.all(relaxation.columns @ demand.weights <= capacity)
@@ -94,7 +84,7 @@ def test_the_solution_packs_everything_in_fractions(weights, capacity):
 @given(small, st.integers(20, 40), st.data())
 def test_any_prices_bound_the_optimum(weights, capacity, data):
     """Whatever rounding does to prices, the bound that they prove is true."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     m = len(demand.weights)
     prices = data.draw(st.lists(st.integers(0, SCALE), min_size=m, max_size=m))
     best = best_value(demand.weights.tolist(), demand.counts.tolist(), prices, capacity)
@@ -106,14 +96,14 @@ def test_the_bound_sees_what_weights_alone_do_not():
     """Three bins of 15 could carry these weights, but no sums of them reach 15 or 14."""
     weights = [12, 10, 8, 6, 4, 4]
     assert -(-sum(weights) // 15) == 3
-    relaxation = relax(_demand(weights, 15), ENOUGH.start())
+    relaxation = relax(demand_of(weights, 15), ENOUGH.start())
     assert relaxation is not None
     assert relaxation.bound == fewest_bins(weights, 15) == 4
 
 
 def test_without_time_the_bound_is_that_of_the_weights():
     """Nothing is solved, and what is returned is true."""
-    relaxation = relax(_demand([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
+    relaxation = relax(demand_of([5, 5, 5, 4, 4], 10), Stop.by_work(0).start())
     assert relaxation is not None
     assert not relaxation.solved
     assert relaxation.bound == 3
@@ -122,7 +112,7 @@ def test_without_time_the_bound_is_that_of_the_weights():
 def test_the_work_ends_where_the_bound_is_enough():
     """A bound that the packing meets needs no optimal programme."""
     weights = [x * 7919 % 61 + 20 for x in range(300)]
-    full, early = (relax(_demand(weights, 150), ENOUGH.start(), e) for e in (10**9, 0))
+    full, early = (relax(demand_of(weights, 150), ENOUGH.start(), e) for e in (10**9, 0))
     assert full is not None
     assert early is not None
     assert early.bound <= full.bound
@@ -132,14 +122,14 @@ def test_the_work_ends_where_the_bound_is_enough():
 def test_too_many_types_are_left_to_others(monkeypatch):
     """The basis would not fit."""
     monkeypatch.setattr("voile.packing.column_generation.MAXIMUM_TYPES", 2)
-    assert relax(_demand([1, 2, 3], 10), ENOUGH.start()) is None
+    assert relax(demand_of([1, 2, 3], 10), ENOUGH.start()) is None
 
 
 @settings(max_examples=examples(50))
 @given(small, st.integers(20, 40))
 def test_a_dive_packs_everything_or_gives_up(weights, capacity):
     """Dives find the optimum of a few items, and never fewer bins than it has."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     optimum = fewest_bins(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
@@ -154,7 +144,7 @@ def test_a_dive_packs_everything_or_gives_up(weights, capacity):
 @given(small, st.integers(20, 40))
 def test_patterns_and_bins_tell_the_same(weights, capacity):
     """From a packing to patterns and back: the same loads."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     bin_of = np.arange(demand.items)
     patterns = demand.patterns_of(bin_of)
     again = demand.bins_of(patterns)
@@ -166,4 +156,4 @@ def test_patterns_and_bins_tell_the_same(weights, capacity):
 def test_patterns_that_leave_items_are_a_fault():
     """An unpacked item is never passed over in silence."""
     with pytest.raises(AssertionError, match="unpacked"):
-        _demand([3, 4], 10).bins_of([np.array([1, 0])])
+        demand_of([3, 4], 10).bins_of([np.array([1, 0])])

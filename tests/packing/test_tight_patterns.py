@@ -11,25 +11,22 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.packing.brute_force import fewest_bins
-from voile.packing import Instance, Stop, require_valid
+from tests.packing.demands import demand_of
+from voile.packing import Stop, require_valid
 from voile.packing.column_generation import relax
 from voile.packing.instance import Packing
-from voile.packing.patterns import Demand, Prices
+from voile.packing.patterns import Prices
 from voile.packing.tight_patterns import LONG, SHORT, decide, tight_patterns
 
 ENOUGH = Stop.by_work(60)
 small = st.lists(st.integers(1, 20), min_size=1, max_size=8)
 
 
-def _demand(weights, capacity):
-    return Demand.of(Instance(np.array(weights, np.int64), capacity))
-
-
 @settings(max_examples=examples(50))
 @given(small, st.integers(20, 30), st.integers(0, 1))
 def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, capacity, more):
     """Against all ways to fill a bin, for the prices of the programme."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     prices, bins = relaxation.prices, relaxation.bound + more
@@ -50,7 +47,7 @@ def test_the_patterns_are_those_that_miss_no_more_than_all_bins_may(weights, cap
 @given(small, st.integers(20, 30))
 def test_the_verdict_is_the_truth(weights, capacity):
     """At the optimum a packing, one bin below it a proof that there is none."""
-    demand = _demand(weights, capacity)
+    demand = demand_of(weights, capacity)
     optimum = fewest_bins(weights, capacity)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
@@ -76,7 +73,7 @@ def _triplets_that_almost_fill(bins):
 
 def test_triplets_without_waste_are_packed():
     """Sixty items that fill twenty bins exactly."""
-    demand = _demand(_triplets_that_almost_fill(20), 1000)
+    demand = demand_of(_triplets_that_almost_fill(20), 1000)
     relaxation = relax(demand, ENOUGH.start())
     assert relaxation is not None
     verdict = decide(demand, [relaxation.prices], 20, SHORT, ENOUGH.start())
@@ -86,7 +83,7 @@ def test_triplets_without_waste_are_packed():
 
 def test_beyond_the_effort_nothing_is_claimed():
     """Too many patterns, too many branches, too much waste: unknown, and not impossible."""
-    demand = _demand(_triplets_that_almost_fill(20), 1000)
+    demand = demand_of(_triplets_that_almost_fill(20), 1000)
     prices = Prices(demand.weights, 1000)
     for effort in (
         replace(LONG, patterns=5),
@@ -102,7 +99,7 @@ def test_without_the_constraint_solver_nothing_is_proved(monkeypatch: pytest.Mon
     """HiGHS alone finds packings and is not believed when it says that there are none."""
     monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
     weights = [6, 6, 5, 5, 4, 4, 3, 3, 3, 2]  # forty-one: one too many for four bins
-    demand = _demand(weights, 10)
+    demand = demand_of(weights, 10)
     prices = Prices(np.ones_like(demand.weights), 5)
     assert fewest_bins(weights, 10) == 5
     table, _ = tight_patterns(demand, prices, 4, LONG)
