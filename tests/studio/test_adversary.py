@@ -120,6 +120,22 @@ def test_what_is_published_is_the_plan_that_was_shown(
     assert "k = 2" in named.read_text()
 
 
+def test_nothing_is_published_while_a_question_is_open(
+    folder: Path, started: list[subprocess.Popen[bytes]]
+):
+    """The page says so in place of its button, and a form that is sent all the same is refused."""
+    visitor, plan = Visitor(folder), folder / "people.voile" / "plan.toml"
+    plan.write_text(PLAN.replace("[roles]\n", '[roles]\n# ? "sex": is it a group?\n'))
+    page = visitor.get("/p/people/sign").text
+    assert ("1 question is open" in page, 'class="deed"' in page) == (True, False)
+    form = {"digest": visitor.digest("/p/people/plan"), "number": "001"}
+    refused = visitor.post("/p/people/release", **form).text
+    assert "answer them on the plan" in refused
+    assert started == []
+    visitor.post("/p/people/release", **form, seed="1")
+    assert len(released(folder)) == 1
+
+
 def test_what_a_killed_command_left_behind_is_removed(
     folder: Path, started: list[subprocess.Popen[bytes]]
 ):
