@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from voile.errors import InputError
-from voile.packing.drawing import DrawnMeasure, draw_bins, require_plotting
+from voile.packing.drawing import DrawnMeasure, draw_bins
+from voile.plotting import require_plotting
 
 pytest.importorskip("matplotlib", reason="pictures are an extra")
 

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
+from voile.cli.options import engine_option
 from voile.cli.several import TakesSeveral
-from voile.cli.show import as_json, engine_option, nodes_option, print_json, progress
 from voile.cli.tables import TABLE
 from voile.errors import InputError
 from voile.ondemand import on_demand
+from voile.terminal import as_json, nodes_option, print_json, progress
 
 if TYPE_CHECKING:
     from voile.attack import differencing, registry, verification

@@ -11,7 +11,7 @@ from voile.attack.outcome import AttackOutcome, Estimate
 from voile.attack.result import AttackResult, Narrowing, Victim
 from voile.attack.verification import Verification
 from voile.cli.reporting import believed_apart
-from voile.cli.show import print_table
+from voile.terminal import print_table
 
 if TYPE_CHECKING:  # maps and inference are loaded where trips are followed only
     from voile.attack.trajectory.on_release import TripsOutcome

@@ -12,13 +12,13 @@ from voile.attack.trajectory.on_release import Limits, TripsOutcome, Watch, foll
 from voile.attack.trajectory.selection import counted
 from voile.cli.attack_call import Call
 from voile.cli.attack_shown import PRIVATE, show_followed
-from voile.cli.show import print_json
 from voile.durable import new_private_folder
 from voile.errors import InputError
 from voile.release.release import Release
 from voile.report.html import require_report
 from voile.roads.network import RoadNetwork
 from voile.roads.reading import read_roads
+from voile.terminal import print_json
 
 __all__ = ["follow"]
 

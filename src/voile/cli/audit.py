@@ -30,8 +30,8 @@ from voile.cli.reporting import (
     tell_left_out,
     utility_row,
 )
-from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.durable import new_private_folder, write_text
+from voile.terminal import as_json, print_json, print_table, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.audit import examine

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import as_json, print_json, print_table, progress, say, telling_what_is_done
 from voile.errors import InputError, RefusedError
 from voile.ondemand import on_demand
 from voile.policy.templates import template_names, template_text
+from voile.terminal import as_json, print_json, print_table, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.audit import again as audit_again

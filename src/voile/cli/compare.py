@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from voile.cli.options import engine_option
 from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
-from voile.cli.show import (
-    as_json,
-    engine_option,
-    print_json,
-    print_table,
-    progress,
-    say,
-    telling_what_is_done,
-)
 from voile.ondemand import on_demand
 from voile.study.workers import cores
+from voile.terminal import as_json, print_json, print_table, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.study import documents, evidence, frontier, grid, record, store

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.show import ledger_option, say, telling_what_is_done
+from voile.cli.options import ledger_option
 from voile.durable import new_private_file, replace_private_file
 from voile.errors import InputError, RefusedError
 from voile.ondemand import on_demand
+from voile.terminal import say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile import ledger as voile_ledger

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import click
 
-from voile.cli.show import as_json, engine_option, print_json, print_table, progress, say
+from voile.cli.options import engine_option
 from voile.errors import InputError
 from voile.ondemand import on_demand
 from voile.table.places import place_of
+from voile.terminal import as_json, print_json, print_table, progress, say
 
 if TYPE_CHECKING:
     import numpy as np

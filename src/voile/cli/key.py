@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import say, telling_what_is_done
 from voile.durable import replace_private_file
 from voile.errors import InputError
 from voile.ondemand import on_demand
+from voile.terminal import say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.signing import keys

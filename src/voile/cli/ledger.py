@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json
 from voile.errors import LedgerError
 from voile.ondemand import on_demand
 from voile.release.manifest import release_document
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json
 
 if TYPE_CHECKING:
     from voile import ledger as voile_ledger

@@ -7,12 +7,12 @@ from typing import Any, get_args
 
 import click
 
-from voile.cli.show import print_table
 from voile.dp.events import PrivacyEvent
 from voile.ledger import BudgetState, End, FleetState, SeriesSummary, VersionSummary
 from voile.ledger.budget import Entry, shown
 from voile.ledger.trips import FleetEntry
 from voile.schema.numbers import json_number
+from voile.terminal import print_table
 
 __all__ = [
     "data_set_document",

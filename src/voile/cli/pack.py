@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import as_json as json_option
-from voile.cli.show import engine_option, print_json, progress, say, telling_what_is_done
+from voile.cli.options import engine_option
 from voile.cli.tables import TABLE
 from voile.errors import InputError, TableError
+from voile.new_files import appearing, check_new_file
 from voile.ondemand import on_demand
+from voile.plotting import require_plotting
 from voile.release.manifest import DOCUMENT
-from voile.table.new_files import appearing, check_new_file
 from voile.table.places import Place
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     import numpy as np
@@ -288,7 +290,7 @@ def _new_files(out: str | None, picture: str | None) -> list[Path]:
         files.append(check_new_file(out, _TABLES))
     if picture is not None:
         files.append(check_new_file(picture, cli_packed.PICTURES))
-        drawing.require_plotting()
+        require_plotting()
     return files
 
 

@@ -10,10 +10,10 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.cli.show import print_table
 from voile.packing.drawing import DrawnMeasure, draw_bins
 from voile.schema.numbers import json_number
 from voile.table.columns import write_columns
+from voile.terminal import print_table
 
 if TYPE_CHECKING:
     from voile.packing.packer import Packed

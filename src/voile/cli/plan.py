@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import as_json, engine_option, print_json, progress, say, telling_what_is_done
+from voile.cli.options import engine_option
 from voile.durable import new_private_file
 from voile.errors import InputError, TableError
 from voile.ondemand import on_demand
 from voile.table.places import place_of
+from voile.terminal import as_json, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.proposal import fitting, whole, writing

@@ -9,18 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.show import (
-    as_json,
-    engine_option,
-    known_option,
-    ledger_option,
-    print_json,
-    progress,
-    say,
-    telling_what_is_done,
-)
+from voile.cli.options import engine_option, known_option, ledger_option
 from voile.ondemand import on_demand
 from voile.table.formats.registry import WRITTEN
+from voile.terminal import as_json, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile import randomness

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import as_json as json_option
-from voile.cli.show import engine_option, print_json, print_table
+from voile.cli.options import engine_option
 from voile.ondemand import on_demand
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, print_table
 
 if TYPE_CHECKING:
     from voile import query as answering

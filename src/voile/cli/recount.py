@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.show import as_json as json_option
-from voile.cli.show import engine_option, print_json, progress
+from voile.cli.options import engine_option
 from voile.cli.tables import TABLE
 from voile.errors import RefusedError
 from voile.ondemand import on_demand
 from voile.release.manifest import release_document
 from voile.table.places import Place
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, progress
 
 if TYPE_CHECKING:
     from voile.release import recounting

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from voile.cli.show import print_table
+from voile.terminal import print_table
 
 if TYPE_CHECKING:
     from voile.study.record import EstimateDocument, MeasureDocument, RiskDocument, Skipped

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.extra import share_extra
-from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, print_table, say, telling_what_is_done
 from voile.errors import InputError
+from voile.extras import share_extra
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, print_table, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.sharing.platform import Platform

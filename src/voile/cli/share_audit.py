@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from voile.cli.extra import share_extra
-from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, print_table, say
+from voile.extras import share_extra
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, print_table, say
 
 __all__ = ["audit"]
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from voile.cli.extra import share_extra
-from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, print_table, say, telling_what_is_done
+from voile.extras import share_extra
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, print_table, say, telling_what_is_done
 
 __all__ = ["retention"]
 

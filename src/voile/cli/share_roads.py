@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
-from voile.cli.show import as_json as json_option
-from voile.cli.show import nodes_option, print_json, progress, say, telling_what_is_done
 from voile.errors import InputError, nearest
-from voile.table.new_files import appearing, check_new_file
+from voile.new_files import appearing, check_new_file
+from voile.terminal import as_json as json_option
+from voile.terminal import nodes_option, print_json, progress, say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.roads.network import RoadNetwork

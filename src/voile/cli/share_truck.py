@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.extra import share_extra
-from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, say
 from voile.errors import InputError, place_in_toml
+from voile.extras import share_extra
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, say
 
 if TYPE_CHECKING:
     from voile.sharing.platform import Outcome, Settings

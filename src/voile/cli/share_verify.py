@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import as_json as json_option
-from voile.cli.show import print_json, print_table, say
 from voile.errors import InputError
 from voile.ondemand import on_demand
+from voile.terminal import as_json as json_option
+from voile.terminal import print_json, print_table, say
 
 if TYPE_CHECKING:
     from voile.sharing import chain, protocol

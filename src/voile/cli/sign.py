@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import say, telling_what_is_done
 from voile.ondemand import on_demand
+from voile.terminal import say, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.policy import case as policy_case

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.extra import extra
-from voile.cli.show import say
 from voile.errors import InputError
+from voile.extras import extra
+from voile.terminal import say
 
 if TYPE_CHECKING:
     import uvicorn

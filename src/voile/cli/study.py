@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from voile.cli.options import engine_option, known_option, ledger_option
 from voile.cli.reporting import (
     believed_apart,
     held_out_option,
@@ -20,11 +21,10 @@ from voile.cli.reporting import (
     tell_left_out,
     utility_row,
 )
-from voile.cli.show import (
+from voile.errors import InputError
+from voile.ondemand import on_demand
+from voile.terminal import (
     as_json,
-    engine_option,
-    known_option,
-    ledger_option,
     nodes_option,
     print_json,
     print_table,
@@ -32,8 +32,6 @@ from voile.cli.show import (
     say,
     telling_what_is_done,
 )
-from voile.errors import InputError
-from voile.ondemand import on_demand
 
 if TYPE_CHECKING:
     from voile import randomness

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from voile.cli.show import as_json, print_json, telling_what_is_done
 from voile.errors import RefusedError
 from voile.ondemand import on_demand
+from voile.terminal import as_json, print_json, telling_what_is_done
 
 if TYPE_CHECKING:
     from voile.policy import stated

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.errors import InputError
+from voile.plotting import require_plotting
 
-__all__ = ["DrawnMeasure", "draw_bins", "require_plotting"]
+__all__ = ["DrawnMeasure", "draw_bins"]
 
 _LAYERS = 12
 _ROW = 40
@@ -51,14 +50,6 @@ class DrawnMeasure:
     low: Floats | None = None
     high: Floats | None = None
     """Ends of the intervals, or None where the values are exact."""
-
-
-def require_plotting() -> None:
-    """Raise ``InputError`` where matplotlib is not installed."""
-    try:
-        import_module("matplotlib")
-    except ImportError:
-        raise InputError("a picture needs matplotlib: pip install 'voile[plot]'") from None
 
 
 def draw_bins(

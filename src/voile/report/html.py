@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from voile.errors import InputError
+from voile.plotting import require_plotting
 from voile.report.comparison_page import comparison_page
 from voile.report.dossier_page import Dossier, dossier_page
-from voile.report.figures.canvas import Chart, require_plotting
+from voile.report.figures.canvas import Chart
 from voile.report.fleet_page import FleetTrip, FollowedFleet, fleet_page
 from voile.report.study_page import study_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
@@ -34,7 +35,7 @@ def require_report() -> None:
         import jinja2  # noqa: F401, PLC0415 - it is an extra
     except ImportError:
         raise InputError("a report needs Jinja2: pip install 'voile[report]'") from None
-    require_plotting()
+    require_plotting("a report", "voile[report]")
 
 
 def render_study(record: StudyRecord, fleet: FollowedFleet | None = None) -> str:

@@ -18,7 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from voile.geodesy import Floats
-from voile.packing.drawing import require_plotting
+from voile.plotting import require_plotting
 from voile.roads.network import RoadNetwork
 
 __all__ = ["DrawnPath", "draw_paths"]

@@ -2,9 +2,8 @@
 
     .osm .osm.gz .osm.bz2 .osm.pbf    OpenStreetMap, read by the library osmium
     .graphml                          as OSMnx writes it, read by networkx; already directed
-    a table of edges                  CSV or any format that tables have, already directed, with
-                                      its two ends and a line in ``wkt``, or with a table of
-                                      nodes
+    .csv .csv.gz .tsv .txt            a table of edges, already directed, with its two ends and a
+                                      line in ``wkt``, or with a table of nodes
 
 The ends of an edge are the first of these pairs of columns that the table has, in any case of
 letters: ``source`` and ``target``, ``u`` and ``v``, ``from`` and ``to``, ``s_node`` and ``e_node``,
@@ -28,14 +27,14 @@ from voile.roads.building import Chain, NetworkBuilder
 from voile.roads.driving import DRIVABLE, Ways, is_drivable, said_ways
 from voile.roads.geojson import GEOJSON, geojson_chains
 from voile.roads.network import RoadNetwork
-from voile.table.arrays import Frame
-from voile.table.reading import read_frame
+from voile.roads.tables import ENDINGS, MapTable
 
 __all__ = ["OSM", "osm_objects", "read_roads"]
 
 OSM = (".osm", ".osm.gz", ".osm.bz2", ".osm.pbf")
 """How the names of OpenStreetMap's files end."""
 _LINE = re.compile(r"^\s*LINESTRING\s*Z?\s*\((?P<points>[^()]*)\)\s*$", re.IGNORECASE)
+_FLOAT = re.compile(r"^(-?\d+)\.0+$")
 _ENDS = (
     ("source", "target"),
     ("u", "v"),
@@ -147,62 +146,68 @@ def _first(value: object) -> str | None:
 
 
 def _table_chains(path: Path, nodes: Path | None) -> Iterator[Chain]:
-    try:
-        read = read_frame(path, texts=("maxspeed", "maxspeed_kmh")).frame
-    except TableError as error:
-        others = ", ".join((*OSM, ".graphml", *GEOJSON))
-        msg = f"{error}; names of maps that are no tables of edges end in {others}"
-        raise TableError(msg) from None
-    edges = _in_lower_case(read, path)
+    edges = _map_table(path)
     ends = next((pair for pair in _ENDS if set(pair) <= set(edges.columns)), None)
     if ends is None:
         pairs = ", or ".join(" and ".join(pair) for pair in _ENDS)
         msg = f"{path}: a table of roads needs columns with the two ends of an edge: {pairs}"
         raise TableError(msg)
-    if "wkt" not in edges.columns and "geometry" in edges.columns:
-        edges = edges.rename({"geometry": "wkt"})
+    line_in = "wkt" if "wkt" in edges.columns else "geometry"
     at = {} if nodes is None else _positions(nodes)
-    if not at and "wkt" not in edges.columns:
+    if not at and line_in not in edges.columns:
         msg = (
             f"{path}: the edges have no lines (column wkt); give the table of nodes as well, with "
             "--nodes, or in a plan with roads_nodes"
         )
         raise TableError(msg)
-    for row, edge in enumerate(edges.iter_rows(named=True), start=1):
+    for row, edge in enumerate(edges.rows(), start=1):
         kind = edge.get("highway")
         if kind is not None and kind not in DRIVABLE:
             continue
-        source, target = edge[ends[0]], edge[ends[1]]
-        line = _line(edge.get("wkt"), f"{path}, row {row}")
+        source, target = (_node(edge.get(end)) for end in ends)
+        line = _line(edge.get(line_in), f"{path}, row {row}")
         if line is None and not (source in at and target in at):
             msg = f"{path}: row {row} joins a node that the table of nodes does not have"
             raise TableError(msg)
         yield _directed(source, target, line, (at.get(source), at.get(target)), kind, edge)
 
 
-def _in_lower_case(frame: Frame, path: Path) -> Frame:
-    """The table with the names of its columns in lower case; raises ``TableError`` for a clash."""
-    lower = [name.lower() for name in frame.columns]
-    if len(set(lower)) < len(lower):
-        msg = f"{path}: two columns have one name but for upper and lower case; rename one"
+def _map_table(path: Path) -> MapTable:
+    if not path.name.lower().endswith(ENDINGS):
+        others = ", ".join((*OSM, ".graphml", *GEOJSON))
+        msg = (
+            f"{path}: maps whose names end in {path.suffix or 'nothing'} are not known; tables of "
+            f"roads and nodes are CSV files ({', '.join(ENDINGS)}), other maps end in {others}"
+        )
         raise TableError(msg)
-    return frame.rename(dict(zip(frame.columns, lower, strict=True)))
+    return MapTable(path)
 
 
-def _positions(path: Path) -> dict[Any, tuple[float, float]]:
-    frame = _in_lower_case(read_frame(path).frame, path)
-    columns = [
-        next((name for name in names if name in frame.columns), None)
+def _node(text: str | None) -> str | None:
+    """The name of a node; a whole number that was written as a float is the whole number."""
+    return text if text is None else _FLOAT.sub(r"\1", text)
+
+
+def _positions(path: Path) -> dict[str | None, tuple[float, float]]:
+    table = _map_table(path)
+    node, lat, lon = (
+        next((name for name in names if name in table.columns), None)
         for names in (
             ("node_id", "id", "osmid", "node"),
             ("lat", "latitude", "y"),
             ("lon", "lng", "longitude", "x"),
         )
-    ]
-    if None in columns:
+    )
+    if node is None or lat is None or lon is None:
         msg = f"{path}: a table of nodes needs columns node_id, lat and lon"
         raise TableError(msg)
-    return {name: (lat, lon) for name, lat, lon in frame.select(columns).iter_rows()}
+    return {
+        _node(row.get(node)): (
+            table.number(row, lat, f"row {number}"),
+            table.number(row, lon, f"row {number}"),
+        )
+        for number, row in enumerate(table.rows(), start=1)
+    }
 
 
 def _line(text: object, where: str) -> Sequence[tuple[float, float]] | None:

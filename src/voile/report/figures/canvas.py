@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from voile.errors import InputError
+from voile.plotting import require_plotting
 from voile.report.words import clipped, percent, printable, short_number, width_of
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ __all__ = [
     "headed_rows",
     "number_axis",
     "rate_axis",
-    "require_plotting",
     "sheet",
 ]
 
@@ -154,22 +153,13 @@ class Margins:
     bottom: float = 34.0
 
 
-def require_plotting() -> None:
-    """Raise ``InputError`` where matplotlib is not installed."""
-    try:
-        import matplotlib.style  # noqa: F401, PLC0415 - it is an extra, and slow to load
-    except ImportError:
-        msg = "a report needs matplotlib: pip install 'voile[report]'"
-        raise InputError(msg) from None
-
-
 @contextmanager
 def drawing() -> Iterator[None]:
     """Within it, figures have the style of a report, whatever the user's own settings.
 
     The settings are as before when it ends.  Raises ``InputError`` where matplotlib is missing.
     """
-    require_plotting()
+    require_plotting("a report", "voile[report]")
     import matplotlib.style  # noqa: PLC0415
 
     with matplotlib.style.context(["default", _STYLE]), warnings.catch_warnings():
