@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from voile.studio.spreads import pair_of, ruler_of, size_classes
-from voile.studio.words import METHOD_CARDS, most_error, numbers_of, odds_told
+from voile.studio.words import method_cards, most_error, numbers_of, odds_told
 from voile.study.record import Distribution
 
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
@@ -67,7 +67,7 @@ def test_epsilon_is_told_in_odds_and_in_error():
 
 def test_every_card_offers_what_it_ticks():
     """And values that are numbers."""
-    for card in METHOD_CARDS:
+    for card in method_cards():
         for parameter in card.parameters:
             assert set(parameter.tried) <= set(parameter.offered)
             assert numbers_of(", ".join(parameter.offered), "x") or not parameter.offered

@@ -17,6 +17,7 @@ import numpy as np
 from tests.releases import described, promised
 from voile.dp.events import Neighbours, PrivacyEvent
 from voile.errors import InfeasibleError
+from voile.publish.capabilities import Capabilities
 from voile.publish.registry import METHODS
 from voile.randomness import Randomness
 from voile.release.history import History
@@ -42,7 +43,7 @@ class SmallGroups:
     record_key: ClassVar[str | None] = None
     ranks: ClassVar[bool] = False
     trip_budget: ClassVar[None] = None
-    shows_kept: ClassVar[bool] = False
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
     @property
     def carries(self) -> bool:

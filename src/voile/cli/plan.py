@@ -133,7 +133,7 @@ def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
             plan,
             _proposal(table),
             bounds_rows=_bounds_rows(plan),
-            shows_quasi_identifiers=_shows_quasi_identifiers(plan),
+            exact_quasi_identifiers=_exact_quasi_identifiers(plan),
         )
     if as_json:
         print_json({"plan": str(path), "rows": table.rows, "findings": list(map(asdict, found))})
@@ -156,10 +156,11 @@ def _bounds_rows(plan: Plan) -> bool:
     )
 
 
-def _shows_quasi_identifiers(plan: Plan) -> bool:
+def _exact_quasi_identifiers(plan: Plan) -> bool:
     """Whether the plan's method publishes quasi-identifiers exactly."""
-    made = None if plan.method is None else registry.METHODS.class_of(plan.method.name)
-    return getattr(made, "shows_quasi_identifiers", False)
+    if plan.method is None:
+        return False
+    return registry.METHODS.class_of(plan.method.name).capabilities.exact_quasi_identifiers
 
 
 def _where(found: Finding) -> str:

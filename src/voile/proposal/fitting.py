@@ -27,18 +27,18 @@ def misfits(
     proposal: Proposal,
     *,
     bounds_rows: bool = False,
-    shows_quasi_identifiers: bool = False,
+    exact_quasi_identifiers: bool = False,
 ) -> Sequence[Finding]:
     """Everything that fits badly, refusals first, then by column.
 
     Of the plan's method ``bounds_rows`` says that it takes ``rows_per_person``, and
-    ``shows_quasi_identifiers`` that it publishes these exactly.
+    ``exact_quasi_identifiers`` that it publishes these exactly.
     """
     order = {name: place for place, name in enumerate(table.columns)}
     found = [
         *table.findings(plan),
         *_telling_apart(table, plan),
-        *(table.published_as_ids(plan, ("quasi_identifiers",)) if shows_quasi_identifiers else ()),
+        *(table.published_as_ids(plan, ("quasi_identifiers",)) if exact_quasi_identifiers else ()),
         *table.doubts_of_units(plan),
         *_rows_per_person(table, plan, bounds_rows=bounds_rows),
         *(one for column in proposal.columns for one in _looks(column, plan)),

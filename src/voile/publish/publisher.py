@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal, Protocol
 
 from voile.errors import PlanError
-from voile.publish.card import MethodCard
+from voile.publish.capabilities import Capabilities
 from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.payment import Pay, unaccounted
@@ -28,10 +28,8 @@ Suppressed = Literal["drop", "carry"]
 class Publisher(Protocol):
     """An immutable object whose fields are the parameters of its method, already validated."""
 
-    of_trips: ClassVar[bool]
-    """Whether what is published are the reports of trips."""
-    card: ClassVar[MethodCard | None]
-    """What Studio says of the method, where it does not know it; None: it does not offer it."""
+    capabilities: ClassVar[Capabilities]
+    """What the method can do, whatever its parameters."""
 
     @property
     def series(self) -> str | None:
@@ -48,20 +46,6 @@ class Publisher(Protocol):
     @property
     def ranks(self) -> bool:
         """Whether the method asks a table for its best rows first, and for none of the others."""
-
-    @property
-    def shows_kept(self) -> bool:
-        """Whether columns to keep are published row by row as they are, for rows of the table.
-
-        A rehearsal then gives rows their numbers, by which right guesses are counted.
-        """
-
-    @property
-    def counts_persons(self) -> bool:
-        """Whether what is promised is promised of persons or households with several rows.
-
-        A plan that names them is refused otherwise.
-        """
 
     @property
     def trip_budget(self) -> FleetTerms | None:
@@ -94,22 +78,7 @@ class SingleRelease:
     Releases of one data set are tied by their budget, if it has one.
     """
 
-    of_trips: ClassVar[bool] = False
-    card: ClassVar[MethodCard | None] = None
-    takes_any_rows: ClassVar[bool] = False
-    """Whether nothing about rows is refused, so that a table is read and not bound to its plan."""
-    shows_quasi_identifiers: ClassVar[bool] = False
-    """Whether quasi-identifiers are published exactly, and must tell nobody by themselves."""
-    why_no_criteria: ClassVar[str] = "it makes no groups of rows that share what they show"
-    """Why criteria cannot be asked of it, where they cannot."""
-    why_no_series: ClassVar[str] = (
-        "what its releases tell together is bounded by the budget of their data set, with [budget]"
-    )
-    """Why its releases make no series, where they make none."""
-    why_no_rows_per_person: ClassVar[str] = (
-        "it is not differentially private: where it counts persons, all their rows take part"
-    )
-    """Why it bounds no rows of a person, where it does not."""
+    capabilities: ClassVar[Capabilities] = Capabilities()
 
     @property
     def series(self) -> str | None:
@@ -129,16 +98,6 @@ class SingleRelease:
     @property
     def ranks(self) -> bool:
         """All rows are asked for, unless a method is about the best of them."""
-        return False
-
-    @property
-    def shows_kept(self) -> bool:
-        """Not known of a method, unless it says so."""
-        return False
-
-    @property
-    def counts_persons(self) -> bool:
-        """What is promised is promised of rows, unless a method says otherwise."""
         return False
 
     @property

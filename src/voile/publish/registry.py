@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from voile.errors import PlanError
-from voile.publish.publisher import Publisher, SingleRelease
+from voile.publish.publisher import Publisher
 from voile.registry import Registry
 from voile.schema.plan import Method, Plan, PlanDocument
 from voile.schema.plan import read_plan as read_stated_plan
@@ -35,8 +35,8 @@ METHODS: Registry[Publisher] = Registry(
     group="voile.methods",
     what="a method",
     own={
-        "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
         "generalization": "voile.publish.generalization:Generalization",
+        "ke-anonymity": "voile.publish.ke_anonymity:KEAnonymity",
         "dp-generalization": "voile.publish.dp_generalization:DPGeneralization",
         "dp-synthesis": "voile.publish.dp_synthesis:DPSynthesis",
         "clustered-laplace": "voile.publish.clustered_laplace:ClusteredLaplace",
@@ -47,7 +47,7 @@ METHODS: Registry[Publisher] = Registry(
             "voile.publish.geo_indistinguishability:GeoIndistinguishability"
         ),
     },
-    offers=("prepare", "publish", "get_ready", "series", "record_key", "carries", "of_trips"),
+    offers=("prepare", "publish", "get_ready", "series", "record_key", "carries", "capabilities"),
     error=PlanError,
     typed=checked(PlanError),
 )
@@ -142,13 +142,12 @@ def _refuse_rows_per_person(method: Method) -> None:
 def _refuse(method: Method, asked: str, key: str, words: str) -> None:
     """Raise ``PlanError`` where a method has no parameter that a plan asks of it.
 
-    Why is what its class says in ``why_no_`` and the ``key``; methods that have that are named.
+    Why is what its class declares; methods that have the parameter are named.
     """
     takes = METHODS.fields_of(method.name)
     if asked not in method.parameters or asked in takes:
         return
-    why = f"why_no_{key}"
-    reason = getattr(METHODS.class_of(method.name), why, getattr(SingleRelease, why))
+    reason = METHODS.class_of(method.name).capabilities.reason_without(key)
     able = [name for name in METHODS.own if key in METHODS.fields_of(name)]
     msg = f"{asked}: {method.name} {words.format(why=reason)}: {', '.join(able)}"
     raise PlanError(msg)
@@ -196,7 +195,7 @@ def completed(plan: Plan, folder: str | Path) -> Plan:
         for name, value in plan.method.parameters.items()
     }
     made = _class_of(plan.method.name)
-    trips = getattr(made, "of_trips", False) and plan.trajectory is None
+    trips = made.capabilities.trips and plan.trajectory is None
     trajectory = TrajectoryColumns() if trips else plan.trajectory
     if trajectory is not None and hasattr(made, "chosen_for"):
         given |= made.chosen_for(trajectory, given)

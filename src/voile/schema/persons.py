@@ -38,9 +38,9 @@ of units hold against the first: the row that is known is one of k persons'.  Th
 against the second, who finds a group for each row that he knows and intersects them on what stays
 the same for the person; the guarantee says so.
 
-**Methods** say whether they count units (``counts_persons``), and all others refuse a plan that
-names units: no promise about rows passes for one about persons.  What counts mean in a method, or
-are to mean once it counts:
+**Methods** say whether they count units (``Capabilities.persons``), and all others refuse a plan
+that names units: no promise about rows passes for one about persons.  What counts mean in a method,
+or are to mean once it counts:
 
 - Rankings: the best are units by their best rows; rows of a unit that agree in all ranking
   attributes count once in precision and recall.
@@ -80,7 +80,7 @@ of values that stand once are no less a list of people.
 - A column under ``sensitive`` or ``keep`` **is recognised** (``voile.recognisers``) as holding
   names, addresses, numbers of persons and documents, or positions, however often values repeat.
 
-A method that shows quasi-identifiers exactly (``shows_quasi_identifiers``: (k, e), M-Shuffle) has
+A method that shows quasi-identifiers exactly (``exact_quasi_identifiers``: (k, e), M-Shuffle) has
 these held against the last two alike.
 
 The way out of the last two is ``keep_unique``, too: that each row is another person says nothing

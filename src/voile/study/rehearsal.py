@@ -134,7 +134,7 @@ def fingerprint(release: Release) -> str:
 
 def can_link(plan: Plan) -> bool:
     """Whether a rehearsal of the plan can carry the numbers of its rows."""
-    return plan.method is not None and publisher_of(plan.method).shows_kept
+    return plan.method is not None and publisher_of(plan.method).capabilities.exact_kept
 
 
 def rehearse(rows: Rows, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO) -> Staged:

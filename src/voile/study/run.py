@@ -141,7 +141,7 @@ def prepare_release(  # noqa: PLR0913 - as ``make_release``
     transaction = ReleaseTransaction(plan, publisher, ledger, progress)
     transaction.refuse_place(stage.out)
     history = transaction.history(stage.out if randomness.publishable else None, known)
-    if plan.roles.unit is not None and not getattr(publisher, "counts_persons", False):
+    if plan.roles.unit is not None and not publisher.capabilities.persons:
         assert plan.method is not None
         raise uncounted(plan, f"the method {plan.method.name} counts rows")
     naming = partial(naming_files, plan, file_of(source) if named is None else named)
@@ -173,7 +173,7 @@ def _read(
         get_ready()
         scan = scan_table if is_file else scan_frame
         return scan(source, plan, engine=engine)
-    if getattr(publisher, "takes_any_rows", False):
+    if publisher.capabilities.any_rows:
         return open_any_rows(source, plan, of_file=is_file, engine=engine)
     open_ = open_table if is_file else open_frame
     with ThreadPoolExecutor(1) as pool:

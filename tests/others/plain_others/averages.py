@@ -22,7 +22,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.exact import AsItReads, Exact
 from voile.disclosure.known import Cells, CheckedCells, Domain, Known
 from voile.disclosure.perturbed import Near
-from voile.publish.card import MethodCard, Parameter
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.publisher import SingleRelease
 from voile.randomness import Randomness
 from voile.release.claims import Claim
@@ -105,13 +105,16 @@ class MeansOfGroups(GroupColumn):
 class NeighbourMeans(SingleRelease):
     """Publish means of at least k rows in the place of a column's numbers."""
 
-    card: ClassVar[MethodCard] = MethodCard(
-        "neighbour-means",
-        "Means of neighbours",
-        "Each number is the mean of those of at least k rows.",
-        "Differences within groups.",
-        "other columns tell whose a row is.",
-        (Parameter("k", "k", ("3", "5", "10"), ("5",), "rows of a group, at least"),),
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        no_series="its groups are cut anew in each release",
+        card=MethodCard(
+            "neighbour-means",
+            "Means of neighbours",
+            "Each number is the mean of those of at least k rows.",
+            "Differences within groups.",
+            "other columns tell whose a row is.",
+            (Parameter("k", "k", ("3", "5", "10"), ("5",), "rows of a group, at least"),),
+        ),
     )
 
     k: Annotated[int, Field(ge=2)]

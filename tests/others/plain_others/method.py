@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.exact import Exact
 from voile.disclosure.permuted import Permuted
+from voile.publish.capabilities import Capabilities
 from voile.publish.publisher import SingleRelease
 from voile.randomness import Randomness
 from voile.release.claims import Claim
@@ -40,12 +41,9 @@ class Mixed(Claim):
 class Mixing(SingleRelease):
     """Permute these columns."""
 
-    columns: tuple[str, ...] = ()
+    capabilities: ClassVar[Capabilities] = Capabilities(exact_kept=True)
 
-    @property
-    def shows_kept(self) -> bool:
-        """Columns to keep stay as they are."""
-        return True
+    columns: tuple[str, ...] = ()
 
     def prepare(
         self,

@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from voile.disclosure.disclosure import Disclosure
 from voile.dp.exact import uniform_words
 from voile.errors import PlanError
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.clustered_laplace.columns import ColumnTerms, decide_column, price_of
 from voile.publish.clustered_laplace.decision import NoisyColumn, perturbation
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
@@ -58,9 +59,29 @@ class ClusteredLaplace(SingleRelease):
     cannot be.
     """
 
-    why_no_series: ClassVar[str] = (
-        "each release draws its noise anew, and what releases with public bounds tell together is "
-        "bounded by the budget of their data set, with [budget]"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        exact_kept=True,
+        no_series=(
+            "each release draws its noise anew, and what releases with public bounds tell together "
+            "is bounded by the budget of their data set, with [budget]"
+        ),
+        card=MethodCard(
+            "clustered-laplace",
+            "Add noise to numbers",
+            "Differential privacy for the numbers of a row; every number comes with an interval.",
+            "Precision, and a budget that does not come back. All other columns stay as they are.",
+            "the columns that others may know are not numbers with public bounds.",
+            (
+                Parameter(
+                    "epsilon",
+                    "epsilon",
+                    ("0.1", "0.5", "1", "2", "4"),
+                    ("0.5", "1", "2"),
+                    "the loss of privacy: smaller is safer and less exact",
+                ),
+            ),
+        ),
     )
 
     epsilon: Annotated[Number, Field(gt=0)] | None = None
@@ -102,16 +123,6 @@ class ClusteredLaplace(SingleRelease):
     def carries(self) -> bool:
         """Whether rows that are left out join the next pool of the data set."""
         return self.suppressed == "carry"
-
-    @property
-    def counts_persons(self) -> bool:
-        """Neighbours differ in a person, of whom so many rows take part."""
-        return True
-
-    @property
-    def shows_kept(self) -> bool:
-        """Columns to keep stay as they are."""
-        return True
 
     def prepare(
         self,

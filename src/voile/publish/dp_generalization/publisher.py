@@ -14,6 +14,7 @@ from voile.dp.events import PrivacyEvent
 from voile.dp.sampling import smallest_k
 from voile.errors import PlanError
 from voile.models.k_anonymity import KAnonymity as SharedByK
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.contribution import Contribution, RowsPerPerson, refuse_carrying
 from voile.publish.dp_generalization.budget import Sampling, SplitBudget, split_budget
 from voile.publish.dp_generalization.decision import (
@@ -161,9 +162,38 @@ class DPGeneralization(SingleRelease):
     parameters that cannot be.
     """
 
-    why_no_criteria: ClassVar[str] = (
-        "which groups appear would tell of sensitive values, which its budget does not pay for"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        no_criteria=(
+            "which groups appear would tell of sensitive values, which its budget does not pay for"
+        ),
+        card=MethodCard(
+            "dp-generalization",
+            "Make people alike, privately",
+            "Differential privacy: whether somebody is in the table hardly changes what is "
+            "published, whatever others know.",
+            "A sample of the rows, all columns coarser, and a budget that does not come back.",
+            "the table has fewer than a few thousand rows, or every row is needed.",
+            (
+                Parameter(
+                    "k",
+                    "k",
+                    ("2", "3", "5", "10", "20", "50", "100"),
+                    ("20",),
+                    "rows alike, at least",
+                ),
+                Parameter(
+                    "epsilon",
+                    "epsilon",
+                    ("1.5", "2", "3", "4", "6"),
+                    ("2", "3"),
+                    "the loss of privacy; above 1.204, which a sample of 70 % of the rows "
+                    "costs alone",
+                ),
+            ),
+        ),
     )
+
     k: Annotated[int, Field(ge=2)]
     """Least number of published rows that share all their published values; at least 2."""
     epsilon: Annotated[Number, Field(gt=0)] | None = None
@@ -206,11 +236,6 @@ class DPGeneralization(SingleRelease):
     def carries(self) -> bool:
         """Whether rows that are left out join the next pool of the data set."""
         return self.suppressed == "carry"
-
-    @property
-    def counts_persons(self) -> bool:
-        """Neighbours differ in a person, of whom so many rows take part."""
-        return True
 
     def prepare(
         self,

@@ -17,6 +17,7 @@ from voile.disclosure.synthetic import Synthetic
 from voile.dp.events import PrivacyEvent
 from voile.dp.zcdp import epsilon_of, rho_within
 from voile.errors import PlanError, nearest
+from voile.publish.capabilities import Capabilities
 from voile.publish.contribution import Contribution, RowsPerPerson
 from voile.publish.dp_synthesis.drawing import DrawnRows
 from voile.publish.dp_synthesis.facts import PublicFacts
@@ -124,7 +125,7 @@ class DPSynthesis(SingleRelease):
     One of ``epsilon`` and ``rho`` is needed.  Raises ``PlanError`` for parameters that cannot be.
     """
 
-    takes_any_rows: ClassVar[bool] = True
+    capabilities: ClassVar[Capabilities] = Capabilities(persons=True, any_rows=True)
 
     epsilon: Annotated[Number, Field(gt=0)] | None = None
     """The budget, above 0; with ``delta`` it is spent on Gaussian noise, without on Laplace."""
@@ -166,11 +167,6 @@ class DPSynthesis(SingleRelease):
             msg = 'rows must be "estimated", a whole number, or a multiple such as "10x"'
             raise PlanError(msg)
         self._budget  # noqa: B018 - it is checked
-
-    @property
-    def counts_persons(self) -> bool:
-        """Neighbours differ in a person, of whom so many rows take part."""
-        return True
 
     def prepare(
         self,

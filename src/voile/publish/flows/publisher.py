@@ -21,6 +21,7 @@ from voile.disclosure.disclosure import Disclosure
 from voile.dp.discrete_laplace import DiscreteLaplace
 from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError
+from voile.publish.capabilities import Capabilities
 from voile.publish.publisher import SingleRelease, refuse_ranking
 from voile.randomness import Randomness
 from voile.release.claims import PrivateFlows
@@ -61,6 +62,14 @@ class Flows(SingleRelease):
     Raises ``PlanError`` for parameters that cannot be, or contradict each other.
     """
 
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        trips=True,
+        no_rows_per_person=(
+            "it protects vehicles, of which so many trips count: say vehicle in [roles], and trips "
+            "in [method]"
+        ),
+    )
+
     epsilon: Annotated[Number, Field(gt=0)]
     """The budget of a vehicle, above 0."""
     zones: Annotated[
@@ -92,12 +101,6 @@ class Flows(SingleRelease):
         _CONFIDENCE
     )
     """With which an interval holds the count of its cell, 0 to below 1."""
-
-    of_trips: ClassVar[bool] = True
-    why_no_rows_per_person: ClassVar[str] = (
-        "it protects vehicles, of which so many trips count: say vehicle in [roles], and trips in "
-        "[method]"
-    )
 
     def __post_init__(self) -> None:
         only_with_roads = ("roads_nodes", "passages", "reach", "share")

@@ -37,13 +37,14 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from voile.disclosure.disclosure import Disclosure, Groups
 from voile.errors import PlanError
 from voile.models.k_anonymity import KAnonymity
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.generalization.departures import settled
 from voile.publish.generalization.lasting_statement import (
     TIMES_K,
@@ -112,6 +113,44 @@ class Generalization(SingleRelease):
     Raises ``PlanError`` for parameters that cannot be.
     """
 
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        exact_kept=True,
+        card=MethodCard(
+            "generalization",
+            "Make people alike",
+            "Everybody looks like at least k - 1 others in what others may know; on request, their "
+            "sensitive values differ.",
+            "Detail in the columns that others may know. All other columns stay as they are.",
+            "somebody may know more than the plan says, or new releases follow without a series.",
+            (
+                Parameter(
+                    "k",
+                    "k",
+                    ("2", "3", "5", "10", "20", "50", "100"),
+                    ("5", "10"),
+                    "everybody looks like k - 1 others at least",
+                ),
+                Parameter(
+                    "l",
+                    "l",
+                    ("2", "3", "4", "5"),
+                    (),
+                    "at least l different sensitive values among those who look alike",
+                    needed=False,
+                ),
+                Parameter(
+                    "t",
+                    "t",
+                    ("0.1", "0.15", "0.2", "0.3", "0.5"),
+                    (),
+                    "how far sensitive values in a group may be from those of all, 0 to 1",
+                    needed=False,
+                ),
+            ),
+        ),
+    )
+
     k: Annotated[int, Field(ge=2)]
     """Least number of rows in a group, or of persons where these have several; at least 2."""
     algorithm: Algorithm = "auto"
@@ -144,16 +183,6 @@ class Generalization(SingleRelease):
 
     def __post_init__(self) -> None:
         self._refuse_idle_parameters()
-
-    @property
-    def counts_persons(self) -> bool:
-        """Groups are groups of persons, where these have several rows."""
-        return True
-
-    @property
-    def shows_kept(self) -> bool:
-        """Columns to keep stay as they are."""
-        return True
 
     def get_ready(self) -> None:
         """Load the compiled decisions, half a second that can pass while a table is read."""

@@ -16,6 +16,7 @@ from voile.dp.planar.losses import LossDistribution, Noise
 from voile.dp.planar.pricing import TripPrice
 from voile.dp.planar.zones import Zones
 from voile.errors import PlanError, nearest
+from voile.publish.capabilities import Capabilities
 from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
 from voile.publish.geo_indistinguishability.parameters import (
     Mechanism,
@@ -62,8 +63,15 @@ class GeoIndistinguishability(SingleRelease):
     other.
     """
 
-    why_no_series: ClassVar[str] = (
-        "what trips tell over all releases is bounded by their fleet, with fleet and budget"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        trips=True,
+        no_series=(
+            "what trips tell over all releases is bounded by their fleet, with fleet and budget"
+        ),
+        no_rows_per_person=(
+            "it protects trips, and vehicles with all their trips, report by report: say budget in "
+            "[method], and vehicle in [roles]"
+        ),
     )
 
     mechanism: Mechanism = "correlated-gaussian"
@@ -94,11 +102,6 @@ class GeoIndistinguishability(SingleRelease):
     trips: TripIds = "kept"
     """Whether ids of trips are published, or numbers in the order in which trips begin."""
 
-    of_trips: ClassVar[bool] = True
-    why_no_rows_per_person: ClassVar[str] = (
-        "it protects trips, and vehicles with all their trips, report by report: say budget in "
-        "[method], and vehicle in [roles]"
-    )
     variants: ClassVar[dict[str, type[GeoIndistinguishability]]] = {}
     """The classes of the mechanisms, by their names."""
     checks_itself: ClassVar[bool] = True

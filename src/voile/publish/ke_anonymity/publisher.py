@@ -46,6 +46,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import PlanError, RefusedError
 from voile.models.waiting import Refused
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.ke_anonymity.as_printed import AS_PRINTED
 from voile.publish.ke_anonymity.decision import Decision, Search, Terms, decide
 from voile.publish.ke_anonymity.full_cover import Adversary
@@ -108,6 +109,33 @@ class KEAnonymity:
     Raises ``PlanError`` for parameters that cannot be.
     """
 
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        exact_quasi_identifiers=True,
+        exact_kept=True,
+        no_criteria=(
+            "k and e are its criterion, and blocks that grow from release to release keep no other"
+        ),
+        card=MethodCard(
+            "ke-anonymity",
+            "Hide one number in groups",
+            "Nobody's number is known closer than k different ones that span at least e, also for "
+            "those who compare all releases of a growing table.",
+            "Who has which number within a group. Sums and averages keep bounds.",
+            "there is more than one sensitive column, or it is not a number.",
+            (
+                Parameter(
+                    "k",
+                    "k",
+                    ("2", "3", "5", "10", "20", "50", "100"),
+                    ("3", "5"),
+                    "different numbers in a group, at least",
+                ),
+                Parameter("e", "e", (), (), "how far the numbers of a group reach, at least"),
+            ),
+        ),
+    )
+
     k: Annotated[int, Field(ge=2)]
     """Least number of distinct sensitive values in a block; at least 2."""
     e: Annotated[
@@ -133,12 +161,6 @@ class KEAnonymity:
 
     "until-valid" is the rule of series begun with an earlier Voile: rows wait exactly as long as
     they are not valid together, which tells about them.  Of a series against "union" only."""
-
-    of_trips: ClassVar[bool] = False
-    shows_quasi_identifiers: ClassVar[bool] = True
-    why_no_criteria: ClassVar[str] = (
-        "k and e are its criterion, and blocks that grow from release to release keep no other"
-    )
 
     def __post_init__(self) -> None:
         if self.record_key and not self.series:
@@ -169,16 +191,6 @@ class KEAnonymity:
     def ranks(self) -> bool:
         """All rows are asked for."""
         return False
-
-    @property
-    def counts_persons(self) -> bool:
-        """Blocks are blocks of persons, where these have several rows; see ``persons``."""
-        return True
-
-    @property
-    def shows_kept(self) -> bool:
-        """Columns to keep stay as they are."""
-        return True
 
     @property
     def trip_budget(self) -> None:

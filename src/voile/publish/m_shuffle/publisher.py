@@ -16,6 +16,7 @@ from voile.disclosure.disclosure import Disclosure, Groups
 from voile.disclosure.permuted import Permuted
 from voile.errors import InfeasibleError, PlanError, nearest
 from voile.models.hypergeometric import chance_information
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.m_shuffle.clustering import Clustering, Start, clustering_of, fixed_ranges
 from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
 from voile.publish.m_shuffle.decision import (
@@ -149,15 +150,37 @@ class MShuffle(SingleRelease):
     ``max_log_probability``, which choose them.  Raises ``PlanError`` for parameters that cannot be.
     """
 
-    shows_quasi_identifiers: ClassVar[bool] = True
-    why_no_criteria: ClassVar[str] = (
-        "its clusters are rows whose sensitive values are alike, which is what criteria forbid"
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        exact_quasi_identifiers=True,
+        exact_kept=True,
+        no_criteria=(
+            "its clusters are rows whose sensitive values are alike, which is what criteria forbid"
+        ),
+        no_series=(
+            "each release shows how often every value of every column stands in the table, so that "
+            "the difference of two releases is the row of whoever came or left between them, "
+            "however their clusters are cut"
+        ),
+        card=MethodCard(
+            "m-shuffle",
+            "Shuffle columns within clusters",
+            "Every true value stays, but which belong together is one of very many arrangements. "
+            "It is no anonymity.",
+            "What the shuffled columns had to do with the others.",
+            "the file goes to people who are not trusted.",
+            (
+                Parameter(
+                    "clusters",
+                    "clusters",
+                    ("4", "16", "64", "256"),
+                    ("16", "64"),
+                    "groups of like rows to shuffle within",
+                ),
+            ),
+        ),
     )
-    why_no_series: ClassVar[str] = (
-        "each release shows how often every value of every column stands in the table, so that the "
-        "difference of two releases is the row of whoever came or left between them, however their "
-        "clusters are cut"
-    )
+
     clusters: Annotated[
         int | None,
         Field(ge=1),
@@ -205,16 +228,6 @@ class MShuffle(SingleRelease):
                 "leave it out: every release states log_p_table"
             )
             raise PlanError(msg)
-
-    @property
-    def counts_persons(self) -> bool:
-        """Clusters are of persons, where these have several rows."""
-        return True
-
-    @property
-    def shows_kept(self) -> bool:
-        """Columns to keep stay as they are."""
-        return True
 
     def get_ready(self) -> None:
         """Load compiled code while a table is read."""

@@ -36,13 +36,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field, Strict
 
 from voile.errors import InfeasibleError, PlanError, TableError
 from voile.models.k_anonymity import KAnonymity
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
 from voile.publish.generalization.lasting_statement import refuse_series, series_terms
 from voile.publish.generalization.terms import AskedCriteria, AskedDiversity, Demands, Diversity
 from voile.publish.publisher import SingleRelease
@@ -94,6 +95,34 @@ class Ranking(SingleRelease):
 
     Raises ``PlanError`` for parameters that cannot be.
     """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        card=MethodCard(
+            "ranking",
+            "Show the best, none singled out",
+            "Each published row looks like at least k - 1 others; most in a group are among "
+            "the best.",
+            "Rows that are not among the best, and detail.",
+            "no column ranks the rows.",
+            (
+                Parameter(
+                    "k",
+                    "k",
+                    ("2", "3", "5", "10", "20", "50", "100"),
+                    ("5",),
+                    "rows in a group, at least",
+                ),
+                Parameter(
+                    "top",
+                    "top",
+                    ("10", "50", "100"),
+                    ("50", "100"),
+                    "how many of the best are shown",
+                ),
+            ),
+        ),
+    )
 
     k: Annotated[int, Field(ge=2)]
     """Least number of rows in a group, or of persons where these have several; at least 2."""
@@ -167,11 +196,6 @@ class Ranking(SingleRelease):
         self._terms()
         assert self.l is None or isinstance(self.l, Diversity)
         refuse_of_series(self.series, self.record_key, self.search, self.l, self.criteria)
-
-    @property
-    def counts_persons(self) -> bool:
-        """Groups are groups of persons, where these have several rows."""
-        return True
 
     @property
     def ranks(self) -> bool:

@@ -12,7 +12,7 @@ from fastapi.responses import Response
 
 from voile.durable import write_text
 from voile.errors import InputError, RefusedError
-from voile.publish.card import MethodCard
+from voile.publish.capabilities import MethodCard
 from voile.report.grid import risk_title
 from voile.studio import commands
 from voile.studio.jobs import told_as_command
