@@ -66,7 +66,7 @@ def test_means_are_published_and_their_claim_measured_again(desk):
     assert done.returncode == 0, done.stderr
     assert "Claim averaged-rows (k = 5): holds." in done.stdout
     absent = run(desk, "recount", "out", others=False)
-    assert absent.returncode == 2
+    assert absent.returncode == 4
     assert "columns.pay: unknown kind 'averages'" in absent.stderr
     assert "where another package adds a kind of showing of this name, install it" in absent.stderr
 

@@ -21,7 +21,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from voile.errors import InputError, RefusedError, TableError
+from voile.disclosure.registry import SHOWN
+from voile.errors import InputError, RefusedError, TableError, nearest
 from voile.release.check import column_breaches
 from voile.release.claims import Claim, UnknownClaim
 from voile.release.manifest import DOCUMENT, release_document, verified_files, whole_of
@@ -97,10 +98,12 @@ def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = 
     """Recount a release from its folder; ``original`` is a data frame of the private table, if any.
 
     ``engine`` holds the rows, or is its name.  Raises ``TableError`` where the folder is no
-    release, and ``RefusedError`` where its files are not those that it lists.
+    release, and ``RefusedError`` where its files are not those that it lists, or where no package
+    that is installed knows how it shows a column.
     """
     place = Path(folder)
     document = release_document(place)
+    _refuse_unknown_showing(place, document)
     if document.get("rows") == 0:
         return _of_no_row(place, document)
     release = read_release(place, engine=engine)
@@ -111,13 +114,28 @@ def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = 
 def read_recounted(folder: str | Path, *, engine: Engine | str = AUTO) -> Release:
     """Read a release whose claims hold as far as its rows show.
 
-    Raises ``RefusedError`` where one does not, and otherwise as ``read_release``.
+    Raises ``RefusedError`` where one does not, and otherwise as ``recount``.
     """
     place = Path(folder)
+    _refuse_unknown_showing(place, release_document(place))
     release = read_release(place, engine=engine)
     if refusal := _recounted(place, release_document(place), release).refusal():
         raise refusal
     return release
+
+
+def _refuse_unknown_showing(place: Path, document: Mapping[str, Any]) -> None:
+    """Raise ``RefusedError`` for a column that is shown in a kind that nothing installed adds."""
+    columns = document.get("columns")
+    for name, shown in columns.items() if isinstance(columns, dict) else ():
+        kind = shown.get("kind") if isinstance(shown, dict) else None
+        if isinstance(kind, str) and kind not in SHOWN:
+            msg = (
+                f"{place / DOCUMENT}: columns.{name}: unknown kind {kind!r}"
+                f"{nearest(kind, SHOWN.names)}: nothing that is installed can measure it; where "
+                "another package adds a kind of showing of this name, install it"
+            )
+            raise RefusedError(msg)
 
 
 def _of_no_row(place: Path, document: Mapping[str, Any]) -> Recount:
