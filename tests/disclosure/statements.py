@@ -23,6 +23,7 @@ from voile.disclosure.moved import (
 from voile.disclosure.noisy import Cluster, Noisy
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.typical import Typical
 from voile.disclosure.withheld import Withheld
 
 __all__ = ["DISCLOSURES", "SHOWN"]
@@ -75,6 +76,7 @@ CLUSTERS = st.builds(
 SHOWN = (
     st.builds(Exact)
     | st.builds(Altered, share=st.floats(0.001, 1))
+    | st.builds(Typical, differs=st.floats(0.001, 0.999))
     | st.builds(Permuted, within=st.none() | st.just("file"))
     | st.builds(Numbered)
     | st.builds(Withheld)

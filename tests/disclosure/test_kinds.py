@@ -18,6 +18,7 @@ from voile.disclosure.interval import Interval
 from voile.disclosure.moved import Moved, PlanarLaplace, PlanarZones, Remaining
 from voile.disclosure.numbered import Numbered
 from voile.disclosure.permuted import Permuted
+from voile.disclosure.typical import Typical
 from voile.disclosure.withheld import Withheld
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.schema.numbers import ExactNumbers
@@ -81,6 +82,7 @@ def test_kinds_say_what_their_cells_are_good_for():
     """Whether anything can be checked of them, whether they weigh, whether they may show less."""
     kinds = (Exact(), Generalized(level=1), Interval(level=1), NOISY, Permuted(), Numbered())
     kinds += (Withheld(), Label(), COUNTS, NORTH, METRES, Altered(share=0.5))
+    kinds += (Typical(differs=0.2),)
     said = {one.kind: (one.promises, one.weighed, one.coarse) for one in kinds}
     assert said == {
         "exact": (False, True, False),
@@ -95,6 +97,7 @@ def test_kinds_say_what_their_cells_are_good_for():
         "moved": (True, False, False),
         "remaining": (True, False, False),
         "altered": (False, True, False),
+        "typical": (False, True, False),
     }
     assert not Generalized(level=0).coarse
     assert Interval(level=0).coarse

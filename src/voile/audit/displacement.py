@@ -3,7 +3,6 @@
 A mean distance, found by the first of these that tells it:
 
     people        rows that columns of values tell from all others, in the file and in the original
-    groups        of numbers that stand for groups of rows, those of the nearest group
     order         rows at the same places, where numbers there go together
     variance      noise adds to it, averages of groups take from it: of values that are spread
                   evenly over their group the mean distance is sqrt(3) / 2 standard deviations, of
@@ -22,13 +21,12 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from voile.audit.common_rows import CommonRows
 from voile.disclosure.perturbed import Perturbed
 from voile.release.reading.rows import People, floats_of
 
-__all__ = ["distance_by_groups", "distance_by_people", "distance_by_shape"]
+__all__ = ["distance_by_people", "distance_by_shape"]
 
 Floats = NDArray[np.float64]
 
@@ -62,23 +60,6 @@ def distance_by_people(
                 update={"scale": max(float(apart.mean()), least), "guessed": None}
             )
     return found
-
-
-def distance_by_groups(own: Sequence[Floats], shown: Sequence[Floats]) -> list[Perturbed]:
-    """From the numbers of some columns, of n people and of rows that show groups of them.
-
-    Each person is held against the nearest group, by columns of one standard deviation.
-    """
-    people, rows = np.stack(own, axis=1), np.unique(np.stack(shown, axis=1), axis=0)
-    people, rows = (each[np.isfinite(each).all(axis=1)] for each in (people, rows))
-    if not len(people) or not len(rows):
-        return [distance_by_shape(*pair) for pair in zip(own, shown, strict=True)]
-    unit = people.std(axis=0)
-    unit[unit == 0] = 1
-    nearest = cKDTree(rows / unit).query(people / unit)[1]
-    apart = np.abs(people - rows[nearest]).mean(axis=0)
-    least = [_extent(column) * _LEAST for column in own]
-    return [Perturbed(scale=max(map(float, both))) for both in zip(apart, least, strict=True)]
 
 
 def distance_by_shape(own: Floats, shown: Floats) -> Perturbed:

@@ -7,8 +7,8 @@ What is told apart, column by column:
     synthetic    the same, in rows that nobody has
     interval     two columns, or texts that write intervals
     set          texts that name several values: labels of a hierarchy, prefixes, lists, ``*``
-    averaged     numbers of nobody, nearly each of which stands in several rows, or numbers of the
-                 original that stand together in groups of rows, such as medians and medoids
+    averaged     numbers of nobody, nearly each of which stands in several rows, or numbers and
+                 texts that stand together in groups of rows: means, medians, modes, medoids
     noisy        numbers of nobody
     withheld     no column shows it
 
@@ -30,7 +30,8 @@ import numpy as np
 import polars as pl
 
 from voile.audit.common_rows import CommonRows
-from voile.audit.displacement import distance_by_groups, distance_by_people, distance_by_shape
+from voile.audit.displacement import distance_by_people, distance_by_shape
+from voile.audit.grouping import BothSides, are_of_groups, row_groups
 from voile.audit.rescaling import last_digit, rescaled
 from voile.audit.spellings import ANYTHING, SetReader, ends_of
 from voile.disclosure.altered import Altered
@@ -61,8 +62,6 @@ _RARE = 0.02
 """The share of rows whose cells may be others than the rest, such as mistakes in a file."""
 _SHARED = 3
 """Rows that show numbers, where numbers are averages."""
-_BY_CHANCE = 0.5
-"""The share of people whose numbers others have, from which on repeated numbers are no groups."""
 _DICTIONARY = 1 << 16
 """Different texts up to which a column of them holds a number a row, and no texts."""
 
@@ -283,7 +282,8 @@ class _Column:
         shown = column.gather(self.place)
         assert self.numbers is not None
         near = distance_by_shape(self.numbers, floats_of(shown))
-        averaged = shared >= 1 - _RARE and known < 1 - _RARE
+        repeated = shared >= 1 - _RARE or are_of_groups(self.rows)
+        averaged = repeated and known < 1 - _RARE
         how: ShownAs = "averaged" if averaged else "noisy"
         among = f"{1 - known:.1%} of its numbers are of nobody"
         why = f"{among}, and nearly all stand in several rows." if averaged else f"{among}."
@@ -371,7 +371,8 @@ def _nodes(original: People, name: str) -> dict[str, frozenset[str]]:
 def _beside_others(
     found: list[Recognised], original: People, said: Mapping[str, ShownAs]
 ) -> list[Recognised]:
-    """What columns of values are beside each other: of one row, permuted, synthetic."""
+    """What columns are beside each other: of groups, of one row, permuted, synthetic."""
+    found = _grouped(found, original, said)
     open_ = [one for one in found if one.how == "exact" and one.name not in said]
     names = [one.name for one in open_]
     if not open_:
@@ -380,8 +381,6 @@ def _beside_others(
     if len(open_) < 2 or rows.are_of_somebody(names) or rows.are_repeated(names):
         altered = _altered(open_, rows, names)
         return _with_distances([altered.get(one.name, one) for one in found], rows, original)
-    if grouped := _grouped(open_, rows, original):
-        return _beside_others([grouped.get(one.name, one) for one in found], original, said)
     permuted = rows.permuted(names)
     of = {one.name: one for one in found}
     share = 1 - rows.found(names)
@@ -399,30 +398,44 @@ def _beside_others(
 
 
 def _grouped(
-    open_: Sequence[Recognised], rows: CommonRows, original: People
-) -> dict[str, Recognised]:
-    """Numbers that stand together in groups of rows, as medians and medoids of groups do.
-
-    The most columns in which nearly all rows of the file share their numbers with others, and most
-    people of the original do not: rows that repeat by chance repeat as often on both sides.
-    """
-    names = [one.name for one in open_ if original.column(one.name).dtype.is_numeric()]
-    while names and (share := rows.shared(names, _SHARED))[1] < 1 - _RARE:
-        if len(names) == 1:
-            return {}
-        rest = {n: rows.shared([o for o in names if o != n], _SHARED)[1] for n in names}
-        names.remove(max(rest, key=lambda name: rest[name]))
-    if not names or share[0] >= _BY_CHANCE:
-        return {}
-    why = f"its numbers stand in groups of {_SHARED} rows or more, and those of most people do not."
-    chosen = [one for one in open_ if one.name in names]
-    cells = [one.columns[0].cast(pl.String).cast(pl.Float64, strict=False) for one in chosen]
-    own = [floats_of(original.column(one.name)) for one in chosen]
-    near = distance_by_groups(own, [floats_of(column) for column in cells])
-    return {
-        one.name: replace(one, how="averaged", why=why, shown=shown, columns=(column,))
-        for one, shown, column in zip(chosen, near, cells, strict=True)
+    found: list[Recognised], original: People, said: Mapping[str, ShownAs]
+) -> list[Recognised]:
+    """The same with the columns in which rows stand for groups, as ``grouping`` tells them."""
+    values = [one for one in found if one.how == "exact" and one.name not in said]
+    others = [one for one in found if one.how in {"averaged", "noisy"} and one.name not in said]
+    names = [one.name for one in values]
+    of_somebody = True
+    if values:
+        exact = CommonRows.of({one.name: one.columns[0] for one in values}, original)
+        of_somebody = exact.are_of_somebody(names)
+    if of_somebody:
+        values = [one for one in values if not original.column(one.name).dtype.is_numeric()]
+    if of_somebody and not others:
+        return found
+    cells = {
+        one.name: _in_type(one.columns[0], original.column(one.name)) for one in (*values, *others)
     }
+    rows = CommonRows.of(cells, original)
+    both = {name: BothSides(original.column(name), shown) for name, shown in cells.items()}
+    groups = row_groups(rows, both, of_somebody=of_somebody)
+    if groups is None:
+        return found
+    why = f"it stands in groups of {groups.least} rows or more, and most people do not."
+    return [
+        replace(
+            one, how="averaged", why=why, shown=groups.shown[one.name], columns=(cells[one.name],)
+        )
+        if one.name in groups.shown
+        else one
+        for one in found
+    ]
+
+
+def _in_type(cells: pl.Series, own: pl.Series) -> pl.Series:
+    """Numbers that were read as texts as numbers."""
+    if own.dtype.is_numeric() and not cells.dtype.is_numeric():
+        return cells.cast(pl.String).cast(pl.Float64, strict=False)
+    return cells
 
 
 def _altered(

@@ -1,7 +1,9 @@
 """A column of numbers near the true ones, how they were made being unknown: noise, or averages.
 
 Files of another make seldom say which noise their numbers carry.  Whoever reads one supposes that
-a published number is a Laplace variable around the true one, with a mean distance of ``scale``.
+a published number is a Laplace variable around the true one, with a mean distance of ``scale``; of
+numbers that stand for groups, a normal one: members are spread around the middle of their group,
+and the one who is nearest to it is hardly likelier its owner than the others.
 """
 
 from __future__ import annotations
@@ -32,6 +34,9 @@ class Perturbed(AsItReads):
     guessed: Literal[True] | None = None
     """Whether nothing tells that distance, so that it was supposed."""
 
+    grouped: Literal[True] | None = None
+    """Whether numbers stand for groups of rows."""
+
     @property
     def graded(self) -> bool:
         """A number fits the better the nearer it is."""
@@ -54,7 +59,8 @@ class Perturbed(AsItReads):
 
     def evidence(self, known: Known, cells: Cells) -> Near:
         """A cell fits a number the better the nearer it is."""
-        return Near(known.numbers, cells.numbers(cells.name), self.scale)
+        shown = cells.numbers(cells.name)
+        return Near(known.numbers, shown, self.scale, normal=self.grouped is True)
 
     def covered(self, domain: Domain, cells: Cells) -> Covered:
         """A number stands for the nearest value, and is as wide as four mean distances.
@@ -77,6 +83,8 @@ class Near:
     shown: Floats
     """Shape (n,)."""
     scale: float
+    normal: bool = False
+    """Whether distances are those of a normal variable, and not of a Laplace one."""
 
     def log_weights(self, targets: Chosen) -> Floats:
         """How well each row fits each of some targets, shape (targets, n); -inf rules it out.
@@ -85,6 +93,8 @@ class Near:
         """
         known = self.known[targets, np.newaxis]
         weights = -np.abs(known - self.shown) / self.scale
+        if self.normal:
+            weights = -(weights**2) / np.pi
         missing = np.isnan(known) & np.isnan(self.shown)
         return np.where(missing, 0.0, np.nan_to_num(weights, nan=-np.inf))
 

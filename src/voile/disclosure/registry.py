@@ -22,6 +22,7 @@ SHOWN: Registry[ShownColumn] = Registry(
         "perturbed": "voile.disclosure.perturbed:Perturbed",
         "permuted": "voile.disclosure.permuted:Permuted",
         "altered": "voile.disclosure.altered:Altered",
+        "typical": "voile.disclosure.typical:Typical",
         "moved": "voile.disclosure.moved:Moved",
         "remaining": "voile.disclosure.moved:Remaining",
         "numbered": "voile.disclosure.numbered:Numbered",
