@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
@@ -25,6 +26,8 @@ class Synthetic(ShownColumn):
     """Of the public domain, that were counted; a missing value is one of them."""
     values: Annotated[int, Field(ge=1)]
     """That the cells stand for: a value is drawn uniformly within its cell."""
+    groups: Mapping[str, tuple[str, ...]] | None = None
+    """What each cell stands for that is a group of listed values; None: no cell is."""
 
     @property
     def weighed(self) -> bool:

@@ -1,5 +1,6 @@
-"""Answers about the private table, with guaranteed bounds, from a release alone."""
+"""Answers about the private table from a release alone: with guaranteed bounds, or an interval."""
 
 from voile.query.answer import Answer, answer
+from voile.query.synthesis import EstimatedAnswer
 
-__all__ = ["Answer", "answer"]
+__all__ = ["Answer", "EstimatedAnswer", "answer"]

@@ -28,6 +28,7 @@ from voile.errors import QueryError
 from voile.query import bounds
 from voile.query.bounds import MatchedGroups, matched_groups
 from voile.query.parsing import Aggregate, Columns, parse_aggregate, parse_predicate
+from voile.query.synthesis import CONFIDENCE, EstimatedAnswer, estimated_answer
 from voile.release.release import Release
 from voile.schema.numbers import unscaled
 from voile.values.expressions import Expression, both, is_missing, negated
@@ -78,17 +79,30 @@ class Answer:
         }
 
 
-def answer(release: Release, aggregate: str, where: str | None = None) -> Answer:
-    """Answer an aggregate query from a (k,e)-anonymous release.
+def answer(
+    release: Release,
+    aggregate: str,
+    where: str | None = None,
+    *,
+    confidence: float = CONFIDENCE,
+) -> Answer | EstimatedAnswer:
+    """Answer an aggregate query from a release.
 
-    ``aggregate`` is SUM(column), AVG(column), MIN(column) or MAX(column) of the sensitive column,
-    COUNT(*), or COUNT(column) of any published column, which counts its values that are not
-    missing.  ``where`` is a predicate of SQL over the other published columns.
+    Of synthetic rows with noisy measurements: an estimate, and an interval of this ``confidence``
+    (``synthesis``).
+
+    Of a (k,e)-anonymous release: guaranteed bounds.  There ``aggregate`` is SUM(column),
+    AVG(column), MIN(column) or MAX(column) of the sensitive column, COUNT(*), or COUNT(column) of
+    any published column, which counts its values that are not missing.  ``where`` is a predicate
+    of SQL over the other published columns.
 
     Raises ``QueryError`` where the release shows its columns otherwise, or the query cannot be
     read or cannot be answered from the release.
     """
+    if release.measurements is not None:
+        return estimated_answer(release, aggregate, where, confidence)
     columns, group = _columns(release)
+    assert columns.sensitive is not None
     asked = parse_aggregate(aggregate, columns)
     predicate = parse_predicate(where, columns) if where is not None else None
     values = release.table.group_values(columns.sensitive, group)
@@ -112,7 +126,8 @@ def _columns(release: Release) -> tuple[Columns, str]:
         msg = (
             "bounds of queries follow where sensitive values alone are permuted within groups and "
             "all other columns are published as they are, and this release is not of that kind; "
-            "publish with (k,e)-anonymity to answer queries with guaranteed bounds"
+            "publish with (k,e)-anonymity to answer queries with guaranteed bounds, or with "
+            "dp-synthesis for intervals"
         )
         raise QueryError(msg)
     if len(sensitive) != 1:

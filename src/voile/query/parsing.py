@@ -45,7 +45,9 @@ class Columns:
 
     kinds: Mapping[str, str]
     """Kind of each column; "single" is a decimal in 32 bits."""
-    sensitive: str
+    sensitive: str | None
+    """The one column that is permuted, so that queries aggregate it alone; None: they aggregate
+    any."""
 
     def find(self, name: str, *, quoted: bool) -> str | None:
         """The column that a name means."""
@@ -98,7 +100,7 @@ def parse_aggregate(text: str, columns: Columns) -> Aggregate:
             "neither DISTINCT nor calculations are understood inside an aggregate"
         )
         raise QueryError(msg)
-    if function != "COUNT" and column != columns.sensitive:
+    if function != "COUNT" and columns.sensitive not in (None, column):
         msg = (
             f"{function}({column}) needs no bounds: {column!r} is published unchanged, so compute "
             f"it from the release's data; queries aggregate {columns.sensitive!r}"

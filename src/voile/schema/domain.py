@@ -23,6 +23,7 @@ Cost: a pass over the leaves of a hierarchy; numbers within bounds are listed on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -93,6 +94,16 @@ class ColumnDomain:
     def leaves(self) -> int:
         """How many values there are, missing ones not counted."""
         return int(self.width[: self.present].sum())
+
+    @property
+    def groups(self) -> Mapping[str, tuple[str, ...]]:
+        """The listed leaves of each cell that has several."""
+        cells = zip(self.labels, self.first.tolist(), self.width.tolist(), strict=True)
+        return {
+            label: self.listed[first : first + width]
+            for label, first, width in cells
+            if self.listed is not None and label is not None and width > 1
+        }
 
     @property
     def other(self) -> int:

@@ -1,4 +1,4 @@
-"""Rows that are made up, part by part, from the cells of public domains; and tables of counts.
+"""Rows that are made up, part by part, from the cells of public domains.
 
 The rows of a part are a function of the part's number, so that an engine may ask for any part, in
 any order and again.  What an engine holds of them is their numbers until they are written.
@@ -8,7 +8,7 @@ Cost: one part at a time in memory, beside the numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from voile.schema.domain import ColumnDomain
 from voile.table.arrays import numbers_of
-from voile.table.polars_engine import PolarsEngine
 from voile.table.protocol import Engine, Rows
 from voile.table.published import PublishedTable
 
-__all__ = ["MadeRows", "measured_table", "table_of_made_rows"]
+__all__ = ["MadeRows", "table_of_made_rows"]
 
 _ROW = "\1row"
 """No file has a column whose name begins so."""
@@ -55,36 +54,6 @@ def table_of_made_rows(
     gives = pa.schema([pa.field(column.name, _type_of(column)) for column in domain])
     shown = rows.map(_Rendering(domain, made), [_ROW], gives).select(gives.names)
     return PublishedTable(shown, convert)
-
-
-def measured_table(
-    tables: Iterable[tuple[Sequence[ColumnDomain], NDArray[np.int64], str]],
-) -> PublishedTable:
-    """Noisy counts of all cells of tables of one or two columns, and their variances.
-
-    Columns: ``column_1``, ``value_1``, ``column_2``, ``value_2`` (missing of one column),
-    ``count``, and ``variance`` as a fraction.  A missing value is ``value`` without text, of a
-    column that is named.
-    """
-    frames = [_cells_of(columns, counts, variance) for columns, counts, variance in tables]
-    return PublishedTable(PolarsEngine().of_frame(pl.concat(frames)))
-
-
-def _cells_of(
-    columns: Sequence[ColumnDomain], counts: NDArray[np.int64], variance: str
-) -> pl.DataFrame:
-    shown: dict[str, Any] = {}
-    places = np.unravel_index(np.arange(counts.size), counts.shape)
-    for number in (1, 2):
-        there = number <= len(columns)
-        labels = columns[number - 1].labels if there else (None,)
-        place = places[number - 1] if there else np.zeros(counts.size, dtype=np.int64)
-        shown[f"column_{number}"] = pl.lit(columns[number - 1].name if there else None, pl.String)
-        shown[f"value_{number}"] = pl.Series(labels, dtype=pl.String).gather(pl.Series(place))
-    shown["count"] = pl.Series(counts.ravel())
-    shown["variance"] = pl.lit(variance)
-    cells: pl.DataFrame = pl.select(**shown)
-    return cells
 
 
 class _Rendering:

@@ -48,8 +48,9 @@ from voile.table.domain_counts import TableCounts, count_tables
 from voile.table.identity import WORDS, with_row_words, words_of
 from voile.table.keeping import KeptRows
 from voile.table.looking import refuse_published_ids
-from voile.table.made_rows import MadeRows, measured_table, table_of_made_rows
+from voile.table.made_rows import MadeRows, table_of_made_rows
 from voile.table.matching import Held, mark_rows, match_rows
+from voile.table.measured_cells import measured_table
 from voile.table.membership import Members, match_members
 from voile.table.numeric import distinct_values
 from voile.table.persons import refuse_kept_that_single_out, rows_that_may_be_published
@@ -378,7 +379,7 @@ class PrivateTable(CountedTable):
     def measured(
         self, tables: Sequence[tuple[Sequence[ColumnDomain], NDArray[np.int64], str]]
     ) -> PublishedTable:
-        """Noisy tables to be published, with their variances; see ``made_rows``."""
+        """Noisy tables to be published, with their variances; see ``measured_cells``."""
         return measured_table(tables)
 
     def published_cells(self, columns: Mapping[str, Sequence[Any]]) -> PublishedTable:

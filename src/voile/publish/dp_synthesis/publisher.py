@@ -270,7 +270,9 @@ class DPSynthesis(SingleRelease):
             for one in measurements.tables
         ]
         columns = {
-            column.name: Synthetic(cells=len(column), values=column.leaves)
+            column.name: Synthetic(
+                cells=len(column), values=column.leaves, groups=column.groups or None
+            )
             for column in asked.domain
         }
         return Release(
