@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tests.disclosing import disclosure_of
 from voile.errors import TableError
 from voile.release.claims import UnknownClaim
-from voile.release.format_1 import disclosure_of
 from voile.release.release import Guarantee, Release
 from voile.table.published import PublishedTable
 
@@ -34,7 +34,7 @@ def described(
     publishable: bool = True,
     **more: Any,
 ) -> Release:
-    """A release whose method, guarantee and roles say how it shows its columns, as format 1 did."""
+    """A release whose method, guarantee and roles say how it shows its columns."""
     document = {"method": method, "guarantee": guarantee.document(), "columns": roles}
     return Release(
         table=table,

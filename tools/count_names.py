@@ -25,7 +25,7 @@ from voile.release.registry import CLAIMS
 
 __all__ = ["asked_names", "places"]
 
-ALLOWED = ("publish/", "release/format_1.py")
+ALLOWED = ("publish/",)
 EVENTS = ("exponential", "randomized-response", "discrete-laplace", "sampled-generalization")
 """Mechanisms by which accounts are charged."""
 ROLES = {"ranking"}

@@ -1,4 +1,4 @@
-"""Write docs/reference/*.schema.json: what plans, policies, records and verdicts hold.
+"""Write docs/reference/*.schema.json: what plans, releases, policies, records and verdicts hold.
 
 ``python tools/make_schemas.py`` writes the files; with ``--check`` it only compares, and exits with
 status 1 where a file differs from the code.
@@ -16,6 +16,7 @@ from voile.audit.record import audit_schema
 from voile.policy.stated import policy_schema
 from voile.policy.verdict import verdict_schema
 from voile.publish.registry import plan_schema
+from voile.release.document import release_schema
 from voile.study.documents import comparison_schema, record_schema
 
 __all__ = ["SCHEMAS", "drifted"]
@@ -23,6 +24,7 @@ __all__ = ["SCHEMAS", "drifted"]
 _FOLDER = Path(__file__).parents[1] / "docs" / "reference"
 SCHEMAS = {
     _FOLDER / "plan.schema.json": plan_schema,
+    _FOLDER / "release.schema.json": release_schema,
     _FOLDER / "policy.schema.json": policy_schema,
     _FOLDER / "verdict.schema.json": verdict_schema,
     _FOLDER / "study-record.schema.json": record_schema,

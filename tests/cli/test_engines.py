@@ -191,5 +191,5 @@ def test_a_release_lists_no_file_elsewhere(parts, name):
     document = json.loads((parts / "release.json").read_text())
     document["data"][0]["file"] = name
     (parts / "release.json").write_text(json.dumps(document))
-    with pytest.raises(VoileError, match="lists no file with its SHA-256"):
+    with pytest.raises(VoileError, match=r"release\.json: data\[1\]\.file must be the name of a"):
         called("query", "february", "COUNT(*)")

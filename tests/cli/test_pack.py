@@ -10,7 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tests.disclosing import disclosure_of
 from voile.release.manifest import manifest_of
+from voile.table.opening import open_published
 
 PARCELS = "weight,volume,h,w,l\n6,1,2,3,4\n4,9,4,3,2\n5,5,1,1,1\n5,5,4,4,4\n"
 MARK = "PRIVATE"
@@ -33,14 +35,19 @@ def release(desk, data: str, method: dict, name: str = "release"):
     folder.mkdir()
     (folder / "data.csv").write_text(data, encoding="utf-8")
     header = data.split("\n", 1)[0].split(",")
+    roles = {"quasi_identifiers": header, "sensitive": [], "keep": []}
+    guarantee = {"kind": "test", "statement": "a promise", "assumes": []}
+    said = {"method": method, "guarantee": guarantee, "columns": roles}
     document = {
+        **disclosure_of(said, open_published(folder, (), ["data.csv"])).document(),
+        "format": 1,
         "voile": "0.1.0",
         "method": method,
-        "guarantee": {"kind": "test", "statement": "a promise", "assumes": []},
+        "guarantee": guarantee,
         "rows": data.count("\n") - 1,
         "publishable": True,
         "release_id": "0" * 32,
-        "columns": {"quasi_identifiers": header, "sensitive": [], "keep": []},
+        "roles": roles,
         "types": dict.fromkeys(header, "decimal"),
         "data": manifest_of(folder, ["data.csv"]),
     }

@@ -338,7 +338,7 @@ def _release_of(folder: Path, frame: pl.DataFrame) -> None:
     (folder / "r").mkdir()
     frame.write_csv(folder / "r" / "data.csv")
     document = {
-        "format": 2, "voile": "0", "method": {"name": "none"}, "release_id": "0",
+        "format": 1, "voile": "0", "method": {"name": "none"}, "release_id": "0",
         "guarantee": {"kind": "none", "statement": "", "assumes": []}, "rows": frame.height,
         "publishable": True, "columns": {name: {"kind": "exact"} for name in frame.columns},
         "roles": {}, "types": {each.name: kinds[type(each.dtype)] for each in frame},

@@ -1,6 +1,6 @@
-"""Figures of the releases in ``format_1``: all that attacks, measures and queries make of them.
+"""Figures of the releases in ``golden_releases``: what attacks, measures and queries make of them.
 
-Each folder there is a release of format 1 with the plan that it was made by; ``original.parquet``
+Each folder there is a release with the plan that it was made by; ``original.parquet``
 is the table, ``absent.parquet`` holds people who are not in it, and ``figures.json`` what the code
 that wrote the releases found in them.
 """
@@ -35,7 +35,7 @@ from voile.utility.registry import measures
 
 __all__ = ["FOLDER", "VARIANTS", "figures_of"]
 
-FOLDER = Path(__file__).parent / "format_1"
+FOLDER = Path(__file__).parent / "golden_releases"
 VARIANTS = sorted(path.parent.name for path in FOLDER.glob("*/release.json"))
 
 _QUERIES = {
@@ -55,7 +55,7 @@ _ATTACKS = (
 
 def figures_of(name: str) -> dict[str, Any]:
     """Everything about one release, as JSON takes it."""
-    release = read_release(FOLDER / name, without_hashes=True)
+    release = read_release(FOLDER / name)
     check_release(release)
     original = pl.read_parquet(FOLDER / "original.parquet")
     plan = read_plan(FOLDER / name / "plan.toml")
@@ -115,9 +115,7 @@ def _attacks(
     knowledge = {
         "targets": None,
         "absent": pl.read_parquet(FOLDER / "absent.parquet"),
-        "earlier": [
-            read_release(FOLDER / one, without_hashes=True) for one in _EARLIER.get(name, ())
-        ],
+        "earlier": [read_release(FOLDER / one) for one in _EARLIER.get(name, ())],
     }
     for attack in _ATTACKS:
         known = {key: value for key, value in knowledge.items() if key in ATTACKS.fields_of(attack)}

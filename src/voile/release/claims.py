@@ -61,7 +61,6 @@ __all__ = [
     "PrivateFlows",
     "Ranking",
     "SampledGeneralization",
-    "Stated",
     "SynthesizedPrivately",
     "UnknownClaim",
     "WithinZones",
@@ -416,7 +415,3 @@ class UnknownClaim(Claim):
     def unseen(self) -> tuple[str, ...]:
         """All of it."""
         return ("all of it: nothing that is installed knows such a claim",)
-
-
-Stated = UnknownClaim
-"""Its former name."""

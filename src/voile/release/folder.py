@@ -21,6 +21,7 @@ from typing import Any, Protocol
 
 from voile.durable import sync, write_text
 from voile.errors import InputError
+from voile.release.document import stated_in
 from voile.release.manifest import DOCUMENT, MEASUREMENTS, manifest_of
 from voile.table.formats.registry import Format, refusal
 from voile.table.published import PublishedTable
@@ -120,6 +121,7 @@ def write_document(release: Writable, folder: Path, data: Sequence[Mapping[str, 
     described = release.document() | {"data": data}
     if release.measurements is not None:
         described["measurements"] = manifest_of(folder, [MEASUREMENTS])
+    stated_in(described, folder)
     document = json.dumps(described, indent=2, ensure_ascii=False)
     write_text(folder / DOCUMENT, document + "\n")
 

@@ -31,6 +31,7 @@ __all__ = [
     "digest_of",
     "manifest_of",
     "release_document",
+    "require_hashes",
     "verified_files",
     "whole_of",
 ]
@@ -84,12 +85,27 @@ def release_document(folder: Path) -> dict[str, Any]:
     except OSError as error:
         msg = f"{path}: it cannot be read ({error.strerror}); name the folder of a release"
         raise TableError(msg) from None
+    except json.JSONDecodeError as error:
+        msg = (
+            f"{path}: line {error.lineno}, column {error.colno}: this is not JSON; name the folder "
+            "of a release, as it was made"
+        )
+        raise TableError(msg) from None
     except (ValueError, RecursionError):
         document = None
     if not isinstance(document, dict):
         msg = f"{path}: this does not describe a release of Voile; name the folder of a release"
         raise TableError(msg)
     return document
+
+
+def require_hashes(document: Mapping[str, Any], folder: Path) -> None:
+    """Raise ``RefusedError`` where a document lists no file, or one without its hash."""
+    listed = document.get("data")
+    if not isinstance(listed, list) or not all(
+        isinstance(part, dict) and "sha256" in part for part in listed
+    ):
+        _listed(document, folder)
 
 
 def manifest_of(folder: Path, files: Sequence[str]) -> list[dict[str, Any]]:

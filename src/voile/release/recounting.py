@@ -22,10 +22,17 @@ from pathlib import Path
 from typing import Any
 
 from voile.disclosure.registry import SHOWN
-from voile.errors import InputError, RefusedError, TableError, nearest
+from voile.errors import InputError, RefusedError, nearest
 from voile.release.check import column_breaches
 from voile.release.claims import Claim, UnknownClaim
-from voile.release.manifest import DOCUMENT, release_document, verified_files, whole_of
+from voile.release.document import stated_in
+from voile.release.manifest import (
+    DOCUMENT,
+    release_document,
+    require_hashes,
+    verified_files,
+    whole_of,
+)
 from voile.release.original_checks import Compared, compared
 from voile.release.release import Guarantee, Release
 from voile.release.stored import read_release
@@ -140,13 +147,10 @@ def _refuse_unknown_showing(place: Path, document: Mapping[str, Any]) -> None:
 
 def _of_no_row(place: Path, document: Mapping[str, Any]) -> Recount:
     """A release that shows nobody: its files are compared, and its claims hold of nothing."""
+    require_hashes(document, place)
+    stated_in(document, place)
     files = verified_files(document, place).names
-    try:
-        where = f"{place / DOCUMENT}: guarantee"
-        claims = Guarantee.of_document(document["guarantee"], where).claims
-    except (KeyError, TypeError, AttributeError):
-        msg = f"{place / DOCUMENT}: this does not describe a release of Voile"
-        raise TableError(msg) from None
+    claims = Guarantee.of_document(document["guarantee"], f"{place / DOCUMENT}: guarantee").claims
     return Recount(place, files, 0, tuple(RecountedClaim(one, ()) for one in claims))
 
 

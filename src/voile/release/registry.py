@@ -14,7 +14,7 @@ from voile.release.claims import Claim, UnknownClaim
 from voile.values.kinds import ByKind
 from voile.values.value import read
 
-__all__ = ["CLAIMS", "claim_of"]
+__all__ = ["CLAIMS", "StatedClaim", "claim_of"]
 
 CLAIMS: Registry[Claim] = Registry(
     group="voile.claims",
@@ -36,7 +36,8 @@ CLAIMS: Registry[Claim] = Registry(
     },
     offers=("model_fields", "breaches", "contradictions", "unseen"),
 )
-_Known = Annotated[Claim, ByKind(CLAIMS)]
+StatedClaim = Annotated[Claim, ByKind(CLAIMS)]
+"""A claim of one of the kinds of the registry."""
 
 
 def claim_of(document: Mapping[str, Any], where: str) -> Claim:
@@ -45,5 +46,5 @@ def claim_of(document: Mapping[str, Any], where: str) -> Claim:
     if kind not in CLAIMS:
         parameters = {name: document[name] for name in document if name != "kind"}
         return UnknownClaim(kind=kind, parameters=parameters)
-    claim: Claim = read(_Known, document, where, TableError, public=True)
+    claim: Claim = read(StatedClaim, document, where, TableError, public=True)
     return claim

@@ -15,6 +15,7 @@ from typing import Any
 from voile.disclosure.disclosure import Disclosure
 from voile.dp.events import PrivacyEvent
 from voile.release.claims import Claim
+from voile.release.document import FORMAT, SeriesPlace
 from voile.release.folder import write_release
 from voile.release.history import History
 from voile.release.registry import claim_of
@@ -25,9 +26,6 @@ from voile.table.published import PublishedTable
 from voile.version import VERSION
 
 __all__ = ["Guarantee", "PrivateRecord", "Publication", "Release", "SeriesPlace"]
-
-FORMAT = 2
-"""Of ``release.json``; the first had no number."""
 
 
 @dataclass(frozen=True)
@@ -67,19 +65,16 @@ class Guarantee:
         own = {"statement", "assumes", "further"}
         first = {name: value for name, value in document.items() if name not in own}
         return cls(
-            claims=tuple(claim_of(one, where) for one in (first, *document.get("further", ()))),
+            claims=(
+                claim_of(first, where),
+                *(
+                    claim_of(one, f"{where}.further[{number}]")
+                    for number, one in enumerate(document.get("further", ()), 1)
+                ),
+            ),
             statement=document["statement"],
             assumes=tuple(document["assumes"]),
         )
-
-
-@dataclass(frozen=True)
-class SeriesPlace:
-    """Where a release stands in a series of releases of one growing table."""
-
-    name: str
-    version: int
-    """1 for the first release."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,7 +181,7 @@ class Release:
         if self.data_set:
             document["data_set"] = self.data_set
         if self.series:
-            document["series"] = {"name": self.series.name, "version": self.series.version}
+            document["series"] = self.series.document()
         return document
 
     def write(self, folder: str | Path, file_format: Format = "parquet") -> Path:

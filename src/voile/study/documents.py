@@ -38,9 +38,7 @@ __all__ = [
     "without_heading",
 ]
 
-RECORD_FORMAT = "voile-study-record-2"
-_READ = (RECORD_FORMAT, "voile-study-record-1")
-"""The first has roles under ``columns`` of the release, as releases of format 1 have."""
+RECORD_FORMAT = "voile-study-record-1"
 COMPARISON_FORMAT = "voile-comparison-1"
 SEAL = "seal"
 _HEADING = ("private", "format", SEAL)
@@ -55,7 +53,7 @@ def record_document(record: StudyRecord) -> dict[str, Any]:
 
 def record_of_document(document: Document) -> StudyRecord:
     """The record that was written as this document; raises ``InputError`` where it is none."""
-    if document.get("format") not in _READ:
+    if document.get("format") != RECORD_FORMAT:
         msg = f"this is not the record of a study in the format {RECORD_FORMAT}"
         raise InputError(msg)
     return StudyRecord(**without_heading(document))

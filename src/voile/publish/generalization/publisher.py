@@ -294,7 +294,7 @@ class Generalization(SingleRelease):
             roles=shown_roles(roles, shown.columns),
             release_id=release_id,
             publishable=randomness.publishable,
-            series=SeriesPlace(self.series, history.next_number),
+            series=SeriesPlace(name=self.series, version=history.next_number),
         )
         check_against_counts(release, problem.criteria, counts)
         version = Version(

@@ -273,7 +273,7 @@ class KEAnonymity:
             roles=_published_roles(table),
             release_id=release_id,
             publishable=randomness.publishable and not self._as_printed,
-            series=SeriesPlace(self.series, number) if self.series else None,
+            series=SeriesPlace(name=self.series, version=number) if self.series else None,
         )
         if units is not None:
             check_values_of_units(release, column, counts, units)

@@ -292,7 +292,7 @@ class Ranking(SingleRelease):
             roles=shown_roles(plan.roles, shown.columns),
             release_id=randomness.token("release", self.series, str(number)),
             publishable=randomness.publishable,
-            series=SeriesPlace(self.series, number),
+            series=SeriesPlace(name=self.series, version=number),
         )
         check_against_counts(release, [KAnonymity(self.k), *found.criteria], counts)
         version = Version(
