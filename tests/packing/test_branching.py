@@ -11,7 +11,10 @@ from tests.packing.demands import all_patterns, demand_of
 from voile.packing import Stop, require_valid
 from voile.packing.branching import choose_patterns
 from voile.packing.column_generation import corners, finish, mean_of, relax
+from voile.packing.diving import dive_to_part
 from voile.packing.instance import Packing
+from voile.packing.patterns import Prices
+from voile.packing.tight_patterns import PART, choose_of_part, tight_patterns
 
 pytest.importorskip("ortools")
 ENOUGH = Stop.by_work(60)
@@ -117,3 +120,31 @@ def test_a_relaxation_that_is_cut_off_anywhere_says_nothing(monkeypatch, capfd, 
     assert full is not None
     assert relaxation.bound <= full.bound
     assert capfd.readouterr() == ("", "")
+
+
+@settings(max_examples=examples(30))
+@given(small, st.integers(20, 30), st.integers(1, 5))
+def test_a_dive_to_a_part_packs_everything_or_gives_up(weights, capacity, word):
+    """What it returns is a packing into so many bins; below the optimum it returns nothing."""
+    demand, optimum = demand_of(weights, capacity), fewest_bins(weights, capacity)
+    relaxation = relax(demand, ENOUGH.start())
+    assert relaxation is not None
+    for bins in (optimum, optimum + 1):
+        patterns = dive_to_part(demand, relaxation, bins, ENOUGH.start(), word)
+        if patterns is not None:
+            packing = Packing(demand.bins_of(patterns))
+            require_valid(packing, demand.core())
+            assert packing.bins <= bins
+    assert dive_to_part(demand, relaxation, optimum - 1, ENOUGH.start(), word) is None
+
+
+def test_a_part_of_too_many_patterns_packs_triplets():
+    """Of more patterns than are tried, those that miss least are enough."""
+    demand = demand_of([w for i in range(20) for w in (251 + i, 340 + 2 * i, 409 - 3 * i)], 1005)
+    prices = Prices(demand.weights, 1005)
+    assert tight_patterns(demand, prices, 20, PART)[0] is None
+    patterns = choose_of_part(demand, prices, 20, ENOUGH.start())
+    assert patterns is not None
+    packing = Packing(demand.bins_of(patterns))
+    require_valid(packing, demand.core())
+    assert packing.bins == 20

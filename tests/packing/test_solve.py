@@ -10,9 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tests.packing.brute_force import fewest_bins
+from tests.packing.brute_force import best_value, fewest_bins
 from voile.errors import InputError
 from voile.packing import Instance, Packing, Stop, or_tools, require_valid, solve
+from voile.packing.branching import Verdict
+from voile.packing.column_generation import corners, finish, mean_of, relax
+from voile.packing.patterns import Demand
+from voile.packing.tight_patterns import CLOSE, decide
 
 ENOUGH = Stop.by_work(60)
 weights_and_capacity = st.integers(10, 40).flatmap(
@@ -177,6 +181,8 @@ def test_a_faulty_solver_is_a_fault(monkeypatch: pytest.MonkeyPatch):
 def _read(folder, family):
     with zipfile.ZipFile(folder / f"{family}.zip") as archive:
         for name in archive.namelist():
+            if name.endswith("/"):
+                continue
             numbers = [int(word) for word in archive.read(name).split()]
             yield name.rsplit("/", 1)[-1].removesuffix(".txt"), _instance(numbers[2:], numbers[1])
 
@@ -194,3 +200,49 @@ def test_known_instances_are_proved(shared_data, family, every):
         outcome = solve(instance, ENOUGH)
         assert (name, outcome.bins, outcome.lower_bound) == (name, optima[name], optima[name])
         assert isinstance(outcome.packing, Packing)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "766",
+        "716",
+        pytest.param("175", marks=pytest.mark.slow),
+        pytest.param("359", marks=pytest.mark.slow),
+        pytest.param("640", marks=pytest.mark.slow),
+        pytest.param("785", marks=pytest.mark.slow),
+    ],
+)
+def test_hard_instances_are_proved(shared_data, name):
+    """Instances of Hard28, half of them with a bin more than the programme asks for, by work."""
+    pytest.importorskip("ortools")
+    optimum = {"766": 62, "716": 76, "175": 84, "359": 76, "640": 74, "785": 68}[name]
+    instance = dict(_read(shared_data / "bin-packing", "hard28"))[f"Hard28_BPP{name}"]
+    outcome = solve(instance, Stop.by_work(10))
+    assert (outcome.bins, outcome.lower_bound) == (optimum, optimum)
+    require_valid(outcome.packing, instance)
+
+
+@pytest.mark.parametrize("name", ["716", pytest.param("359", marks=pytest.mark.slow)])
+def test_a_bin_more_than_the_programme_asks_for_is_proved_in_whole_numbers(
+    shared_data, monkeypatch, name
+):
+    """Prices that no pattern exceeds by a table of all capacities, and no help of CP-SAT."""
+    pytest.importorskip("ortools")
+    instance = dict(_read(shared_data / "bin-packing", "hard28"))[f"Hard28_BPP{name}"]
+    demand = Demand.of(instance)
+    first = relax(demand, ENOUGH.start())
+    assert first is not None
+    finished = finish(demand, first, ENOUGH.start())
+    found = corners(demand, finished, ENOUGH.start(), 10, 0.02, word=2)
+    filters = [mean_of(demand, found, finished.bound, ENOUGH.start()), *found]
+    for prices in filters:
+        lists = demand.weights.tolist(), demand.counts.tolist(), prices.prices.tolist()
+        assert best_value(*lists, demand.capacity) <= prices.pattern_at_most
+    monkeypatch.setattr(
+        "voile.packing.tight_patterns._prove", lambda *_: Verdict(None, impossible=False)
+    )
+    verdict = decide(demand, filters, 75, CLOSE, ENOUGH.start())
+    assert verdict.patterns is None
+    assert verdict.impossible
+    assert not decide(demand, filters, 76, CLOSE, ENOUGH.start()).impossible

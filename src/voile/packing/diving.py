@@ -8,13 +8,18 @@ Source: the residual greedy rounding of Wäscher and Gau (1996), "Heuristics for
 one-dimensional cutting stock problem"; diving with columns generated anew as in Sadykov et al.
 (2019), "Primal heuristics for branch and price".
 
-Claim: a returned packing is valid; None proves nothing.  Deterministic.
+``dive_to_part`` does so down to a rest of ``1 - FIXED`` of the bins, and gives the rest to an
+integer programme over a part of its patterns: those with the smallest reduced costs.  It pays where
+all patterns are too many because there are many packings.
+
+Claim: a returned packing is valid; None proves nothing.  Deterministic, but where time cuts it off.
 
 Algorithm: patterns are fixed as often as the solution uses them, rounded down; then those with
 the largest fraction, once each, for ``SHARE`` of the bins that are left.  A dive
 ends where the bound of what is left says that the target is out of reach.
 
-Cost: some log(items) linear programmes, each smaller than the one before.
+Cost: some log(items) linear programmes, each smaller than the one before, and for a part some
+nodes of an integer programme of ``PATTERNS`` columns.
 """
 
 from __future__ import annotations
@@ -22,15 +27,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.packing.column_generation import relax
+from voile.packing.column_generation import corners, finish, mean_of, relax
 from voile.packing.heuristics import decreasing
 from voile.packing.local_search import search
 from voile.packing.patterns import Demand, Pattern, Relaxation
 from voile.packing.stop import Deadline
+from voile.packing.tight_patterns import choose_of_part
 
-__all__ = ["dive"]
+__all__ = ["dive", "dive_to_part"]
 
 SHARE = 0.25
+FIXED = 0.6
+"""Of the bins, before a part of the patterns is tried for the rest."""
+CORNERS = 5
+SPREAD = 0.3
+"""Prices whose mean says which patterns are tried, and how far their demands differ."""
+SHARE_OF_PART = 0.2
+"""Of what is left of the limit, for the integer programme."""
 
 
 def dive(
@@ -62,6 +75,53 @@ def dive(
         if following is None or following.bound + len(fixed) > bins:
             return None
         relaxation = following
+
+
+def dive_to_part(
+    demand: Demand, relaxation: Relaxation, bins: int, deadline: Deadline, word: int
+) -> list[Pattern] | None:
+    """Patterns that pack ``demand`` into ``bins`` bins, or None; needs OR-Tools.
+
+    ``relaxation`` belongs to ``demand``; ``word`` (not 0) chooses the course.
+    """
+    fixed: list[Pattern] = []
+    left, types = demand, np.arange(len(demand.weights))
+    most = round(FIXED * bins)
+    while len(fixed) < most:
+        certain, likely = _choose(left, relaxation, bins - len(fixed), word + len(fixed))
+        step = _fixable(left, (certain + likely)[: most - len(fixed)], bins - len(fixed), deadline)
+        if step is None:
+            break
+        group, relaxation = step
+        fixed += [_spread(pattern, types, demand) for pattern in group]
+        left, present = left.without(group).present()
+        types = types[present]
+    last = _pack_rest(left, relaxation, bins - len(fixed), deadline, word)
+    return None if last is None else fixed + [_spread(p, types, demand) for p in last]
+
+
+def _fixable(
+    left: Demand, group: list[Pattern], bins: int, deadline: Deadline
+) -> tuple[list[Pattern], Relaxation] | None:
+    """The first of a group, as many as leave the rest its bins, and the programme of the rest."""
+    while group and not deadline.passed():
+        following = relax(left.without(group).present()[0], deadline)
+        if following is not None and following.bound + len(group) <= bins:
+            return group, following
+        group = group[: len(group) // 2]
+    return None
+
+
+def _pack_rest(
+    left: Demand, relaxation: Relaxation, bins: int, deadline: Deadline, word: int
+) -> list[Pattern] | None:
+    """Patterns of a part that pack ``left`` into ``bins`` bins, or None."""
+    finished = finish(left, relaxation, deadline)
+    if finished.bound > bins or deadline.passed():
+        return None
+    found = corners(left, finished, deadline, CORNERS, SPREAD, word)
+    prices = mean_of(left, found, bins, deadline) if found else finished.prices
+    return choose_of_part(left, prices, bins, deadline.within(SHARE_OF_PART))
 
 
 def _start(demand: Demand) -> NDArray[np.int64]:

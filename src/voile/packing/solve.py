@@ -15,7 +15,8 @@ Algorithm, in this order:
 4. ``tight_patterns``, where they are few: such a packing;
 5. ``local_search`` and ``diving`` for such a packing, once;
 6. where OR-Tools is installed, the programme solved to its end; where that leaves little open,
-   ``corners`` filter the ``tight_patterns``: such a packing, or a proof that there is none;
+   ``corners`` filter the ``tight_patterns``: such a packing, or a proof that there is none; and
+   dives down to a part that an integer programme packs;
 7. more of 5, and of 6 with larger numbers, longer from time to time.
 
 Cost: 1 and 2 take milliseconds up to thousands of items; 3 mostly less than a second up to
@@ -38,7 +39,7 @@ from voile.errors import InputError, nearest
 from voile.packing import or_tools
 from voile.packing.bounds import lower_bound
 from voile.packing.column_generation import corners, finish, mean_of, relax
-from voile.packing.diving import dive
+from voile.packing.diving import dive, dive_to_part
 from voile.packing.heuristics import decreasing
 from voile.packing.instance import (
     Instance,
@@ -69,6 +70,8 @@ MOST_TYPES_TO_CLOSE = 300
 CORNERS = 10
 SPREAD = 0.02
 """Prices that filter patterns, and how far their demands differ."""
+PARTS = 2
+"""Dives to a part in each round after that."""
 ROUNDS_OF_A_LENGTH = 10
 MOST_ROUNDS = 200
 STEPS_AT_FIRST = 20_000
@@ -175,6 +178,9 @@ def _stages(work: _Work) -> Iterator[str]:
         if number in EFFORTS and filters:
             yield "tight patterns"
             _decide(work, filters, EFFORTS[number])
+        if len(filters) > 1 and relaxation is not None:
+            yield "diving to a part"
+            _parts(work, relaxation, number)
         yield "diving"
         _round(work, relaxation, number)
 
@@ -218,6 +224,16 @@ def _round(work: _Work, relaxation: Relaxation | None, number: int) -> None:
         patterns = dive(work.demand, relaxation, target, work.deadline, steps, number)
         if patterns is not None:
             work.found(work.demand.bins_of(patterns), "diving")
+
+
+def _parts(work: _Work, relaxation: Relaxation, number: int) -> None:
+    """Dive for a packing that meets the bound, a few times."""
+    for word in range(PARTS * number, PARTS * (number + 1)):
+        if work.done:
+            return
+        patterns = dive_to_part(work.demand, relaxation, work.bound, work.deadline, word)
+        if patterns is not None:
+            work.found(work.demand.bins_of(patterns), "diving to a part")
 
 
 def _decide(work: _Work, filters: list[Prices], effort: Effort) -> None:

@@ -38,12 +38,21 @@ from voile.packing.or_tools import constraint_solver, is_installed, solved
 from voile.packing.patterns import Demand, Pattern, Prices
 from voile.packing.stop import OPERATIONS, Deadline
 
-__all__ = ["CLOSE", "LONG", "SHORT", "Effort", "decide", "tight_patterns"]
+__all__ = [
+    "CLOSE",
+    "LONG",
+    "PART",
+    "SHORT",
+    "Effort",
+    "choose_of_part",
+    "decide",
+    "tight_patterns",
+]
 
 optimize = on_demand("scipy.optimize")
 sparse = on_demand("scipy.sparse")
 
-SHARE_TO_FIND = 0.25
+SHARE_TO_FIND = 0.4
 """Of what is left of the limit, for HiGHS where a proof may follow."""
 SHARE_TO_PROVE = 0.1
 """Of what is left then, for CP-SAT before branch and bound."""
@@ -70,8 +79,32 @@ class Effort:
 
 
 SHORT = Effort(waste=0.1, patterns=10_000, branches=1_000_000, nodes=100, proves=False)
-CLOSE = Effort(waste=0.1, patterns=12_000, branches=20_000_000, nodes=10_000, proves=True)
+CLOSE = Effort(waste=0.1, patterns=5_000, branches=20_000_000, nodes=10_000, proves=True)
 LONG = Effort(waste=np.inf, patterns=100_000, branches=20_000_000, nodes=10_000, proves=True)
+PART = Effort(waste=np.inf, patterns=2_000, branches=1_000_000, nodes=50, proves=False)
+HALVINGS = 12
+"""Steps towards the part that is just small enough."""
+
+
+def choose_of_part(
+    demand: Demand, prices: Prices, bins: int, deadline: Deadline
+) -> list[Pattern] | None:
+    """Patterns that pack ``demand`` into ``bins`` bins, of those that miss least; None if none."""
+    least, most = 0, prices.missing(demand, bins)
+    missing, part = most, None
+    for _ in range(HALVINGS):
+        table, branches = _patterns_within(demand, prices, missing, PART)
+        deadline.spend(branches * WORK_OF_A_BRANCH)
+        if table is None:
+            most = missing
+        else:
+            least, part = missing, table
+            if least == most or 2 * len(part) > PART.patterns:
+                break
+        missing = (least + most) // 2
+    if part is None or not len(part) or deadline.passed():
+        return None
+    return _find(demand, part, bins, PART.nodes, deadline)
 
 
 def decide(
@@ -153,6 +186,13 @@ def tight_patterns(
     missing = prices.missing(demand, bins)
     if missing > effort.waste * prices.pattern_at_most:
         return None, 0
+    return _patterns_within(demand, prices, missing, effort)
+
+
+def _patterns_within(
+    demand: Demand, prices: Prices, missing: int, effort: Effort
+) -> tuple[NDArray[np.int64] | None, int]:
+    """All patterns (p, m) that miss at most so much; None beyond the effort.  And the branches."""
     at_least = prices.pattern_at_most - missing
     order = np.argsort(-(prices.prices / demand.weights), kind="stable")
     types = demand.weights[order], demand.counts[order], prices.prices[order]
