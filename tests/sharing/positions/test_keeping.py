@@ -50,19 +50,22 @@ def restarted(stream: PositionStream, name: str) -> PositionStream:
 
 def test_a_stream_shows_what_a_table_does():
     """One trip of a vehicle, to the digit: driving, standing, driving back."""
-    noise = GaussianField(Zones([0.005]), 0.8, 700.0, 28.0, 120.0)
+    numbers = (0.8, 700.0, 28.0, 120.0, 0.75)
+    noise = GaussianField(Zones([0.005]), *numbers)
     metres = [0.0, 30.0, 400.0, 410.0, 395.0, 900.0, 400.0, 0.0]
     latitude, longitude = (np.array(side) for side in zip(*map(at, metres), strict=True))
     time = NOON + 30.0 * np.arange(len(metres))
     start, one = np.array([0, len(metres)]), np.array([5], np.uint64)
-    trips = Trips(latitude, longitude, time, start, one, vehicle=np.array([9], np.uint64))
+    vehicle, fleet = np.array([9], np.uint64), np.array([3], np.uint64)
+    trips = Trips(latitude, longitude, time, start, one, vehicle=vehicle, fleet=fleet)
     table = perturb(noise, trips, key(), key("fields"))
-    law = (f"{number!r}" for number in (0.005, 0.8, 700.0, 28.0, 120.0))
-    field = field_key(key("fields").within("law", *law), 9, int(NOON // (28 * DAY)))
+    law = key("fields").within("law", *(f"{number!r}" for number in (0.005, *numbers)))
+    period = int(NOON // (28 * DAY))
+    fields = field_key(law, 9, period), field_key(law.within("fleet"), 3, period)
     live = LiveField(noise, 5)
     for i, place in enumerate(zip(latitude, longitude, strict=True)):
         live = LiveField(noise, 5, state=json.loads(json.dumps(live.state)))
-        found = live.report(place, time[i], i, key(), field)
+        found = live.report(place, time[i], i, key(), fields)
         assert found == (table.latitude[i], table.longitude[i])
 
 
@@ -122,6 +125,75 @@ def test_noise_stays_on_other_days_and_over_restarts_and_ends_with_its_period():
         assert noise[0, 2] > stays - error * (1 - stays**2)
         assert noise[0, 1] < 0.8 + error * (1 - 0.8**2)
         assert abs(noise[0, 3]) < error
+
+
+def at_a_depot(trucks: int, fleets: int, levels: Levels, number: int, own: bool) -> np.ndarray:
+    """Noise east and north of one place, in deviations: first reports of trucks; (fleets, 2).
+
+    Means over the trucks of each fleet; ``own`` says that they have nothing in common.
+    """
+    scale = levels.displacements[number] / math.sqrt(math.pi / 2)
+    found = np.empty((fleets, trucks, 2))
+    for fleet in range(fleets):
+        common = None if own else key(f"fleet {fleet}")
+        for truck in range(trucks):
+            stream = PositionStream(levels, key(f"{fleet} {truck}"))
+            made = level(stream.report(*PLACE, float(NOON), NOON, common), number)
+            north = (made[0] - PLACE[0]) * 111_267
+            east = (made[1] - PLACE[1]) * 111_320 * math.cos(math.radians(PLACE[0]))
+            found[fleet, truck] = east / scale, north / scale
+    return found.mean(axis=1)
+
+
+def test_ten_trucks_of_a_company_do_not_average_their_noise_away():
+    """The mean of their first reports has the law's variance, .6 + .2 / 10 + .2 / 10, near.
+
+    400 fleets, two axes: chi-square with 800 degrees, false alarm 1e-3; and trucks with a field
+    each, or all in common, are rejected.
+    """
+
+    def plausible(noise: np.ndarray) -> float:
+        below = float(stats.chi2(noise.size).cdf((noise**2).sum() / (0.6 + 0.4 / 10)))
+        return 2 * min(below, 1 - below)
+
+    assert plausible(at_a_depot(10, 400, LEVELS, 0, own=False)) > 1e-3
+    assert plausible(at_a_depot(10, 400, LEVELS, 0, own=True)) < 1e-3
+    without_own = replace(LEVELS, shared=0.999)
+    assert plausible(at_a_depot(10, 400, without_own, 0, own=False)) < 1e-3
+
+
+@pytest.mark.parametrize(("number", "left"), [(1, 0.65), (2, 0.6)])
+def test_farther_levels_of_a_company_keep_most_of_what_the_near_one_does(number, left):
+    """Of 20 trucks at one depot at least so much of one report's error, and .3 with own fields.
+
+    Their fields are looked up at positions that were shown, which differ by truck.  100 fleets;
+    a root of 200 squares is off by 5 %, so that .6 lies 3 standard errors and more below what was
+    measured over 1,500 (.73 and .69).
+    """
+    mean = at_a_depot(20, 100, LEVELS, number, own=False)
+    assert math.sqrt((mean**2).mean()) > left
+    alone = at_a_depot(20, 100, LEVELS, number, own=True)
+    assert math.sqrt((alone**2).mean()) < 0.3
+
+
+def test_trucks_of_two_companies_have_nothing_in_common():
+    """Their noise at one place is uncorrelated: 400 pairs, two axes, 4.5 standard errors."""
+    one, other = (
+        np.array(
+            [
+                level(
+                    PositionStream(LEVELS, key(f"{who} {i}")).report(
+                        *PLACE, float(NOON), NOON, key(f"fleet {who} {i}")
+                    ),
+                    0,
+                )
+                for i in range(400)
+            ]
+        )
+        for who in "ab"
+    )
+    for axis in (0, 1):
+        assert abs(np.corrcoef(one[:, axis], other[:, axis])[0, 1]) < 4.5 / math.sqrt(400)
 
 
 def test_a_key_is_in_the_state_until_its_period_ends_and_then_gone():

@@ -1,8 +1,8 @@
 """One vehicle's positions as they come, with noise that stays with the place (``staying``).
 
 The distribution, and the numbers for the same keys, are those that a table gets for one trip of the
-vehicle; a stream is one trip, however long.  Who calls says with each position by which key the
-field is drawn, and so begins and ends periods.
+vehicle; a stream is one trip, however long.  Who calls says with each position by which keys the
+fields of vehicle and fleet are drawn, and so begins and ends periods.
 
 The state (true and shown position of where the vehicle last moved, the fresh noise, the time) is as
 secret as the keys.  A stream that goes on without its state draws its fresh noise anew, and shows a
@@ -35,9 +35,6 @@ class LiveField:
         self, noise: GaussianField, identity: int, state: Mapping[str, Any] | None = None
     ) -> None:
         """``identity`` is the trip's word in ``Trips``; ``state`` of a stream to be resumed."""
-        if noise.shared:
-            msg = "a stream has the field of its own vehicle only: no share of it is a fleet's"
-            raise ValueError(msg)
         state = state or {}
         self._noise = noise
         self._identity = identity
@@ -72,11 +69,13 @@ class LiveField:
             return False
         return bool(metres_between(*self._place, latitude, longitude) <= STILL)
 
-    def report(self, place: Position, time: float, number: int, fresh: Key, field: Key) -> Position:
+    def report(
+        self, place: Position, time: float, number: int, fresh: Key, fields: tuple[Key, Key]
+    ) -> Position:
         """The position to publish for a true one, in degrees; ``time`` in seconds.
 
         ``number`` is the report's own and chooses, with the key ``fresh``, the fresh noise;
-        ``field`` is the key of the field of the vehicle and the period.
+        ``fields`` are the keys of the fields of the vehicle and of its fleet in the period.
 
         Raises ``ValueError``, and changes nothing, where time or numbers run backwards, where a
         position is none, and where time stands still.
@@ -91,15 +90,17 @@ class LiveField:
             drawn = normal_pair(np.uint64(words[0]), np.uint64(words[1]))
             memory = [kept * was + new * now for was, now in zip(self._memory, drawn, strict=True)]
             self._memory = memory[0], memory[1]
-            self._shown = self._moved(place, field)
+            self._shown = self._moved(place, fields)
             self._place = place
         self._time, self._count = time, number + 1
         return self._shown
 
-    def _moved(self, place: Position, field: Key) -> Position:
-        share = self._noise.share
+    def _moved(self, place: Position, fields: tuple[Key, Key]) -> Position:
+        share, shared, length = self._noise.share, self._noise.shared, self._noise.length
         here = np.array([place[0]]), np.array([place[1]])
-        stays = math.sqrt(share) * field_at(*here, self._noise.length, field)[0]
+        stays = math.sqrt(share * (1 - shared)) * field_at(*here, length, fields[0])[0]
+        if shared:
+            stays += math.sqrt(share * shared) * field_at(*here, length, fields[1])[0]
         stays += math.sqrt(1 - share) * np.array(self._memory)
         east, north = self._scale * stays
         moved: Position = displaced(*place, float(east), float(north))

@@ -22,6 +22,7 @@ from voile.errors import InputError
 from voile.randomness import Randomness
 from voile.sharing.platform.administration import destination_context, secrets_context
 from voile.sharing.platform.arrivals import past_context
+from voile.sharing.platform.fleet_keys import fleet_context
 from voile.sharing.platform.key_file import read_keys, replace_keys
 from voile.sharing.platform.links import label_context
 from voile.sharing.platform.vault import Vault
@@ -64,6 +65,7 @@ SEALED: tuple[Sealed, ...] = (
     Sealed(Column("hooks", ("hook",), "secret"), hook_context),
     Sealed(Column("links", ("hash",), "label"), label_context),
     Sealed(Column("arrivals", ("company",), "secret"), past_context),
+    Sealed(Column("fleet_keys", ("company", "ends"), "sealed"), fleet_context),
 )
 """All there are: who seals another column adds it here."""
 

@@ -40,6 +40,8 @@ class Settings:
     """``Levels.lengths``, of a field: metres, near to far."""
     period_days: float = 28
     """``Levels.period_days``, of a field."""
+    shared: float = 0.75
+    """``Levels.shared``, of a field: what of that all trucks of a company have in common."""
     near: Sequence[float] = (2_000.0, 10_000.0)
     """``Levels.near``: metres to the destination."""
     distance: float = 100.0
@@ -125,6 +127,7 @@ class Settings:
             self.stays,
             tuple(self.lengths),
             self.period_days,
+            self.shared,
             self.as_printed,
         )
 

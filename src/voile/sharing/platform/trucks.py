@@ -17,6 +17,7 @@ from voile.sharing.ingest import AHEAD_SECONDS, Fix, check_last
 from voile.sharing.platform.administration import unsealed_destination, unsealed_secrets
 from voile.sharing.platform.arrivals import Trail
 from voile.sharing.platform.core import PlatformCore, Seen
+from voile.sharing.platform.fleet_keys import FleetKeys
 from voile.sharing.platform.troubles import Trouble
 from voile.sharing.platform.writing import Aboard, Draft, Outcome, Written, stream_context
 from voile.sharing.positions import without_ended_key
@@ -46,11 +47,12 @@ class Trucks:
 
     def __init__(self, core: PlatformCore) -> None:
         self._core = core
+        self._fleets = FleetKeys(core)
         self._held: dict[bytes, Held] = {}
 
     def of(self, truck: bytes) -> Held:
         """What is in memory of a truck, by its number."""
-        return self._held.get(truck) or self._held.setdefault(truck, Held(self._core))
+        return self._held.get(truck) or self._held.setdefault(truck, Held(self._core, self._fleets))
 
     def shown(self, truck: bytes) -> Position | None:
         """The last position that the operator may see; None: this process has published none."""
@@ -69,6 +71,7 @@ class Trucks:
         In memory, and in the store, where a report that is being stored comes first: what it leaves
         is looked at the next time.
         """
+        self._fleets.destroy_ended(now)
         for held in list(self._held.values()):
             held.forget_ended_key(now)
         for truck in self._core.directory.trucks():
@@ -86,8 +89,9 @@ class Trucks:
 class Held:
     """What is in memory of one truck."""
 
-    def __init__(self, core: PlatformCore) -> None:
+    def __init__(self, core: PlatformCore, fleets: FleetKeys) -> None:
         self._core = core
+        self._fleets = fleets
         self.lock = Lock()
         """Of everything here."""
         self.under_way: UnderWay | None = None
@@ -118,7 +122,7 @@ class Held:
         """The truck with its present parcels; the caller holds the lock."""
         if self.under_way is None or self.under_way.is_ahead(now):
             # Of one that is ahead the operator may have taken reports back since.
-            self.under_way = UnderWay(self._core, truck)
+            self.under_way = UnderWay(self._core, self._fleets, truck)
         changed, self.changed = self.changed, False
         self.under_way.refresh(now, changed=changed)
         return self.under_way
@@ -138,9 +142,9 @@ class Held:
 class UnderWay:
     """A truck, its streams and its parcels.  Callers hold its lock."""
 
-    def __init__(self, core: PlatformCore, truck: Truck) -> None:
-        self._core = core
-        self._truck = truck.truck
+    def __init__(self, core: PlatformCore, fleets: FleetKeys, truck: Truck) -> None:
+        self._core, self._fleets = core, fleets
+        self._truck, self._company = truck.truck, truck.company
         secrets = unsealed_secrets(core, truck)
         last = core.log.last(truck.truck)
         self._publisher = (
@@ -181,8 +185,10 @@ class UnderWay:
             return None
         days = {day_of(slot) for slot, _ in fixes}
         aboard = {day: self._on(day) for day in days}
+        keys = {slot: self._fleets.of(self._company, fix.time) for slot, fix in fixes}
+        fleet = {slot: key for slot, key in keys.items() if key is not None}
         drawn = self._core.fresh("reports")
-        return Draft(self._publisher, self.state, drawn, fixes, aboard)
+        return Draft(self._publisher, self.state, drawn, fixes, aboard, fleet)
 
     def is_ahead(self, now: float) -> bool:
         """Whether the last report is of a time that has not come."""

@@ -8,10 +8,10 @@ The true position exists in a draft and nowhere else.  All that is random about 
 of its positions, its ephemeral key, its dummies) comes from entropy of the draft, which is kept
 nowhere; and the noise itself, which the next report's is correlated with, stays in memory.  So
 whoever gets hold of everything stored, of what lies in its log and of the key that seals it finds
-no true position.  Noise that stays with places has to survive a restart: its key, of one truck and
-one period, is in what is stored, sealed.  With it, the vault's key and the reports he computes what
-stays, for this period, and is left with the fresh part of the noise.  After a restart the fresh
-part of a truck's noise begins anew.
+no true position.  Noise that stays with places has to survive a restart: its keys, of one truck or
+one company and one period, are in what is stored, sealed.  With them, the vault's key and the
+reports he computes what stays, for this period, and is left with the fresh part of the noise.
+After a restart the fresh part of a truck's noise begins anew.
 
 Of the positions that are published, the one that the operator may see stays in memory too, for the
 operator's page: as it was published, of the last report, and on no disk.
@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from voile.geodesy import metres_between
-from voile.randomness import Randomness
+from voile.randomness import Key, Randomness
 from voile.sharing.ingest import Fix
 from voile.sharing.platform.settings import Settings
 from voile.sharing.platform.vault import Vault
@@ -88,6 +88,8 @@ class Draft:
     """Slots, ascending and later than the publisher's last, and the true position of each."""
     aboard: Mapping[int, Sequence[Aboard]]
     """Parcels by the day of the slots."""
+    fleet: Mapping[int, Key] = field(default_factory=dict, repr=False)
+    """By slot the key of the noise that trucks of its company have in common."""
 
     @property
     def truck(self) -> bytes:
@@ -141,7 +143,9 @@ class Writer:
             drawn = draft.randomness.within(str(slot))
             stream.rekey(drawn.key("positions"))
             try:
-                positions = stream.report(fix.latitude, fix.longitude, fix.time, slot)
+                positions = stream.report(
+                    fix.latitude, fix.longitude, fix.time, slot, draft.fleet.get(slot)
+                )
             except BudgetSpentError:
                 outcome = Outcome.BUDGET_SPENT
                 continue

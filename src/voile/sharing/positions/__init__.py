@@ -1,6 +1,6 @@
 """The positions that a moving truck shows: three levels of noise in one, and what they cost."""
 
-from voile.sharing.positions.keeping import without_ended_key
+from voile.sharing.positions.keeping import PlaceKey, without_ended_key
 from voile.sharing.positions.levels import Levels, PrintedNoise
 from voile.sharing.positions.stream import (
     BudgetSpentError,
@@ -12,6 +12,7 @@ from voile.sharing.positions.stream import (
 __all__ = [
     "BudgetSpentError",
     "Levels",
+    "PlaceKey",
     "PositionStream",
     "PrintedNoise",
     "spent_on",

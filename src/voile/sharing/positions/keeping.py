@@ -1,9 +1,10 @@
-"""The key by which noise stays with places: of one truck and one period, and then no more.
+"""The key by which noise stays with places: of a truck, or a company, and a period; then no more.
 
 It is drawn at the first report of a period from entropy that is kept nowhere, and replaces the one
-before it.  So it exists in the truck's state alone, which is sealed wherever it is stored, and
-nobody can compute the field of a period that is over.  Periods begin at multiples of their length
-since 1970 (UTC), those of all trucks at once.
+before it.  So a truck's exists in its state alone and a company's in a row of its own
+(``platform.fleet_keys``), which are sealed wherever they are stored, and nobody can compute the
+field of a period that is over.  Periods begin at multiples of their length since 1970 (UTC), those
+of all trucks and companies at once.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _NAME = "field"
 
 @dataclass(frozen=True)
 class PlaceKey:
-    """The key of a truck's fields in one period."""
+    """The key of the fields of a truck, or of a company, in one period."""
 
     key: Key
     until: float
@@ -32,8 +33,13 @@ class PlaceKey:
     @classmethod
     def draw(cls, entropy: Key, time: float, days: float) -> Self:
         """A new key for the period of ``days`` in which a time lies."""
+        return cls(entropy.within(_NAME), cls.end_of(time, days))
+
+    @staticmethod
+    def end_of(time: float, days: float) -> float:
+        """The end of the period of ``days`` in which a time lies."""
         length = days * _DAY
-        return cls(entropy.within(_NAME), (time // length + 1) * length)
+        return (time // length + 1) * length
 
     @classmethod
     def read(cls, state: Mapping[str, Any]) -> Self | None:

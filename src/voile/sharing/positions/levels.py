@@ -8,10 +8,12 @@ independent looks would let colluding parties average the noise away.
 Noise is Gaussian, so each level by itself has exactly the distribution that its epsilon says, of
 one of two mechanisms (``dp.planar.noise``):
 
-- ``gaussian-field``: most of the noise stays with the place, for a truck and a period.  A truck
-  that stands shows its position again.  What the middle position adds stays with the near *position
-  that was shown*, and what the far one adds with the middle one: so levels are nested here, too.
-  Since the fresh part of a level moves where the next one looks its field up, fields of wider
+- ``gaussian-field``: most of the noise stays with the place for a period, some of it for a truck
+  and more of it for all trucks of a company, so that neither days nor trucks average it away.  A
+  truck that stands shows its position again.  What the middle position adds stays with the near
+  *position that was shown*, and what the far one adds with the middle one: so levels are nested
+  here, too.  Since what a truck has by itself, and what is fresh, moves where the next level looks
+  its field up, fields of wider
   levels are longer.
 - ``correlated-gaussian``: all noise is new within minutes, and averages away where a truck stands.
 
@@ -126,6 +128,9 @@ class Levels:
     """Of the field of each level: metres in which its correlation falls to 1 / e."""
     period_days: float = 28
     """Days for which a field stays."""
+    shared: float = 0.75
+    """Of a field: of what stays, the share that all trucks of a company have in common; from 0 to
+    below 1."""
     as_printed: PrintedNoise | None = None
     """Of ``angle-selection``, in place of displacements."""
 
@@ -162,6 +167,12 @@ class Levels:
         if not _is_length(self.stays) or not 0 <= self.stays < 1:
             msg = "stays must be a number from 0 to below 1: how much of the noise a place keeps"
             raise PlanError(msg)
+        if not _is_length(self.shared) or not 0 <= self.shared < 1:
+            msg = (
+                "shared must be a number from 0 to below 1: how much of the noise that a place "
+                "keeps is the same for all trucks of a company"
+            )
+            raise PlanError(msg)
         lengths = [length for length in self.lengths if _is_length(length) and length > 0]
         if len(self.lengths) != LEVELS or len(lengths) != LEVELS:
             msg = f"lengths must be {LEVELS} numbers above 0, in metres"
@@ -191,7 +202,7 @@ class Levels:
     @cached_property
     def _fields(self) -> tuple[GaussianField, ...]:
         return tuple(
-            GaussianField(zones, self.stays, length, self.period_days, self.tau)
+            GaussianField(zones, self.stays, length, self.period_days, self.tau, self.shared)
             for zones, length in zip(self._added(), self.lengths, strict=True)
         )
 

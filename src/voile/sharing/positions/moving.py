@@ -43,8 +43,13 @@ class Moving(Protocol):
     def epsilons(self, place: _Place) -> Sequence[float]:
         """Of the next report of each level, per metre."""
 
-    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
-        """What all levels show; near to far."""
+    def report(
+        self, place: _Place, time: float, slot: int, fleet: Key | None = None
+    ) -> Sequence[_Place]:
+        """What all levels show; near to far.
+
+        ``fleet`` is the key of what trucks of a company have in common, where they have anything.
+        """
 
 
 def moving_of(levels: Levels, key: Key, held: Mapping[str, Any]) -> Moving:
@@ -101,7 +106,9 @@ class AsPrinted(_ByTime):
         """See ``Moving``; by the zone of the true position."""
         return [live.epsilon(*place) for live in self._lives]
 
-    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+    def report(
+        self, place: _Place, time: float, slot: int, fleet: Key | None = None
+    ) -> Sequence[_Place]:
         """See ``Moving``."""
         number = self._number(slot)
         return [live.report(*place, time, number=number) for live in self._lives]
@@ -125,7 +132,9 @@ class Anew(_ByTime):
         """See ``Moving``."""
         return self._levels.epsilons
 
-    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+    def report(
+        self, place: _Place, time: float, slot: int, fleet: Key | None = None
+    ) -> Sequence[_Place]:
         """See ``Moving``."""
         number = self._number(slot)
         shown = []
@@ -147,8 +156,10 @@ class Staying:
             for identity, (noise, kept) in enumerate(zip(levels.fields(), streams, strict=True))
         ]
         self._place_key = PlaceKey.read(held)
-        self._fields: list[Key] | None = None
-        """The key of each level's field, which follow from that of the period."""
+        self._fields: list[tuple[Key, Key]] = []
+        """Of each level the keys of the truck's field and of its company's."""
+        self._drawn_by: tuple[PlaceKey, Key | None] | None = None
+        """From what these follow."""
         # Another distribution has other fields: of one field in two sizes positions follow.
         self._laws = [
             (f"{level}", *(f"{float(number)!r}" for number in (metres, *_numbers(noise))))
@@ -191,22 +202,28 @@ class Staying:
         """See ``Moving``."""
         return self._levels.epsilons
 
-    def report(self, place: _Place, time: float, slot: int) -> Sequence[_Place]:
+    def report(
+        self, place: _Place, time: float, slot: int, fleet: Key | None = None
+    ) -> Sequence[_Place]:
         """See ``Moving``."""
         days = self._levels.period_days
         if self._place_key is None or not self._place_key.serves(time, days):
             self._place_key = PlaceKey.draw(self._fresh, time, days)
-            self._fields = None
-        if self._fields is None:
-            key = self._place_key.key
-            self._fields = [key.within("level", *law) for law in self._laws]
+        if self._drawn_by != (drawn_by := (self._place_key, fleet)):
+            own = self._place_key.key
+            # A truck of no company is a fleet of one.
+            common = own.within("fleet") if fleet is None else fleet
+            self._fields = [
+                (own.within("level", *law), common.within("level", *law)) for law in self._laws
+            ]
+            self._drawn_by = drawn_by
         number = max(slot, self._lives[0].next_number)
         shown = []
-        for live, field in zip(self._lives, self._fields, strict=True):
-            place = live.report(place, time, number, self._fresh, field)
+        for live, fields in zip(self._lives, self._fields, strict=True):
+            place = live.report(place, time, number, self._fresh, fields)
             shown.append(place)
         return shown
 
 
 def _numbers(noise: GaussianField) -> tuple[float, ...]:
-    return noise.share, noise.length, noise.period, noise.tau
+    return noise.share, noise.length, noise.period, noise.tau, noise.shared

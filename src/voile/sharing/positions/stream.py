@@ -7,7 +7,9 @@ Guarantee, by the mechanism (``levels``), whoever sees whichever levels; times a
   apart, with the mu that the stream adds up.
 - ``angle-selection``: nothing; what a day costs is unbounded.
 - ``gaussian-field``: those of a period are, for two of which one is the other moved as a whole by
-  at most ``distance``; mu squared of a period is the sum of its days', which the stream adds up.
+  at most ``distance``, for who follows this truck alone; of several trucks of one company, for all
+  of these moved together, and their mu squared add up.  Mu squared of a period is the sum of its
+  days', which the stream adds up.
   When a truck stands, and that it is where it was before, is shown.
 
 Fresh noise of a report is a function of the key, the level and the report's slot.  A state that is
@@ -120,9 +122,12 @@ class PositionStream:
         return self._time
 
     def report(
-        self, latitude: float, longitude: float, time: float, slot: int
+        self, latitude: float, longitude: float, time: float, slot: int, fleet: Key | None = None
     ) -> tuple[Position, ...]:
         """The positions of all levels to publish in a slot, for a true one at ``time``.
+
+        ``fleet`` is the key of what all trucks of a company have in common in the period of
+        ``time``; without one the truck is a fleet of its own.
 
         Raises ``BudgetSpentError``, and ``ValueError`` unless time moves forward.
         """
@@ -135,7 +140,7 @@ class PositionStream:
             msg = "the budget of the truck for this day is spent"
             raise BudgetSpentError(msg)
         epsilons = self._moving.epsilons((latitude, longitude))
-        places = self._moving.report((latitude, longitude), time, slot)
+        places = self._moving.report((latitude, longitude), time, slot, fleet)
         self._time, self._day, self._spent = time, day_of(slot), spent
         return tuple(
             Position(*place, int(time), epsilon)

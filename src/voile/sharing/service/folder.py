@@ -83,6 +83,7 @@ address = "{address}"
 # tau = 120                          # seconds (of driving) over which fresh noise is correlated
 # stays = 0.8                        # the share of the noise that stays with the place, and
 # lengths = [700, 800, 1400]         # metres over which it is correlated, near to far,
+# shared = 0.75                      # the part of it that trucks of a company have in common
 # period_days = 28                   # days until a place gets other noise
 # operator_sees = "far"              # of trucks, on the operator's page: or near, middle, nothing
 # keep_days = 31                     # reports and submissions, unless a company has its own

@@ -33,6 +33,7 @@ _DEVICE = "SELECT device, hash, issued, expires, revoked, truck FROM devices"
 _PARCEL = (
     "SELECT parcel, truck, sender, receiver, destination, created, ended, carrier FROM parcels"
 )
+_FLEET_KEY = "SELECT sealed FROM fleet_keys WHERE company = ? AND ends = ?"
 _MAIL = "SELECT truck, message, received, seq FROM mail"
 _LINK = (
     "SELECT hash, truck, created, expires, revoked, company, follows_parcel, label, notice "
@@ -327,6 +328,27 @@ class SQLDirectory(Directory):
             past.secret,
         )
         return changed > 0
+
+    def fleet_key(self, company: str, ends: float) -> bytes | None:
+        row = self._row(_FLEET_KEY, checked_text(_NUMBER, company), ends)
+        return row[0] if row else None
+
+    def keep_fleet_key(self, company: str, ends: float, sealed: bytes) -> bytes:
+        values = checked_text(_NUMBER, company), ends
+
+        def work(connection: Connection) -> bytes:
+            connection.change(
+                "INSERT INTO fleet_keys (company, ends, sealed) VALUES (?, ?, ?) "
+                "ON CONFLICT DO NOTHING",
+                (*values, sealed),
+            )
+            kept: bytes = connection.rows(_FLEET_KEY, values)[0][0]
+            return kept
+
+        return self._engine.write(work)
+
+    def drop_fleet_keys(self, now: float) -> int:
+        return self._change("DELETE FROM fleet_keys WHERE ends <= ?", now)
 
     def forget_arrivals(self, company: str) -> bool:
         values = checked_text(_NUMBER, company)

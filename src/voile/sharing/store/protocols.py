@@ -236,6 +236,15 @@ class Directory(Protocol):
         changed then.
         """
 
+    def fleet_key(self, company: str, ends: float) -> bytes | None:
+        """The sealed key of a company's shared noise in the period that ends then."""
+
+    def keep_fleet_key(self, company: str, ends: float, sealed: bytes) -> bytes:
+        """Keep it durably if there is none; the one that is kept."""
+
+    def drop_fleet_keys(self, now: float) -> int:
+        """Drop those of periods that have ended; how many."""
+
     def forget_arrivals(self, company: str) -> bool:
         """Drop a company's past drives, their key and the fit; False where there was nothing."""
 

@@ -186,6 +186,16 @@ _FORMAT_5 = (
     ) {updated}""",
 )
 
+# What of the noise trucks of a company have in common, of a period each: the key of it, sealed.
+_FORMAT_7 = (
+    """CREATE TABLE fleet_keys (
+        company {text} NOT NULL REFERENCES companies (company),
+        ends {real} NOT NULL,
+        sealed {bytes} NOT NULL,
+        PRIMARY KEY (company, ends)
+    ) {clustered}""",
+)
+
 # People who run a service: who may sign in, what was done, what companies are told.
 _OPERATED = (
     """CREATE TABLE users (
@@ -247,6 +257,7 @@ _FORMATS: tuple[tuple[str, ...], ...] = (
     _FORMAT_4,
     _FORMAT_5,
     _OPERATED,
+    _FORMAT_7,
 )
 """Statements that lead from format i to i + 1.  Append; never change an old entry."""
 
