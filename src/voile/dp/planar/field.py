@@ -34,6 +34,7 @@ whose time half are logarithms.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -43,7 +44,7 @@ from voile.dp.planar.steps import normal_pairs
 from voile.geodesy import Floats, cartesian
 from voile.randomness import Key
 
-__all__ = ["BANDS", "RESOLUTION", "bands", "field_at", "kernel"]
+__all__ = ["BANDS", "RESOLUTION", "bands", "field_at", "fields_at", "kernel"]
 
 BANDS = 128
 RESOLUTION = 256
@@ -85,12 +86,18 @@ def kernel(east: Floats, north: Floats, latitude: float, longitude: float, lengt
 
 def field_at(latitude: Floats, longitude: Floats, length: float, key: Key) -> Floats:
     """The field of a key at n places in degrees: noise east and north, standardized; (n, 2)."""
-    found = np.empty((len(latitude), _AXES))
+    return fields_at(latitude, longitude, length, [key])[0]
+
+
+def fields_at(latitude: Floats, longitude: Floats, length: float, keys: Sequence[Key]) -> Floats:
+    """The fields of k keys at the same n places, shape (k, n, 2); they share the way to places."""
+    found = np.empty((len(keys), len(latitude), _AXES))
     along = cartesian(latitude, longitude) @ bands().T
     nodes, asked = np.empty(BANDS, dtype=np.int64), np.empty((_BLOCKS, 2), dtype=np.uint64)
-    for place in range(len(found)):
+    for place in range(len(latitude)):
         _ask(along[place], RESOLUTION / length, nodes, asked)
-        _descend(nodes, key.drawn(asked), _bridges(), found[place])
+        for key, field in zip(keys, found, strict=True):
+            _descend(nodes, key.drawn(asked), _bridges(), field[place])
     return found
 
 

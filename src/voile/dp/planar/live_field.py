@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from voile.dp.planar.field import field_at
+from voile.dp.planar.field import fields_at
 from voile.dp.planar.noise import GaussianField
 from voile.dp.planar.staying import STILL
 from voile.dp.planar.steps import gaussian_scale, normal_pair
@@ -98,9 +98,10 @@ class LiveField:
     def _moved(self, place: Position, fields: tuple[Key, Key]) -> Position:
         share, shared, length = self._noise.share, self._noise.shared, self._noise.length
         here = np.array([place[0]]), np.array([place[1]])
-        stays = math.sqrt(share * (1 - shared)) * field_at(*here, length, fields[0])[0]
+        read = fields_at(*here, length, fields if shared else fields[:1])
+        stays = math.sqrt(share * (1 - shared)) * read[0, 0]
         if shared:
-            stays += math.sqrt(share * shared) * field_at(*here, length, fields[1])[0]
+            stays += math.sqrt(share * shared) * read[1, 0]
         stays += math.sqrt(1 - share) * np.array(self._memory)
         east, north = self._scale * stays
         moved: Position = displaced(*place, float(east), float(north))
