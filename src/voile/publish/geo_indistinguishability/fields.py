@@ -56,9 +56,10 @@ class FieldTerms:
         if self.shared:
             yield (
                 f"{self.shared * self.stays:.2g} of the noise at a place is the same for all "
-                "vehicles of a fleet, so that their mean does not find it; all vehicles are of one "
-                "fleet unless [roles] fleet names a column. Vehicles of two companies must not be "
-                "of one fleet: a driver of the one would tell of the other"
+                "vehicles of a fleet, so that their mean does not find it. Fleets are told apart "
+                "by the column of [roles] fleet, and without one all vehicles are of one fleet. "
+                "Vehicles of two companies must not be of one fleet, nor two companies have one "
+                "name in that column: a driver of the one would tell of the other"
             )
         if not kept:
             yield (
