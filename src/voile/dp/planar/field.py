@@ -86,7 +86,8 @@ def kernel(east: Floats, north: Floats, latitude: float, longitude: float, lengt
 
 def field_at(latitude: Floats, longitude: Floats, length: float, key: Key) -> Floats:
     """The field of a key at n places in degrees: noise east and north, standardized; (n, 2)."""
-    return fields_at(latitude, longitude, length, [key])[0]
+    found: Floats = fields_at(latitude, longitude, length, [key])[0]
+    return found
 
 
 def fields_at(latitude: Floats, longitude: Floats, length: float, keys: Sequence[Key]) -> Floats:
