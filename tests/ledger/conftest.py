@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import secrets
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from dataclasses import replace
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from tests.marks import marks_of_arrays
 from voile.dp.events import PrivacyEvent
-from voile.ledger import BudgetState, CarriedRows, Charge, Ledger
-from voile.ledger.formats import APPLICATION_ID
+from voile.ledger import BudgetState, CarriedRows, Charge
 from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.budget import BudgetPlan
 from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
-from voile.table.matching import marks_of_arrays
 
 TERMS = SeriesTerms(
     name="salaries",
@@ -35,31 +31,6 @@ TERMS = SeriesTerms(
 
 
 LIMIT = BudgetPlan("parcels", epsilon=Decimal(3))
-
-
-_TABLES = {
-    2: ("data_set", "spending", "pool", "pool_chunk"),
-    3: ("fleet", "trip_entry", "trip_chunk"),
-}
-"""What the second and the third format brought."""
-
-
-def older(path: Path, number: int) -> Ledger:
-    """A ledger as an earlier Voile wrote it, in the format of this number, from 1 to 3.
-
-    It has two versions of the series "salaries"; from format 2 on 1 of 3 is spent of the data set
-    "parcels", whose pool is not settled; in format 3 two trips of the fleet "vans" were charged.
-    """
-    later = [name for brought, names in _TABLES.items() if brought > number for name in names]
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript(Path(__file__).with_name("format_3.sql").read_text())
-        for name in later:
-            connection.execute(f"DROP TABLE {name}")
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-        connection.execute(f"PRAGMA user_version = {number}")
-        connection.commit()
-    path.chmod(0o600)
-    return Ledger(path)
 
 
 def random_marks(count: int, version: int = 1) -> KeptRows:
@@ -143,12 +114,6 @@ def charged_fixture() -> Callable[..., Charge]:
 def columns_fixture() -> Callable[[KeptRows], dict[str, list[Any]]]:
     """``columns_of``, for tests that cannot import this module."""
     return columns_of
-
-
-@pytest.fixture(name="older")
-def older_fixture() -> Callable[..., Ledger]:
-    """``older``, for tests that cannot import this module."""
-    return older
 
 
 @pytest.fixture(name="grown")

@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from conftest import charged, grown
-from fleets import charge_trips
-
+from tests.ledger.conftest import charged, grown
+from tests.ledger.fleets import charge_trips
 from voile.errors import LedgerError, RefusedError
 from voile.ledger import Ledger
 

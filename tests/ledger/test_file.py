@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from voile.errors import LedgerError, RefusedError
-from voile.ledger import Ledger, file, formats, records, row_sets
+from voile.errors import LedgerError
+from voile.ledger import Ledger, file, records, row_sets
 
 SMALL_DISK = """
 import resource, signal, sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
-from conftest import grown
+from tests.ledger.conftest import grown
 from voile.errors import LedgerError
 from voile.ledger import Ledger
 
@@ -211,104 +211,6 @@ def test_a_newer_format_is_refused(ledger, grown):
     assert all("has format 99" in message for message in _refusals(ledger, grown))
 
 
-@pytest.fixture
-def first_format(tmp_path, older):
-    """A ledger as the first Voile wrote it, with two versions of a series, and its history."""
-    ledger = older(tmp_path / "first.db", 1)
-    assert _format(ledger) == 1
-    return ledger, ledger.load("salaries")
-
-
-def _format(ledger: Ledger) -> int:
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        return connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def test_the_first_format_is_read_as_it_is(first_format):
-    """A ledger without data sets is read, shown and verified, and not a byte of it changes."""
-    ledger, history = first_format
-    content = ledger.path.read_bytes()
-    assert [version.published.height for version in history.versions] == [4, 4]
-    assert ledger.open_version("salaries") == history.latest.release_id
-    assert ledger.budget("parcels") is None
-    assert ledger.data_sets() == []
-    assert [summary.terms.name for summary in ledger.series()] == ["salaries"]
-    assert ledger.verify() == []
-    assert ledger.path.read_bytes() == content
-
-
-@pytest.mark.parametrize("spends", [False, True])
-def test_the_first_format_is_upgraded_by_a_commit(first_format, grown, charged, spends):
-    """The first release that is committed, of a series or not, brings the present format."""
-    ledger, history = first_format
-    if spends:
-        ledger.commit(None, None, charged(None, "1", rows=2))
-    else:
-        ledger.commit(history, grown(history, blocks=2, rows=2))
-    assert _format(ledger) == len(formats.MIGRATIONS)
-    assert len(ledger.load("salaries").versions) == (2 if spends else 3)
-    assert len(ledger.data_sets()) == spends
-    assert ledger.verify() == []
-
-
-def test_the_third_format_is_upgraded_by_a_charge(tmp_path, older, charged, held_by):
-    """Series, account, pool and trips of a ledger of before are kept, and go on."""
-    ledger = older(tmp_path / "third.db", 3)
-    assert ledger.verify() == []
-    before = ledger.budget("parcels")
-    history, fleet = ledger.load("salaries"), ledger.fleet("vans")
-    ledger.settle("parcels", before.unsettled)
-    ledger.charge(charged(ledger.budget("parcels"), "1"))
-    assert _format(ledger) == len(formats.MIGRATIONS)
-    assert ledger.verify() == []
-    assert ledger.budget("parcels").spent == 2
-    assert held_by(ledger.budget("parcels").waiting.kept) == held_by(before.waiting.kept)
-    assert set(held_by(before.waiting.kept)["parcel"]) == {before.waiting.release_id}
-    assert ledger.fleet("vans").seal == fleet.seal
-    assert len(ledger.fleet("vans").spent) == 2
-    kept = ledger.load("salaries").versions
-    assert [one.release_id for one in kept] == [one.release_id for one in history.versions]
-    for one, other in zip(kept, history.versions, strict=True):
-        assert held_by(one.published) == held_by(other.published)
-        assert held_by(one.held) == held_by(other.held)
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        names = {name for (name,) in connection.execute("SELECT DISTINCT name FROM part")}
-        assert names == {"low", "high", "rows", "distinct", "batch"}
-        assert connection.execute("SELECT count(*) FROM row_set").fetchone() == (4,)
-
-
-def test_a_ledger_that_cannot_be_vouched_for_is_not_upgraded(tmp_path, older, grown):
-    """New seals are made only where the old ones hold; otherwise the ledger stays as it was."""
-    ledger = older(tmp_path / "third.db", 3)
-    history = ledger.load("salaries")
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        connection.execute("UPDATE version SET created = '1970-01-01' WHERE number = 1")
-        connection.commit()
-    with pytest.raises(LedgerError, match=r"cannot be brought to the format.*its seal does not"):
-        ledger.commit(history, grown(history))
-    assert _format(ledger) == 3
-    assert not (tmp_path / "third.db.rows").exists()
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        assert connection.execute("SELECT count(*) FROM part").fetchone() == (16,)
-
-
-def test_an_upgrade_that_dies_is_done_by_the_next(tmp_path, older, grown, monkeypatch):
-    """What it had written beside the ledger is removed, and written again."""
-    ledger = older(tmp_path / "third.db", 3)
-    history = ledger.load("salaries")
-    with monkeypatch.context() as patched:
-        patched.setattr(records, "reseal", _killed)
-        patched.setattr(row_sets.RowFolder, "remove", lambda *_: None)
-        with pytest.raises(KeyboardInterrupt):
-            ledger.commit(history, grown(history))
-    left = {place.name for place in (tmp_path / "third.db.rows").iterdir()}
-    assert len(left) == 3
-    assert ledger.verify() == []
-    ledger.commit(history, grown(history, blocks=2, rows=2))
-    assert ledger.verify() == []
-    assert not left & {place.name for place in (tmp_path / "third.db.rows").iterdir()}
-
-
 def _killed(*_):
     raise KeyboardInterrupt
 
@@ -327,44 +229,6 @@ def test_what_a_dead_publisher_wrote_is_removed_by_the_next(ledger, grown, monke
     assert ledger.verify() == []
     ledger.settle_series("salaries", before.latest.release_id)
     assert set(folder.iterdir()) == standing
-
-
-def test_a_refused_commit_keeps_the_first_format(first_format, charged):
-    """A release that is refused for its budget does not touch the file."""
-    ledger, _ = first_format
-    content = ledger.path.read_bytes()
-    with pytest.raises(RefusedError, match="is left of the limit"):
-        ledger.commit(None, None, charged(None, "4"))
-    assert ledger.path.read_bytes() == content
-
-
-def test_an_older_format_is_migrated(ledger, grown, monkeypatch):
-    """A ledger of an earlier Voile gets the missing tables and keeps its content."""
-    before = ledger.load("salaries")
-    later = (*formats.MIGRATIONS, ("CREATE TABLE later (series INTEGER)",))
-    monkeypatch.setattr(formats, "MIGRATIONS", later)
-    after = grown(before)
-    ledger.commit(before, after)
-    assert ledger.verify() == []
-    assert len(ledger.load("salaries").versions) == 2
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        assert connection.execute("SELECT count(*) FROM later").fetchone() == (0,)
-        assert connection.execute("PRAGMA user_version").fetchone() == (len(later),)
-
-
-def test_a_failed_migration_changes_nothing(ledger, grown, monkeypatch):
-    """A migration that fails half-way leaves the ledger in its old format."""
-    before = ledger.load("salaries")
-    later = (*formats.MIGRATIONS, ("CREATE TABLE later (id INTEGER)", "NONSENSE"))
-    monkeypatch.setattr(formats, "MIGRATIONS", later)
-    with pytest.raises(LedgerError):
-        ledger.commit(before, grown(before))
-    monkeypatch.undo()
-    assert ledger.verify() == []
-    assert len(ledger.load("salaries").versions) == 1
-    with closing(sqlite3.connect(ledger.path)) as connection:
-        tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'later'")
-        assert tables.fetchall() == []
 
 
 @pytest.mark.parametrize(
@@ -399,7 +263,7 @@ def test_a_disk_that_fills_up_during_a_commit(ledger, grown):
     """Where the operating system refuses to write on, the old state stays and is sound."""
     before = ledger.load("salaries")
     run = subprocess.run(
-        [sys.executable, "-c", SMALL_DISK, ledger.path, Path(__file__).parent],
+        [sys.executable, "-c", SMALL_DISK, ledger.path, Path(__file__).parents[2]],
         capture_output=True,
         text=True,
         check=True,

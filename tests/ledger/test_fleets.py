@@ -169,15 +169,6 @@ def test_an_overspent_trip_is_found(ledger, monkeypatch):
     assert "1 of its trips spent more than their budget" in str(finding)
 
 
-def test_a_ledger_of_the_second_format(tmp_path, older):
-    """It is read as it is, knows no fleets, and the first charge brings the present format."""
-    ledger = older(tmp_path / "second.db", 2)
-    assert (ledger.fleet("vans"), ledger.fleets(), ledger.verify()) == (None, [], [])
-    commit(ledger, charge_trips(None, {1: (1.0, 0.0)}))
-    assert ledger.budget("parcels").spent == 1
-    assert ledger.verify() == []
-
-
 def test_releases_are_vouched_for(ledger, tmp_path):
     """A folder of a release that was charged to a fleet is known, and no other."""
     charge = charge_trips(None, {1: (1.0, 0.0)})

@@ -16,7 +16,12 @@ from voile.ledger import Ledger
 
 HERE = Path(__file__).parent
 # One thread: the crash test forks.
-ENVIRONMENT = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+ENVIRONMENT = {
+    **os.environ,
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": str(HERE.parents[1]),
+}
 
 
 @pytest.fixture(scope="module")

@@ -157,16 +157,6 @@ def test_a_lost_id_is_never_given_again(two):
         ledger.commit(first, second)
 
 
-def test_a_ledger_of_before_loses_its_newest_only(tmp_path, older):
-    """An older Voile did not note what stands: what was followed counts as seen."""
-    ledger = older(tmp_path / "second.db", 2)
-    first, second = (version.release_id for version in ledger.load("salaries").versions)
-    ledger.lose("salaries", second)
-    assert ledger.verify() == []
-    with pytest.raises(LedgerError, match=r"release 1 .* stands"):
-        ledger.lose("salaries", first)
-
-
 @pytest.mark.parametrize(
     "edit",
     [

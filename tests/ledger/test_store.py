@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tests.marks import marks_of_arrays
 from voile.errors import LedgerError
 from voile.ledger import Ledger, chunks
 from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
-from voile.table.matching import marks_of_arrays
 
 
 def assert_same_array(one: Any, other: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.marks import marks_of_arrays
 from tests.release.listing import write_listed
 from voile.errors import InputError, LedgerError
 from voile.ledger import Ledger
@@ -21,7 +22,6 @@ from voile.release.history import Blocks
 from voile.schema.numbers import ExactNumbers
 from voile.table.engines import AUTO, engine_of
 from voile.table.keeping import KeptRows
-from voile.table.matching import marks_of_arrays
 
 PART = (
     "(SELECT part.id FROM part JOIN version ON version.id = version "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import pytest
 from voile.errors import TableError
 from voile.schema.plan import ColumnPlan, Plan
 from voile.schema.roles import Roles
-from voile.table.carrying import rows_of_stream
 from voile.table.keeping import KeptRows
 from voile.table.opening import open_frame, open_table
 from voile.table.polars_engine import PolarsEngine
@@ -131,23 +129,3 @@ def test_a_column_that_was_not_carried_is_named() -> None:
     """A plan that needs more columns than the earlier one cannot take the rows."""
     with pytest.raises(TableError, match="column 'weight' is missing in the rows carried over"):
         open_frame(POOL, PLAN, carried=carried(POOL.drop("weight")))
-
-
-def stream_of(frame: pl.DataFrame) -> bytes:
-    """Rows as ledgers of formats before 6 had them."""
-    stream = BytesIO()
-    frame.write_ipc_stream(stream)
-    return stream.getvalue()
-
-
-def test_rows_that_an_earlier_voile_kept_are_taken_up() -> None:
-    """They were an Arrow IPC stream."""
-    kept = rows_of_stream(stream_of(POOL), POOL.height)
-    assert open_frame(POOL, PLAN, carried=kept).rows == kept.height + POOL.height
-
-
-@pytest.mark.parametrize("damage", [b"", b"PAR1", stream_of(POOL)[:100]])
-def test_damaged_rows_are_refused(damage: bytes) -> None:
-    """Bytes that are no table are refused without being shown."""
-    with pytest.raises(TableError, match="cannot be read"):
-        open_frame(POOL, PLAN, carried=rows_of_stream(damage, 3))

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["PART_CHUNKS", "POOL_CHUNKS", "TRIP_CHUNKS", "ChunkTable", "framed"]
+__all__ = ["PART_CHUNKS", "TRIP_CHUNKS", "ChunkTable", "framed"]
 
 _CHUNK = 2**24
 
@@ -42,7 +42,6 @@ class ChunkTable:
 
 
 PART_CHUNKS = ChunkTable("chunk", "part")
-POOL_CHUNKS = ChunkTable("pool_chunk", "pool")
 TRIP_CHUNKS = ChunkTable("trip_chunk", "entry")
 
 

@@ -14,11 +14,6 @@ would leave committed versions in another one.  A commit is the removal of the j
 
 Privacy at rest.  ``secure_delete`` overwrites what is deleted, and temporary structures stay in
 memory.  The blocks of the disk that held a removed journal are the file system's concern.
-
-Older formats become the present one in one transaction.  Formats before 6 had the marks of rows,
-and the rows that wait, as bytes in the ledger; they are written to the folder beside it
-(``row_sets``), and what was sealed over them is sealed anew, after the old seals were found to
-hold.  A ledger that fails on the way stays as it was.  Cost: one pass over these bytes, once.
 """
 
 from __future__ import annotations
@@ -33,10 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from voile.durable import sync
-from voile.errors import LedgerError, TableError
-from voile.ledger import formats, records, spending
-from voile.ledger.formats import APPLICATION_ID, KNOWS_ROW_SETS, format_of
-from voile.ledger.row_sets import RowFolder, Stage, names_of, refer
+from voile.errors import LedgerError
+from voile.ledger.formats import APPLICATION_ID, FORMAT, create_tables, format_of
+from voile.ledger.row_sets import RowFolder, Stage, names_of
 
 __all__ = ["LedgerFile"]
 
@@ -82,7 +76,6 @@ _REMEDIES = {
         "check the disk and its free space, then run `voile ledger verify`",
     ),
 }
-_AFTERWARDS = ("DROP TABLE pool_chunk", "ALTER TABLE pool DROP COLUMN length")
 
 
 @dataclass(frozen=True)
@@ -119,7 +112,7 @@ class LedgerFile:
         unfinished = Path(name)
         try:
             with self._explained(), closing(self._connect(unfinished)) as connection:
-                _migrate(connection, self.rows)
+                create_tables(connection)
             _link(unfinished, final, self.path)
             sync(final.parent)
         except OSError as error:
@@ -130,10 +123,10 @@ class LedgerFile:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection inside a transaction that sees one state of the ledger, of any format.
+        """A connection inside a transaction that sees one state of the ledger.
 
-        Raises ``LedgerError`` where the file is missing, not private, not a ledger, made by a
-        newer Voile, damaged, or locked for longer than ``timeout``; also for any of these that
+        Raises ``LedgerError`` where the file is missing, not private, not a ledger, of
+        another format, damaged, or locked for longer than ``timeout``; also for any of these that
         SQLite meets while the transaction lasts.
         """
         with self._explained(), closing(self._open()) as connection:
@@ -144,9 +137,8 @@ class LedgerFile:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A connection inside the only writing transaction; it is durable when the block ends.
 
-        A ledger of an older format is brought to the present one first.  An exception inside the
-        block leaves the ledger as it was.  Raises as ``reading`` does, and where the file cannot
-        be written.
+        An exception inside the block leaves the ledger as it was.  Raises as ``reading`` does, and
+        where the file cannot be written.
         """
         with self.writing_rows() as (connection, _):
             yield connection
@@ -158,8 +150,6 @@ class LedgerFile:
         Rows that the ledger no longer refers to when the block has ended are removed.
         """
         with self._explained(), closing(self._open()) as connection:
-            if format_of(connection) < len(formats.MIGRATIONS):
-                _migrate(connection, self.rows)
             connection.execute("BEGIN IMMEDIATE")
             before = names_of(connection)
             with self.rows.changing(connection) as stage:
@@ -222,10 +212,10 @@ class LedgerFile:
             msg = f"{self.path}: {problem}; {remedy}"
             raise LedgerError(msg)
         version = format_of(connection)
-        if version > len(formats.MIGRATIONS):
+        if version != FORMAT:
             msg = (
-                f"{self.path}: the ledger has format {version}, and this Voile knows formats up "
-                f"to {len(formats.MIGRATIONS)}; update Voile"
+                f"{self.path}: the ledger has format {version}, and this Voile reads format "
+                f"{FORMAT}; use the version of Voile that wrote it"
             )
             raise LedgerError(msg)
 
@@ -262,64 +252,3 @@ def _link(unfinished: Path, final: Path, shown: Path) -> None:
             "no hard links; choose a folder on a local disk"
         )
         raise LedgerError(msg) from None
-
-
-def _migrate(connection: sqlite3.Connection, folder: RowFolder) -> None:
-    """Bring an older ledger, or an empty file, to the present format.
-
-    Raises ``LedgerError`` where its seals do not hold, or its rows cannot be written.
-    """
-    # A table that is made anew must not take the records with it that refer to it.
-    connection.execute("PRAGMA foreign_keys = OFF")
-    if format_of(connection) < KNOWS_ROW_SETS:
-        connection.execute("BEGIN IMMEDIATE")
-        for statement in formats.NAMES_OF_ROWS:
-            connection.execute(statement)
-        connection.execute("COMMIT")
-    connection.execute("BEGIN IMMEDIATE")
-    before = format_of(connection)
-    for statements in formats.MIGRATIONS[before:]:
-        for statement in statements:
-            connection.execute(statement)
-    if before < KNOWS_ROW_SETS:
-        with folder.changing(connection) as stage:
-            try:
-                _move_rows(connection, folder, stage)
-            except (ValueError, TableError) as error:
-                msg = (
-                    f"{folder.ledger}: the ledger cannot be brought to the format of this Voile: "
-                    f"{error}. It is as it was; check it with `voile ledger verify`, and restore "
-                    "it from a backup"
-                )
-                raise LedgerError(msg) from None
-            for statement in _AFTERWARDS:
-                connection.execute(statement)
-    connection.execute(f"PRAGMA user_version = {len(formats.MIGRATIONS)}")
-    connection.execute("COMMIT")
-    connection.execute("PRAGMA foreign_keys = ON")
-
-
-def _move_rows(connection: sqlite3.Connection, folder: RowFolder, stage: Stage) -> None:
-    """Write all rows that the ledger holds beside it, and seal what has them anew."""
-    for name in records.series_names(connection):
-        series = records.find_series(connection, name)
-        assert series is not None, "names and records are read in one transaction"
-        history = records.read_history(connection, series, folder, _refuse)
-        stored = records.version_records(connection, series)
-        for record, version in zip(stored, history.versions, strict=True):
-            refer(connection, "version", record.id, "published", stage(version.published))
-            refer(connection, "version", record.id, "held", stage(version.held))
-        connection.execute(
-            "DELETE FROM part WHERE name IN ('published', 'published.contents', 'held', "
-            "'held.contents') AND version IN (SELECT id FROM version WHERE series = ?)",
-            (series.id,),
-        )
-    # Foreign keys are off here, so that what parts were made of does not go with them.
-    connection.execute("DELETE FROM chunk WHERE part NOT IN (SELECT id FROM part)")
-    for name in records.series_names(connection):
-        records.reseal(connection, name)
-    spending.move_pools(connection, stage, _refuse)
-
-
-def _refuse(what: str) -> None:
-    raise ValueError(what)

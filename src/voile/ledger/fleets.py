@@ -2,15 +2,12 @@
 
 An entry holds what a release costs each of its trips, or each vehicle on each day, little-endian,
 in chunks (module ``chunks``): mark, day, epsilon, squared mu, and the number of reports of each
-distribution that the entry names.  Entries of formats before 5 hold mark, epsilon and squared mu
-alone.
+distribution that the entry names.
 
 Seals (SHA-256).  The seal of an entry covers its number, release, date, bytes, its kind where that
 is not a release, and the seal of the entry before it; that of the first entry continues the seal of
 the fleet's name, terms and key.  The fleet's head is the seal of its newest entry.  What seals
 find, and what they do not, is said in ``records``.
-
-Ledgers of formats 1 and 2 know no fleets; they are read as they are.
 
 Cost: all entries of a fleet are read for each of its releases.
 """
@@ -28,7 +25,6 @@ import numpy as np
 from voile.dp.planar.losses import LossDistribution
 from voile.ledger.budget import End
 from voile.ledger.chunks import TRIP_CHUNKS, framed
-from voile.ledger.formats import KNOWS_DISTRIBUTIONS, KNOWS_FLEETS, KNOWS_OUTCOMES, format_of
 from voile.ledger.trips import FleetCharge, FleetEntry, FleetKind, FleetState
 from voile.release.trip_sums import TripSums
 from voile.release.trips import FleetTerms
@@ -43,13 +39,9 @@ __all__ = [
     "read_fleet",
 ]
 
-_EARLIER = np.dtype([("mark", "<u8"), ("epsilon", "<f8"), ("squared_mu", "<f8")])
 
-
-def _record(distributions: Sequence[LossDistribution] | None) -> np.dtype[np.void]:
+def _record(distributions: Sequence[LossDistribution]) -> np.dtype[np.void]:
     """How a trip is stored, with a number for each distribution."""
-    if distributions is None:
-        return _EARLIER
     counts = [(f"alike {index}", "<i8") for index in range(len(distributions))]
     costs = [("epsilon", "<f8"), ("squared_mu", "<f8")]
     return np.dtype([("mark", "<u8"), ("day", "<i8"), *costs, *counts])
@@ -57,8 +49,6 @@ def _record(distributions: Sequence[LossDistribution] | None) -> np.dtype[np.voi
 
 def fleet_names(connection: sqlite3.Connection) -> list[str]:
     """The names of all fleets, in order."""
-    if not _knows_fleets(connection):
-        return []
     return [name for (name,) in connection.execute("SELECT name FROM fleet ORDER BY name")]
 
 
@@ -66,18 +56,14 @@ def find_fleet_entries(
     connection: sqlite3.Connection, release_id: str
 ) -> list[tuple[str, FleetKind]]:
     """Fleet and kind of the entries about a release, oldest first."""
-    if not _knows_fleets(connection):
-        return []
-    query = f"""
-        SELECT fleet.name, {_kind(connection)} FROM trip_entry JOIN fleet ON fleet.id = fleet
-        WHERE release_id = ? ORDER BY number"""  # noqa: S608 - one of two words
+    query = """
+        SELECT fleet.name, kind FROM trip_entry JOIN fleet ON fleet.id = fleet
+        WHERE release_id = ? ORDER BY number"""
     return connection.execute(query, (release_id,)).fetchall()
 
 
 def newest_seal(connection: sqlite3.Connection, name: str) -> bytes | None:
     """The seal of a fleet's newest entry as it is stored; None where there is no such fleet."""
-    if not _knows_fleets(connection):
-        return None
     (head,) = connection.execute("SELECT head FROM fleet WHERE name = ?", (name,)).fetchone() or (
         None,
     )
@@ -91,8 +77,6 @@ def read_fleet(
 
     Raises ``ValueError`` where a record cannot be read at all.
     """
-    if not _knows_fleets(connection):
-        return None
     row = connection.execute(
         "SELECT id, terms, key, head FROM fleet WHERE name = ?", (name,)
     ).fetchone()
@@ -102,10 +86,9 @@ def read_fleet(
     seal = _seal_of_origin(name, terms, key)
     entries: list[FleetEntry] = []
     spent = TripSums.none()
-    query = f"""
-        SELECT id, number, release_id, created, trips, seal, {_kind(connection)},
-        {_distributions(connection)} FROM trip_entry
-        WHERE fleet = ? ORDER BY number"""  # noqa: S608 - each one of two words
+    query = """
+        SELECT id, number, release_id, created, trips, seal, kind, laws FROM trip_entry
+        WHERE fleet = ? ORDER BY number"""
     for row in connection.execute(query, (id_,)):
         entry, number, release_id, created, trips, stored, kind, distributions = row
         data = b"".join(TRIP_CHUNKS.read(connection, entry))
@@ -117,7 +100,7 @@ def read_fleet(
             msg = f"entry {number}: what its trips cost is incomplete"
             raise ValueError(msg)
         entries.append(FleetEntry(number, release_id, created, trips, kind))
-        spent = spent.plus(_sums(np.frombuffer(data, _record(named)), named or ()))
+        spent = spent.plus(_sums(np.frombuffer(data, _record(named)), named))
     if seal != head:
         broken("its head does not match its newest entry: one was changed or lost")
     return FleetState(_terms_of(name, terms), key, tuple(entries), spent, seal)
@@ -175,39 +158,22 @@ def _append(
     connection.execute("UPDATE fleet SET head = ? WHERE id = ?", (seal, id_))
 
 
-def _knows_fleets(connection: sqlite3.Connection) -> bool:
-    return format_of(connection) >= KNOWS_FLEETS
-
-
-def _kind(connection: sqlite3.Connection) -> str:
-    """The column with the kind of an entry; all were releases before."""
-    return "kind" if format_of(connection) >= KNOWS_OUTCOMES else "'release'"
-
-
-def _distributions(connection: sqlite3.Connection) -> str:
-    """The column with the distributions of an entry's reports."""
-    return "laws" if format_of(connection) >= KNOWS_DISTRIBUTIONS else "NULL"
-
-
-def _distributions_of(number: int, text: str | None) -> tuple[LossDistribution, ...] | None:
-    """The distributions that an entry names; None for one of an older format."""
+def _distributions_of(number: int, text: str) -> tuple[LossDistribution, ...]:
+    """The distributions that an entry names."""
     try:
-        return (
-            None
-            if text is None
-            else tuple(LossDistribution(**distribution) for distribution in json.loads(text))
-        )
+        return tuple(LossDistribution(**distribution) for distribution in json.loads(text))
     except (TypeError, ValueError) as error:
         msg = f"entry {number}: its distributions cannot be read"
         raise ValueError(msg) from error
 
 
 def _sums(records: np.ndarray, distributions: Sequence[LossDistribution]) -> TripSums:
-    days = records["day"] if "day" in (records.dtype.names or ()) else np.empty(0, np.int64)
     alike = {
         distribution: records[f"alike {index}"] for index, distribution in enumerate(distributions)
     }
-    return TripSums(records["mark"], records["epsilon"], records["squared_mu"], days, alike)
+    return TripSums(
+        records["mark"], records["epsilon"], records["squared_mu"], records["day"], alike
+    )
 
 
 def _terms_text(terms: FleetTerms) -> str:
@@ -227,10 +193,9 @@ def _seal_of_origin(name: str, terms: str, key: bytes) -> bytes:
 
 
 def _seal_of_entry(
-    previous: bytes, named: tuple[int, str, str], data: bytes, kind: str, distributions: str | None
+    previous: bytes, named: tuple[int, str, str], data: bytes, kind: str, distributions: str
 ) -> bytes:
     """``named`` are number, release and date."""
     outcome = () if kind == "release" else (kind,)
-    more = () if distributions is None else ({"laws": distributions},)
-    fields = framed("trips", *named, len(data), *outcome, *more)
+    fields = framed("trips", *named, len(data), *outcome, {"laws": distributions})
     return hashlib.sha256(fields + previous + data).digest()

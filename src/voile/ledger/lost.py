@@ -5,8 +5,6 @@ forgotten, and its number is given again.  That it was, and when it was settled,
 
 Seals (SHA-256).  The seal of a record covers the series, its fields and the seal of the record
 before it; the head of the series (``records``) covers the newest.
-
-Ledgers of formats before 4 know none; they are read as they are.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from voile.ledger.chunks import framed
-from voile.ledger.formats import KNOWS_OUTCOMES, format_of
 
 __all__ = ["LostVersion", "find_lost", "note_lost", "read_lost"]
 
@@ -42,8 +39,6 @@ def read_lost(
 
     ``broken`` hears of seals that fail.
     """
-    if format_of(connection) < KNOWS_OUTCOMES:
-        return (), b""
     query = """
         SELECT number, release_id, created, settled, seal FROM lost_version
         WHERE series = ? ORDER BY id"""
@@ -60,8 +55,6 @@ def read_lost(
 
 def find_lost(connection: sqlite3.Connection, release_id: str) -> str | None:
     """The series that lost a release; None where none did."""
-    if format_of(connection) < KNOWS_OUTCOMES:
-        return None
     query = """
         SELECT name FROM lost_version JOIN series ON series.id = series WHERE release_id = ?"""
     (name,) = connection.execute(query, (release_id,)).fetchone() or (None,)

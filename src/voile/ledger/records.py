@@ -1,8 +1,7 @@
 """Histories as records of the ledger, each sealed by a hash that the next one continues.
 
 A version is stored as five arrays, its blocks (module ``parts``), and as data sets of marks beside
-the ledger (module ``row_sets``), each with a seal of its own.  Ledgers of formats before 6 have the
-marks as arrays, too; they are read as they are.
+the ledger (module ``row_sets``), each with a seal of its own.
 
 Seals (SHA-256).  The seal of a version covers its number, release id, date, the seals of its
 blocks and of the marks of its rows, and the seal of the version before it; that of the first
@@ -32,14 +31,12 @@ from typing import Any, Literal
 from numpy.typing import NDArray
 
 from voile.ledger.chunks import framed
-from voile.ledger.formats import KNOWS_OUTCOMES, KNOWS_ROW_SETS, format_of
 from voile.ledger.lost import read_lost
 from voile.ledger.parts import Part, read_parts, write_part
 from voile.ledger.row_sets import RowFolder, RowSet, Stage, refer, row_sets
 from voile.release.history import Blocks, History, SeriesTerms, Version
 from voile.schema.numbers import ExactNumbers
 from voile.table.keeping import KeptRows
-from voile.table.matching import marks_of_arrays
 
 __all__ = [
     "Series",
@@ -49,7 +46,6 @@ __all__ = [
     "find_series",
     "read_blocks",
     "read_history",
-    "reseal",
     "series_names",
     "update_head",
     "version_records",
@@ -85,8 +81,8 @@ class VersionRecord:
     """Rows first published in it."""
     held: int | None
     """Rows held back; None where a newer version took their place."""
-    stands: int | None
-    """1 where its folder is known to have appeared, else 0; None where an older Voile committed."""
+    stands: int
+    """1 where its folder is known to have appeared, else 0."""
 
 
 def find_series(connection: sqlite3.Connection, name: str) -> Series | None:
@@ -107,16 +103,10 @@ def series_names(connection: sqlite3.Connection) -> list[str]:
 
 def version_records(connection: sqlite3.Connection, series: Series) -> list[VersionRecord]:
     """The versions of a series, oldest first."""
-    known = format_of(connection)
-    stands = "stands" if known >= KNOWS_OUTCOMES else "NULL"
-    counted = (
-        "SELECT sum(rows) FROM row_set WHERE version = one.id AND role"
-        if known >= KNOWS_ROW_SETS
-        else "SELECT length FROM part WHERE version = one.id AND name"
-    )
+    counted = "SELECT sum(rows) FROM row_set WHERE version = one.id AND role"
     query = f"""
         SELECT id, number, release_id, created, ({counted} = 'published'), ({counted} = 'held'),
-            {stands}
+            stands
         FROM version AS one WHERE series = ? ORDER BY number"""  # noqa: S608 - words of the schema
     found = connection.execute(query, (series.id,)).fetchall()
     newest = found[-1][0] if found else None
@@ -173,21 +163,6 @@ def append(connection: sqlite3.Connection, history: History, stage: Stage) -> No
         (series, version.number),
     )
     update_head(connection, history.terms.name)
-
-
-def reseal(connection: sqlite3.Connection, name: str) -> None:
-    """Seal all versions of a series anew, as they are stored."""
-    series = find_series(connection, name)
-    assert series is not None, "it was named by the same transaction"
-    seal = series.origin
-    for record in version_records(connection, series):
-        query = "SELECT name, seal FROM part WHERE version = ?"
-        seals = dict(connection.execute(query, (record.id,)).fetchall())
-        published = row_sets(connection, "version", record.id, "published")
-        lasting = [*(seals[name] for name in _BLOCKS), *_seals(published)]
-        seal = _seal_of_version(seal, (record.number, record.release_id, record.created), lasting)
-        connection.execute("UPDATE version SET seal = ? WHERE id = ?", (seal, record.id))
-    update_head(connection, name)
 
 
 def update_head(connection: sqlite3.Connection, name: str) -> None:
@@ -276,12 +251,7 @@ class _Reader:
         return found
 
     def marks(self, role: _Role) -> _Marks:
-        """Marks of rows, wherever the format of the ledger has them."""
-        if format_of(self.connection) < KNOWS_ROW_SETS:
-            names = role, f"{role}.contents"
-            identities, contents = self.parts(names).values()
-            kept = marks_of_arrays(identities.array, contents.array, self.number)
-            return _Marks(kept, [identities.seal, contents.seal])
+        """Marks of rows."""
         sets, seals = row_sets(self.connection, "version", self.id, role), []
         for one in sets:
             seals.append(self.folder.seal_of(one.name, one.rows))

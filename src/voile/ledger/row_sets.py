@@ -37,7 +37,6 @@ from typing import Literal
 from voile.durable import sync
 from voile.errors import LedgerError, TableError
 from voile.ledger.chunks import framed
-from voile.ledger.formats import KNOWS_ROW_SETS, format_of
 from voile.randomness import Randomness
 from voile.table.keeping import KeptRows, together
 from voile.table.protocol import Engine, Rows
@@ -243,8 +242,6 @@ def row_sets(
 
 def names_of(connection: sqlite3.Connection) -> set[str]:
     """All data sets that the ledger refers to."""
-    if format_of(connection) < KNOWS_ROW_SETS:
-        return set()
     return {name for (name,) in connection.execute("SELECT name FROM row_set")}
 
 

@@ -16,10 +16,9 @@ from __future__ import annotations
 import sqlite3
 
 from voile.errors import LedgerError
-from voile.ledger.lost import LostVersion, note_lost, read_lost
+from voile.ledger.lost import LostVersion, note_lost
 from voile.ledger.records import (
     Series,
-    VersionRecord,
     read_history,
     update_head,
     version_records,
@@ -54,8 +53,7 @@ def lose_version(
         msg = f"series {name!r}: release {release_id} is not its newest, so it cannot be lost"
         raise LedgerError(msg)
     *_, newest = versions
-    earlier, _ = read_lost(connection, series.id, name, _refuse)
-    if newest.stands or (newest.stands is None and _followed(newest, earlier)):
+    if newest.stands:
         msg = (
             f"series {name!r}: release {newest.number} ({release_id}) stands: its folder appeared, "
             "and somebody may have it, so it cannot be lost"
@@ -73,11 +71,6 @@ def lose_version(
     note_lost(connection, series.id, name, lost)
     update_head(connection, name)
     return lost
-
-
-def _followed(version: VersionRecord, lost: tuple[LostVersion, ...]) -> bool:
-    """Whether another release followed, so that one of an older Voile counts as seen."""
-    return any(later.number > version.number for later in lost)
 
 
 def _refuse(what: str) -> None:

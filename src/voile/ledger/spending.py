@@ -5,9 +5,7 @@ of the entry before it; that of the first entry continues the seal of the data s
 limit.  The head of a data set covers the seal of its newest entry and those of its pool, which
 stand outside the chain because rows are forgotten when they are published.  What seals find, and
 what they do not, is said in ``records``.  The rows of a pool stand beside the ledger
-(``row_sets``); ledgers of formats before 6 have their bytes.
-
-Ledgers of format 1 know no data sets; they are read as they are.
+(``row_sets``).
 
 Cost: one hash over the bytes of the pool on each commit and on each reading.
 """
@@ -24,12 +22,9 @@ from typing import Literal
 from voile.dp.events import PrivacyEvent
 from voile.errors import PlanError
 from voile.ledger.budget import BudgetState, CarriedRows, Charge, End, Entry, Kind
-from voile.ledger.chunks import POOL_CHUNKS, framed
-from voile.ledger.formats import KNOWS_DATA_SETS, KNOWS_ROW_SETS, format_of
+from voile.ledger.chunks import framed
 from voile.ledger.row_sets import RowFolder, RowSet, Stage, refer, row_sets
 from voile.schema.budget import BudgetPlan
-from voile.table.carrying import rows_of_stream
-from voile.table.keeping import KeptRows
 
 __all__ = [
     "charge",
@@ -37,7 +32,6 @@ __all__ = [
     "end",
     "find_entries",
     "leave_out",
-    "move_pools",
     "newest_seal",
     "pool_of",
     "read_state",
@@ -61,15 +55,11 @@ class _DataSet:
 
 def data_set_names(connection: sqlite3.Connection) -> list[str]:
     """The names of all data sets, in order."""
-    if not _knows_data_sets(connection):
-        return []
     return [name for (name,) in connection.execute("SELECT name FROM data_set ORDER BY name")]
 
 
 def find_entries(connection: sqlite3.Connection, release_id: str) -> list[tuple[str, Kind]]:
     """Data set and kind of the entries about a release, oldest first."""
-    if not _knows_data_sets(connection):
-        return []
     query = """
         SELECT data_set.name, kind FROM spending JOIN data_set ON data_set.id = data_set
         WHERE release_id = ? ORDER BY number"""
@@ -78,8 +68,6 @@ def find_entries(connection: sqlite3.Connection, release_id: str) -> list[tuple[
 
 def newest_seal(connection: sqlite3.Connection, name: str) -> bytes | None:
     """The seal of a data set's newest entry as it is stored; None where it has none."""
-    if not _knows_data_sets(connection):
-        return None
     query = """
         SELECT seal FROM spending JOIN data_set ON data_set.id = data_set
         WHERE data_set.name = ? ORDER BY number DESC LIMIT 1"""
@@ -169,15 +157,7 @@ def take_back(connection: sqlite3.Connection, name: str, release_id: str, create
     _update_head(connection, data_set)
 
 
-def _knows_data_sets(connection: sqlite3.Connection) -> bool:
-    return format_of(connection) >= KNOWS_DATA_SETS
-
-
 def _find(connection: sqlite3.Connection, name: str) -> _DataSet | None:
-    return _find_stored(connection, name) if _knows_data_sets(connection) else None
-
-
-def _find_stored(connection: sqlite3.Connection, name: str) -> _DataSet | None:
     row = connection.execute(
         "SELECT id, limits, head FROM data_set WHERE name = ?", (name,)
     ).fetchone()
@@ -238,21 +218,6 @@ def _move(connection: sqlite3.Connection, data_set: _DataSet, old: _Pool, new: _
     return moved.rowcount > 0
 
 
-def move_pools(connection: sqlite3.Connection, stage: Stage, broken: Callable[[str], None]) -> None:
-    """Write the rows of all pools of a ledger of an earlier format, in which they are bytes."""
-    for name in [name for (name,) in connection.execute("SELECT name FROM data_set")]:
-        data_set = _find_stored(connection, name)
-        assert data_set is not None, "it was named by the same transaction"
-        query = "SELECT id, state, release_id FROM pool WHERE data_set = ?"
-        for id_, state, release_id in connection.execute(query, (data_set.id,)).fetchall():
-            carried, _ = _read_stream(connection, data_set, state, broken)
-            sets = stage(carried.kept) if carried else []
-            refer(connection, "pool", id_, "pool", sets)
-            seal = _seal_of_pool(release_id, sets, [it.seal for it in sets])
-            connection.execute("UPDATE pool SET seal = ? WHERE id = ?", (seal, id_))
-        _update_head(connection, data_set)
-
-
 def _write_pool(
     connection: sqlite3.Connection,
     data_set: _DataSet,
@@ -276,8 +241,6 @@ def _read_pool(
     broken: Callable[[str], None],
 ) -> tuple[CarriedRows | None, str | None]:
     """The rows of one state and their seal, computed from their bytes."""
-    if format_of(connection) < KNOWS_ROW_SETS:
-        return _read_stream(connection, data_set, state, broken)
     row = connection.execute(
         "SELECT id, release_id, rows, seal FROM pool WHERE data_set = ? AND state = ?",
         (data_set.id, state),
@@ -295,31 +258,6 @@ def _read_pool(
     if seal != stored or kept.height != rows:
         broken(f"the record of its rows {state} was changed")
     return CarriedRows(release_id, kept), seal.hex()
-
-
-def _read_stream(
-    connection: sqlite3.Connection,
-    data_set: _DataSet,
-    state: _Pool,
-    broken: Callable[[str], None],
-) -> tuple[CarriedRows | None, str | None]:
-    """The rows of one state in a ledger of an earlier format, where they are bytes."""
-    row = connection.execute(
-        "SELECT id, release_id, rows, length, seal FROM pool WHERE data_set = ? AND state = ?",
-        (data_set.id, state),
-    ).fetchone()
-    if row is None:
-        return None, None
-    id_, release_id, rows, length, stored = row
-    seal = hashlib.sha256(framed("pool", release_id, rows, length))
-    stream = bytearray()
-    for chunk in POOL_CHUNKS.read(connection, id_):
-        seal.update(chunk)
-        stream += chunk
-    if seal.digest() != stored or len(stream) != length:
-        broken(f"the record of its rows {state} was changed")
-    kept = rows_of_stream(bytes(stream), rows) if rows else KeptRows()
-    return CarriedRows(release_id, kept), seal.hexdigest()
 
 
 def _update_head(connection: sqlite3.Connection, data_set: _DataSet) -> None:

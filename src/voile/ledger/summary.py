@@ -34,8 +34,8 @@ class VersionSummary:
     mean_width: float
     """Mean range of a block; 0 for a release without blocks."""
     max_width: Decimal
-    stands: bool | None
-    """Whether its folder is known to have appeared; None where an older Voile committed it."""
+    stands: bool
+    """Whether its folder is known to have appeared."""
 
     @classmethod
     def of(cls, record: VersionRecord, blocks: Blocks) -> VersionSummary:
@@ -59,7 +59,7 @@ class VersionSummary:
             sum_of_ranges=total,
             mean_width=float(total) / len(blocks) if len(blocks) else 0.0,
             max_width=unscaled(max(widths, default=0), scale),
-            stands=None if record.stands is None else bool(record.stands),
+            stands=bool(record.stands),
         )
 
 

@@ -8,20 +8,17 @@ wherever no value changes by it, and refused where one would.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import BytesIO
 
 import polars as pl
-import pyarrow as pa
 
-from voile.errors import TableError, refuse_out_of_memory
+from voile.errors import TableError
 from voile.schema.plan import ColumnPlan, Plan
 from voile.table.arrays import kind_of_arrow, polars_type
 from voile.table.binding import dated, flagged, mapped
-from voile.table.keeping import KeptRows
-from voile.table.protocol import Engine, Rows
+from voile.table.protocol import Rows
 from voile.values.expressions import is_missing
 
-__all__ = ["rows_of_stream", "with_carried"]
+__all__ = ["with_carried"]
 
 
 def with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) -> Rows:
@@ -44,23 +41,6 @@ def with_carried(rows: Rows, carried: Rows, plan: Plan, columns: Sequence[str]) 
         rows = dated(rows, name, declared)[0] if declared.dated else rows
         rows, carried = _alike(rows, carried, name, declared)
     return rows.union(carried)
-
-
-def rows_of_stream(stream: bytes, rows: int) -> KeptRows:
-    """Rows that an earlier Voile kept as an Arrow IPC stream.
-
-    To open them raises ``TableError`` where they cannot be read.
-    """
-
-    def opened(engine: Engine) -> Rows:
-        try:
-            return engine.of_arrow(pa.ipc.open_stream(BytesIO(stream)).read_all())
-        except (pa.ArrowException, OSError, ValueError) as fault:
-            refuse_out_of_memory(fault)
-            msg = "the rows carried over from earlier releases cannot be read; restore them"
-            raise TableError(msg) from None
-
-    return KeptRows(rows, opened)
 
 
 def _alike(rows: Rows, carried: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, Rows]:

@@ -15,12 +15,11 @@ Cost in n rows and m marks: the identities of the rows, and one join of n with m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from voile.errors import TableError
 from voile.randomness import Key
@@ -42,7 +41,6 @@ __all__ = [
     "lacks_contents",
     "mark_rows",
     "marks_in_common",
-    "marks_of_arrays",
     "match_rows",
     "refused_class",
     "repeated_marks",
@@ -169,16 +167,6 @@ def _refused(batch: pa.RecordBatch) -> list[pa.Array]:
 
 def _aside(batch: pa.RecordBatch) -> list[pa.Array]:
     return [array_of(np.full(batch.num_rows, ASIDE, dtype=np.int16))]
-
-
-def marks_of_arrays(
-    identities: NDArray[np.uint64], contents: NDArray[np.uint64], version: int
-) -> KeptRows:
-    """Marks of rows first published in a version, from 1; without contents unless they have any."""
-    columns: dict[str, NDArray[Any]] = {IDENTITY: identities}
-    columns |= {CONTENTS: contents} if len(contents) else {}
-    columns |= {CLASS: np.full(len(identities), version - 1, dtype=np.int16)}
-    return KeptRows.of_table(pa.table({name: array_of(each) for name, each in columns.items()}))
 
 
 def repeated_marks(kept: Sequence[KeptRows], engine: Engine) -> int:
