@@ -8,6 +8,7 @@ constructor takes nothing, and that has the verbs of ``protocol.Engine``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,9 +51,8 @@ def engine_of(asked: Engine | str, folder: Path | None = None) -> Engine:
         return asked
     name, _, place = asked.partition("@")
     if name == "spark":
-        from voile.table.spark_engine import SparkEngine  # noqa: PLC0415 - few ask for it
-
-        return SparkEngine(place or None, folder)
+        spark: Callable[..., Engine] = ENGINES.class_of(name)
+        return spark(place or None, folder)
     if place:
         raise InputError(f"the engine {name!r} works in this process; only spark has a --master")
     return ENGINES.make("polars" if name == AUTO else name, {})
@@ -78,9 +78,8 @@ def engine_for(asked: Engine | str, source: Any, folder: Path | None = None) -> 
         if large and installed:
             note = f"{large}, so the engine duckdb holds it (--engine polars asks for the other)"
     if isinstance(asked, str) and asked == "duckdb":
-        from voile.table.duckdb_engine import DuckDBEngine  # noqa: PLC0415 - few ask for it
-
-        return DuckDBEngine(folder, note)
+        duckdb: Callable[..., Engine] = ENGINES.class_of(asked)
+        return duckdb(folder, note)
     return engine_of(asked, folder)
 
 
