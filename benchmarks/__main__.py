@@ -29,6 +29,7 @@ NAMES = (
     "generalization_series",
     "many_columns",
     "dp_generalization",
+    "dp_synthesis",
     "peers",
     "league",
     "noise",
