@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 from tests.publish.test_payment import _NAMES, Watched
+from tests.table.spark import engine, ignoring_warnings_of_spark, needs_spark
 from voile.attack.registry import attack_named, attack_names
 from voile.errors import PlanError, RefusedError
 from voile.publish.dp_synthesis import publisher as publishing
@@ -34,6 +35,7 @@ from voile.schema.domain import public_domain
 from voile.schema.plan import parse_plan
 from voile.study.run import make_release
 from voile.table.opening import open_any_rows, open_frame, published_rows
+from voile.table.polars_engine import PolarsEngine
 
 COLUMNS = {
     "age": {"bounds": [0, 99], "edges": [0, 15, 30, 60]},
@@ -366,6 +368,31 @@ def test_engines_count_alike_and_write_the_same_file(engine, tmp_path):
     assert (tmp_path / engine / "data.csv").read_bytes() == (
         tmp_path / "polars" / "data.csv"
     ).read_bytes()
+
+
+@pytest.mark.slow
+@needs_spark
+@ignoring_warnings_of_spark
+def test_spark_counts_alike_and_makes_the_same_rows():
+    """Missing and unlisted values among them; rows in several partitions."""
+    frame = people().with_columns(
+        sex=pl.when(pl.col("age") > 50).then(pl.col("sex")),
+        size=pl.when(pl.col("age") == 3).then(9).otherwise(pl.col("size")),
+    )
+    plan = plan_of(nulls="category")
+    tables = [
+        open_any_rows(frame, plan, of_file=False, engine=one) for one in (PolarsEngine(), engine())
+    ]
+    sets = [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]
+    own, other = (
+        t.count_tables(public_domain(plan), sets, 1, Randomness.seeded(1)) for t in tables
+    )
+    assert (own.rows, own.left_out) == (other.rows, other.left_out)
+    for one, same in zip(own.counts, other.counts, strict=True):
+        assert one.tolist() == same.tolist()
+    made = [publisher_for(plan).prepare(t, Randomness.seeded(4)).release for t in tables]
+    first, second = (pl.DataFrame(release.table.to_arrow()) for release in made)
+    assert first.equals(second)
 
 
 def test_at_most_so_many_rows_of_a_person_count():
