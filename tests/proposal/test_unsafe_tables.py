@@ -9,6 +9,8 @@ import pytest
 
 from voile.proposal.whole import Proposal, propose
 from voile.proposal.writing import plan_text
+from voile.recognisers.looks import ColumnLook
+from voile.recognisers.recognition import recognised
 from voile.schema.questions import open_questions
 from voile.table.profile import inspect_file
 
@@ -302,3 +304,82 @@ def test_amounts_with_cents_get_a_role_though_each_row_has_its_own(tmp_path):
     cents = [f"{1_000 + r * 137.13:.2f}" for r in range(ROWS)]
     assert "zz" in _published(_text(tmp_path, zz=cents))
     assert "zz" not in _published(_text(tmp_path, zz=[7 + r * 1_371 for r in range(ROWS)]))
+
+
+_WELSH = "Rhys Sian Gethin Eleri Huw Nia Emyr Ffion Ioan Carys Dewi Mared Gwilym Lowri Iolo Bethan"
+_KOREAN = (
+    "민준 서연 도윤 서윤 하준 지우 지호 하은 예준 수아 유진 현우 시우 채원 건우 다은 은우 소율"
+)
+_MORE = "Aled Nerys Macsen Efa Tomos Heledd Osian Mali Guto Cadi"
+_BASQUE = ("Kale Nagusia 4", "Geltoki kalea 12", "Eliza kalea 3", "Plaza Berria 7", "Zubi kalea 1")
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("canwr", f"{_WELSH} {_MORE}".split()),
+        ("담당", [f"김{one}" for one in _KOREAN.split()] + [f"이{one}" for one in _KOREAN.split()]),
+        (
+            "tên",
+            [
+                f"{a} {b}"
+                for a in ("Nguyễn", "Trần", "Lê")
+                for b in ("An", "Chi", "Hà", "Hoa", "Lan", "Nga", "Mai")
+            ],
+        ),
+        ("atari", [*_BASQUE, "Iturri kalea 22"]),
+    ],
+)
+def test_what_may_name_persons_or_homes_is_left_out_in_any_language(tmp_path, name, values):
+    """No list knows the words; with its question the column is out, accepted or not."""
+    rows = "".join(f"{20 + n % 50},{values[n * 11 % len(values)]}\n" for n in range(900))
+    path = tmp_path / "table.csv"
+    path.write_text(f"age,{name}\n{rows}", encoding="utf-8")
+    column = next(one for one in _proposal(path).columns if one.name == name)
+    assert column.role in {"drop", "identifier"}
+    assert column.role == "identifier" or column.is_withheld
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("mazao", ["mahindi", "mpunga", "mihogo"]),
+        ("kelas", ["7A", "7B", "8A", "8B", "9A", "9B"]),
+        ("quan", [f"Quan {n}" for n in range(1, 13)]),
+        ("pentref", ["Llanrwst", "Bala", "Dolgellau", "Corwen", "Rhuthun"]),
+    ],
+)
+def test_groups_in_any_language_are_not_taken_for_names(tmp_path, name, values):
+    """Few values that many rows share, and classes and districts with numbers."""
+    rows = "".join(f"{20 + n % 50},{values[n * 11 % len(values)]}\n" for n in range(900))
+    path = tmp_path / "table.csv"
+    path.write_text(f"age,{name}\n{rows}", encoding="utf-8")
+    column = next(one for one in _proposal(path).columns if one.name == name)
+    assert column.role == "quasi"
+
+
+@pytest.mark.parametrize("name", ["이름", "姓名", "Фамилия", "họ tên", "enw", "الاسم", "Όνομα"])
+def test_columns_of_names_are_told_in_more_languages(name):
+    """By their names alone, in scripts of their own, too."""
+    found = recognised(ColumnLook(name, "text", 900, 40, ("Abc", "Def")))
+    assert found is not None
+    assert found.key == "person-name"
+
+
+def test_numbers_that_each_row_has_alone_are_no_counts(tmp_path):
+    """``n_order`` is a number of a record where values do not repeat, and a count where they do."""
+    rows = "".join(f"{50_210 + 7 * (n * 37 % 900)},{n % 9}\n" for n in range(900))
+    path = tmp_path / "table.csv"
+    path.write_text(f"n_order,n_visits\n{rows}", encoding="utf-8")
+    order, visits = _proposal(path).columns
+    assert (order.role, visits.role) == ("identifier", "quasi")
+
+
+def test_the_id_of_a_tracker_is_a_device_beside_positions_alone():
+    """Two letters in the files of OwnTracks; elsewhere a word of another language."""
+    letters = ("AB", "CK", "DZ")
+    beside = ColumnLook("tid", "text", 90, 3, letters, ("lat", "lon", "tst"))
+    found = recognised(beside)
+    assert found is not None
+    assert found.key == "device"
+    assert recognised(ColumnLook("tid", "text", 90, 3, letters, ("age", "sex"))) is None

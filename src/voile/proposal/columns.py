@@ -13,7 +13,8 @@ Rules, the first that applies:
 7. values that no two rows share, or that a program made: an identifier, or not understood;
 8. what the name means (``words.toml``), where the values can be that;
 9. what is **not understood** and has many values is left out, with a question: texts, and numbers
-   of which nearly each row has its own, and long codes of letters and digits;
+   of which nearly each row has its own, long codes of letters and digits, and texts that look like
+   names of persons in whatever language;
 10. everything else is a quasi-identifier, which is the careful choice, and a question.
 
 Kinds.  Digits are numbers where the name says so or where their values are many; few of them are
@@ -29,7 +30,7 @@ from decimal import Decimal
 
 from voile.recognisers.looks import ColumnLook
 from voile.recognisers.recognition import Recognition, recognised
-from voile.recognisers.values import is_flag, share_of
+from voile.recognisers.values import is_flag, looks_like_addresses, looks_like_names, share_of
 from voile.schema.hierarchy.code_lists import CodeList, CodeListName
 from voile.schema.kinds import Kind
 from voile.schema.names import Meaning, Role, meaning_of, named, words_of
@@ -53,6 +54,12 @@ _SENTENCE = 4
 _REMARK = 1.5
 """Words of a cell on average, from which on texts that most rows lack are remarks."""
 _LONG = 8
+_OF_TEXTS = 4
+_OF_NUMBERS = 3
+"""Letters of a word of a name that means the same in most languages."""
+_SEVERAL = 5
+_SHARED_BY = 20
+"""Rows of a text, up to which few texts may be names of persons."""
 _DAY = re.compile(
     r"\d{1,4}[./-] ?\d{1,2}[./-] ?\d{1,4}\.?(?: ?[^\W\d_]{1,3}\.?)?"
     r"|(?:[^\W\d_]+,? )?\d{1,2}\.?(?:[ -](?:de |of )?)[^\W\d_]{3,}\.?,?[ -](?:de )?\d{2,4}"
@@ -64,8 +71,8 @@ _CLOCK = re.compile(
     r"(?:^|[T ,]+)(?:[^\W\d_.]{1,4}\.?(?: ?[^\W\d_]\.)? ?)?\d{1,2}[:h]\d{2}.{0,12}$"
 )
 """A clock, alone or behind a day; "am" and "오전" may stand before it."""
-_FINE = re.compile(r"-?\d{1,3}[.,]\d{4,}")
-"""Numbers as finely written as degrees of places are."""
+_FINE = re.compile(r"-?\d{1,5}[.,]\d{4,}")
+"""Numbers as finely written as degrees of places are, or minutes behind them."""
 _RUNNING = 100
 """So many whole numbers that are counted up are of records, whatever their name says."""
 _NEVER = frozenset({"nested", "binary", "duration", "empty"})
@@ -131,7 +138,7 @@ def propose_column(
     """
     profile = details.profile
     called = called or profile.name
-    meaning = meaning_of(called)
+    meaning = _meaning(details, called)
     kind = _kind(details, meaning)
     if profile.type in _NEVER:
         return ColumnProposal(details, "drop", kind, "values of this type cannot be published")
@@ -143,6 +150,15 @@ def propose_column(
     found = found or _alone(details, look, meaning)
     found = found or _meant(details, meaning, kind) or _guessed(details, kind)
     return replace(found, code_list=_code_list(found, called))
+
+
+def _meaning(details: ColumnDetails, called: str) -> Meaning | None:
+    """What a name means; many texts are no groups, and numbers of records none, by short words."""
+    profile, meaning = details.profile, meaning_of(called)
+    texts = profile.type == "text" and profile.distinct > FEW_PERSONS
+    if texts and meaning is not None and meaning.kind == "nominal":
+        return meaning_of(called, _OF_TEXTS)
+    return meaning_of(called, _OF_NUMBERS) if details.look().is_numbered else meaning
 
 
 def with_families(columns: list[ColumnProposal]) -> list[ColumnProposal]:
@@ -306,14 +322,13 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
     # Amounts of money have two decimals: no number of a record has, and no place is so coarse.
     alone = share > ALONE and (profile.type != "decimal" or details.whole)
     if coded or (many and (alone or fine or (profile.type == "text" and share > TELLING))):
-        return ColumnProposal(
-            details,
-            "drop",
-            kind,
-            "not understood, and its values may tell rows apart",
-            question="what does it hold? Nothing was understood of it: give it a role, or leave it",
-            guessed=True,
-        )
+        why = "not understood, and its values may tell rows apart"
+        asked = "what does it hold? Nothing was understood of it: give it a role, or leave it"
+        return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
+    if may_be := _may_tell(details, share):
+        why = f"not understood, and its values may be {may_be}"
+        asked = f"does it hold {may_be}? If its values are names of groups, give it a role"
+        return ColumnProposal(details, "drop", kind, why, question=asked, guessed=True)
     if kind == "number" and profile.distinct > _MEASURED:
         unclear = "may others know it? If nobody should learn it, it is sensitive"
     elif profile.type == "integer" or details.whole:
@@ -328,6 +343,19 @@ def _guessed(details: ColumnDetails, kind: Kind) -> ColumnProposal:
         question=unclear,
         guessed=True,
     )
+
+
+def _may_tell(details: ColumnDetails, share: float) -> str | None:
+    """What texts may be by their make; None where they look like nothing that tells persons.
+
+    No list decides: a language that none has is no less private.  Names are more than groups are.
+    """
+    if details.profile.type != "text" or details.profile.distinct <= _SEVERAL:
+        return None
+    if looks_like_addresses(details.sample):
+        return "addresses"
+    many = details.profile.distinct > FEW_PERSONS or share * _SHARED_BY >= 1
+    return "names of persons" if many and looks_like_names(details.sample) else None
 
 
 def _is_long_code(text: str) -> bool:

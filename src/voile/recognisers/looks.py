@@ -15,6 +15,8 @@ __all__ = ["SAMPLED", "ColumnLook"]
 SAMPLED = 2_000
 """Different values that are looked at; how many there are is counted on all rows."""
 _DAY = r"(?:18|19|20)\d{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])"
+_LETTERS = 3
+"""Letters of a word that says of numbers what they are."""
 _DIGITS = 5
 """Digits of the number of a record, from which on it is one where all have as many."""
 
@@ -80,8 +82,12 @@ class ColumnLook:
 
     @property
     def is_an_amount(self) -> bool:
-        """Whether the name says that the column holds amounts or measures."""
-        meant = meaning_of(self.name)
+        """Whether the name says that the column holds amounts or measures.
+
+        A short word such as the n of ``n_order`` is that of a number of a record, too, and says it
+        only where values repeat.
+        """
+        meant = meaning_of(self.name, _LETTERS if self.is_numbered else 1)
         return meant is not None and meant.kind == "number"
 
     @cached_property

@@ -42,6 +42,7 @@ _MANY = 20
 """So few different values are told by the name of the column, and not by how they are written."""
 _TELLING = 0.1
 _LONG = 6
+_YEARS = 1800, 2100
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,7 @@ class ListedRecogniser:
     perhaps: tuple[str, ...] = ()
     regulated: tuple[str, ...] = ()
     beside_street: tuple[str, ...] = ()
+    beside_positions: tuple[str, ...] = ()
     formats: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
@@ -113,6 +115,8 @@ class ListedRecogniser:
             return self.key not in _CODED or _tells(look)
         if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
             return any(fits(self.columns, words_of(name)) for name in look.beside)
+        if fits(self.beside_positions, look.words) and look.type == "text":
+            return has_positions(look.beside)
         if not fits(self.perhaps, look.words):
             return False
         return bool(self.looks and LOOKS[self.looks](look)) or self._is_written(look, few=True)
@@ -123,7 +127,7 @@ class ListedRecogniser:
             return False
         if look.type == "text" and share_of(texts, self.finds) >= _WITHIN:
             return True
-        if look.distinct <= _MANY and not few:
+        if look.distinct <= _MANY and not (few or self.key in _TOLD_BY_FEW):
             return self.looks == "names" and has_names(look, 0.5)
         if share_of(texts, self._matches) >= _MOSTLY:
             return True
@@ -148,6 +152,8 @@ class ListedRecogniser:
         return any(one.fullmatch(text) for one in self._of_cells)
 
 
+_TOLD_BY_FEW = frozenset({"address"})
+"""What is told by how values are written, however few they are: homes of a whole street."""
 _CODED = frozenset(
     {"national-id", "telephone", "account", "licence", "medical-record", "beneficiary", "record"}
 )
@@ -155,6 +161,9 @@ _CODED = frozenset(
 
 
 def _tells(look: ColumnLook) -> bool:
+    ends = look.extremes if look.type == "integer" else None
+    if ends and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]:
+        return False  # "nam" is a number of insured persons in one language, a year in another
     if look.distinct > _MANY or look.share > _TELLING:
         return True
     return share_of(look.filled, lambda text: len(text) >= _LONG) > 0.8
@@ -194,7 +203,7 @@ def suspected(look: ColumnLook) -> bool:
     """Whether the name alone may be that of anything that is recognised, whatever the values."""
     words = look.words
     return bool(RECOGNISERS.names) or any(
-        fits((*one.columns, *one.perhaps, *one.beside_street), words)
+        fits((*one.columns, *one.perhaps, *one.beside_street, *one.beside_positions), words)
         for one in listed_recognisers()
         if one.group != "regulated"
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -15,7 +16,7 @@ from importlib.resources import files
 from voile.recognisers.looks import ColumnLook
 from voile.schema.names import meaning_of, without_accents, words_of
 
-__all__ = ["LOOKS", "has_names", "is_flag", "share_of"]
+__all__ = ["LOOKS", "has_names", "is_flag", "looks_like_addresses", "looks_like_names", "share_of"]
 
 _FLAGS = frozenset(
     {"0", "1", "2", "y", "n", "yes", "no", "t", "f", "true", "false", "j", "ja", "nein", "o", "oui"}
@@ -39,6 +40,16 @@ _AXES = frozenset({"e", "n", "o", "h", "r", "east", "north", "ost", "nord", "est
 _FEW = 5
 """So few different texts are told to be names by titles alone."""
 _MANY = 20
+_PROPER = 0.8
+"""The share of texts that look like names, from which on a column may hold such."""
+_NUMBERED = re.compile(
+    r"(?P<behind>[^\W\d_][^\d]{2,}?),? \d{1,4} ?[a-zA-Z]?|\d{1,4}[a-zA-Z]?,? (?P<before>[^\d]{3,})"
+)
+"""A name of a street before a number, or behind it."""
+_STREETS = 3
+_MOST_WORDS = 5
+_SHORT = 3
+"""Capitals up to which they may be a short name, and no abbreviation."""
 
 
 @cache
@@ -85,6 +96,36 @@ def has_names(look: ColumnLook, least: float) -> bool:
         return True
     many = look.distinct > _MANY
     return look.distinct >= _FEW and share_of(look.filled, lambda t: _named(t, many)) >= least
+
+
+def looks_like_names(texts: Sequence[str]) -> bool:
+    """Whether texts may be names of persons by their make alone, in any language.
+
+    Nearly all are one to five words of letters, and each begins with a capital, or is written in a
+    script that has none.  So are names of places and of trades: this says "perhaps", and no list of
+    names has to know the language.
+    """
+    return share_of(texts, _is_proper) >= _PROPER
+
+
+def looks_like_addresses(texts: Sequence[str]) -> bool:
+    """Whether texts may be addresses by their make alone: names of several streets with numbers."""
+    found = [match for text in texts if (match := _NUMBERED.fullmatch(text.strip()))]
+    streets = {(one["behind"] or one["before"]).casefold() for one in found}
+    return len(found) >= _PROPER * len(texts) and len(streets) >= _STREETS
+
+
+def _is_proper(text: str) -> bool:
+    words = re.split(r"[\s.·'\u2019-]+", text.strip(" ."))
+    if not 1 <= len(words) <= _MOST_WORDS or not all(_is_word(word) for word in words if word):
+        return False
+    longest = max(words, key=len)
+    return longest[:1] == longest[:1].upper() and not (len(longest) > _SHORT and longest.isupper())
+
+
+def _is_word(word: str) -> bool:
+    """Whether a word has letters and the marks on them alone."""
+    return all(unicodedata.category(letter)[0] in "LM" for letter in word)
 
 
 def _names(look: ColumnLook) -> bool:

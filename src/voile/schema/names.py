@@ -39,7 +39,17 @@ _ENDS = ("id", "nummer", "nr", "kennung", "numer")
 _JOINTS = ("en", "n", "s")
 """What German puts between the parts of a word."""
 _PLAIN_LETTERS = str.maketrans(
-    {"ł": "l", "Ł": "L", "ß": "ss", "ø": "o", "Ø": "O", "æ": "ae", "\u0131": "i", "đ": "d"}
+    {
+        "ł": "l",
+        "Ł": "L",
+        "ß": "ss",
+        "ø": "o",
+        "Ø": "O",
+        "æ": "ae",
+        "\u0131": "i",
+        "đ": "d",
+        "Đ": "D",
+    }
 )
 
 
@@ -88,10 +98,14 @@ def stems_of(names: Sequence[str]) -> Mapping[str, str]:
     }
 
 
-def meaning_of(name: str) -> Meaning | None:
-    """The first meaning that fits a name."""
+def meaning_of(name: str, shortest: int = 1) -> Meaning | None:
+    """The first meaning that fits a name, by words of so many letters or more.
+
+    Words of three letters mean something else in another language: ``ten`` is the tenure of a home
+    in one, and the name of a person in another.
+    """
     whole = tuple(part.casefold() for part in re.findall(r"[^\W_]+", without_accents(name)))
-    words = (*words_of(name), *whole)
+    words = tuple(word for word in (*words_of(name), *whole) if len(word) >= shortest)
     return next((meaning for meaning in _meanings() if meaning.fits(words)), None)
 
 
@@ -118,7 +132,8 @@ def without_accents(name: str) -> str:
     """A name in plain letters: ``numéro_élève`` is numero_eleve."""
     name = re.sub(r"\b[Nn]r?[°º]", "nro ", name)
     apart = unicodedata.normalize("NFKD", name.translate(_PLAIN_LETTERS))
-    return "".join(letter for letter in apart if not unicodedata.combining(letter))
+    plain = "".join(letter for letter in apart if not unicodedata.combining(letter))
+    return unicodedata.normalize("NFC", plain)  # Korean syllables are whole again
 
 
 def _without_id(word: str) -> tuple[str, ...]:
