@@ -55,6 +55,7 @@ _COMMANDS = {
     "sign": "sign a release, its evidence, a policy and its verdict",
     "studio": "all of this for one table, in a browser on this machine",
     "study": "make one release, put it to the test, report on both",
+    "table": "tables of counts and sums, protected cell by cell",
     "verify": "whether anything was changed since it was signed",
 }
 _OTHERS: Registry[click.Command] = Registry(

@@ -40,7 +40,7 @@ DOCUMENT = "release.json"
 MEASUREMENTS = "measurements.parquet"
 """Noisy tables beside the rows, where these were made from some."""
 
-_FILE = re.compile(r"data\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet")
+_FILE = re.compile(r"(?:data|tables)\.[a-z0-9]+|data/[A-Za-z0-9_][A-Za-z0-9_.-]*\.parquet")
 """What may be listed: never a path out of the folder."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _REMEDY = "take the folder as it was made, or publish again"

@@ -19,10 +19,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from voile.disclosure.registry import SHOWN
-from voile.errors import InputError, RefusedError, nearest
+from voile.errors import InputError, RefusedError, TableError, nearest
+from voile.registry import Registry
 from voile.release.check import column_breaches
 from voile.release.claims import Claim, UnknownClaim
 from voile.release.document import stated_in
@@ -40,11 +41,35 @@ from voile.table.engines import AUTO
 from voile.table.protocol import Engine
 from voile.values.exact import exact_decimal
 
-__all__ = ["Recount", "RecountedClaim", "read_recounted", "recount"]
+__all__ = [
+    "FORMS",
+    "Recount",
+    "RecountedClaim",
+    "ReleaseForm",
+    "read_recounted",
+    "recount",
+    "told_breaches",
+]
 
 _REMEDY = "do not rely on this folder; take the release as it was published"
 _SAME = ("k", "e", "precision", "top", "beta", "clusters")
 """Parameters of a method that its claim repeats."""
+
+
+class ReleaseForm(Protocol):
+    """What a folder holds that is no release of rows: ``form`` of its ``release.json``."""
+
+    def recount(self, folder: Path, document: Mapping[str, Any], engine: Engine | str) -> Recount:
+        """What the folder shows; raises as the function of this name."""
+
+
+FORMS: Registry[ReleaseForm] = Registry(
+    group="voile.forms",
+    what="a form of release",
+    own={"tables": "voile.tabular.recounting:TablesForm"},
+    offers=("recount",),
+    error=TableError,
+)
 
 
 @dataclass(frozen=True)
@@ -110,6 +135,11 @@ def recount(folder: str | Path, original: Any = None, *, engine: Engine | str = 
     """
     place = Path(folder)
     document = release_document(place)
+    if isinstance(form := document.get("form"), str):
+        if original is not None:
+            msg = f"{place}: it holds {form} and no rows to be compared with the original"
+            raise InputError(msg)
+        return FORMS.make(form, {}).recount(place, document, engine)
     _refuse_unknown_showing(place, document)
     if document.get("rows") == 0:
         return _of_no_row(place, document)
@@ -161,15 +191,17 @@ def _recounted(place: Path, document: Mapping[str, Any], release: Release) -> Re
         folder=place,
         files=tuple(part["file"] for part in document["data"]),
         rows=release.rows,
-        claims=tuple(RecountedClaim(one, _told(_claim_breaches(release, one))) for one in claims),
+        claims=tuple(
+            RecountedClaim(one, told_breaches(_claim_breaches(release, one))) for one in claims
+        ),
         others=(
-            *_told(_document_breaches(document, release)),
-            *_told(column_breaches(release, asked)),
+            *told_breaches(_document_breaches(document, release)),
+            *told_breaches(column_breaches(release, asked)),
         ),
     )
 
 
-def _told(found: Iterator[str]) -> tuple[str, ...]:
+def told_breaches(found: Iterator[str]) -> tuple[str, ...]:
     """All that is found; what cannot be measured contradicts what is stated of it."""
     try:
         return tuple(found)

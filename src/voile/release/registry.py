@@ -30,6 +30,7 @@ CLAIMS: Registry[Claim] = Registry(
         "indistinguishability-within-clusters": (
             "voile.release.claims:IndistinguishabilityWithinClusters"
         ),
+        "cell-suppression": "voile.tabular.claims:SuppressedCells",
         "permutation-within-clusters": "voile.release.claims:PermutationWithinClusters",
         "geo-indistinguishability": "voile.release.claims:GeoIndistinguishability",
         "geo-indistinguishability-within-zones": "voile.release.claims:WithinZones",

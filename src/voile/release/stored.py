@@ -37,6 +37,12 @@ def read_release(path: str | Path, *, engine: Engine | str = AUTO) -> Release:
         msg = f"{folder}: there is no such release folder"
         raise TableError(msg)
     document = release_document(folder)
+    if document.get("form") is not None:
+        msg = (
+            f"{folder}: this release does not hold rows, but {document['form']}; voile recount "
+            "reads it"
+        )
+        raise TableError(msg)
     require_hashes(document, folder)
     stated = stated_in(document, folder)
     files = verified_files(document, folder)

@@ -19,6 +19,7 @@ from voile.report.dossier_page import Dossier, dossier_page
 from voile.report.figures.canvas import Chart
 from voile.report.fleet_page import FleetTrip, FollowedFleet, fleet_page
 from voile.report.study_page import study_page
+from voile.report.tables_page import tables_page
 from voile.report.words import NOTHING, Share, number, percent, printable, spoken, times
 from voile.study.record import PRIVATE, Comparison, StudyRecord
 
@@ -26,7 +27,14 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-__all__ = ["render_comparison", "render_dossier", "render_fleet", "render_study", "require_report"]
+__all__ = [
+    "render_comparison",
+    "render_dossier",
+    "render_fleet",
+    "render_study",
+    "render_tables",
+    "require_report",
+]
 
 
 def require_report() -> None:
@@ -70,6 +78,16 @@ def render_fleet(name: str, trips: Sequence[FleetTrip], notes: Sequence[str]) ->
     """The page of a fleet whose trips were followed; private.  Raises as ``render_study`` does."""
     require_report()
     return _render("fleet.html.j2", fleet_page(name, trips, notes))
+
+
+def render_tables(name: str, columns: Mapping[str, Sequence[Any]], statement: str) -> str:
+    """The page of published tables; public.
+
+    ``columns`` are those of the file, ``statement`` what is promised.  Raises ``InputError`` where
+    Jinja2 or matplotlib are not installed.
+    """
+    require_report()
+    return _render("tables.html.j2", tables_page(name, columns, statement))
 
 
 def _render(template: str, page: Mapping[str, Any]) -> str:

@@ -59,6 +59,7 @@ from voile.schema.hierarchy.ranks import Ranks
 from voile.schema.kinds import UNORDERED, ColumnType, Kind, ShownAs, type_of
 from voile.schema.questions import ASKS, OpenQuestion, open_questions, questions_quoted
 from voile.schema.roles import Roles
+from voile.schema.tabulation import CellSuppression, TablePlan
 from voile.schema.trajectory import TrajectoryColumns
 from voile.values.value import Exact, Says, Several, Value, checked, read
 
@@ -242,6 +243,10 @@ class Plan:
     """None: what releases spend is not accounted."""
     trajectory: TrajectoryColumns | None = None
     """None: the rows are not reports of trips."""
+    tables: tuple[TablePlan, ...] = ()
+    """Tables of counts and sums, for ``voile table``."""
+    protection: CellSuppression | None = None
+    """What protects their cells."""
     accept_questions: bool = False
     """Whether it may be published though questions are open."""
     questions: tuple[OpenQuestion, ...] = field(default=(), compare=False)
@@ -386,6 +391,8 @@ def parse_plan(document: Mapping[str, Any], folder: str | Path = ".") -> Plan:
         accept_questions=stated.accept_questions,
         columns=columns,
         budget=stated.budget,
+        tables=stated.tables,
+        protection=stated.protection,
         trajectory=(
             stated.roles.of(TrajectoryColumns)
             if {named.name for named in fields(TrajectoryColumns)}
@@ -441,3 +448,5 @@ class PlanDocument(Value):
     columns: dict[str, ColumnTable] = Field(default_factory=dict)
     method: MethodTable | None = None
     budget: BudgetPlan | None = None
+    tables: Several[TablePlan] = ()
+    protection: CellSuppression | None = None

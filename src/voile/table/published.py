@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from voile.errors import TableError
 from voile.schema.hierarchy.generalized import DistinctValues
 from voile.table.arrays import kind_of_arrow, series_of
+from voile.table.formats.excel import write_sheets
 from voile.table.numeric import distinct_values, exact_numbers
 from voile.table.protocol import Counted, Format, Rows
 from voile.table.summaries import GroupedValues, PublishedCells
@@ -164,6 +165,16 @@ class PublishedTable:
         Raises ``OSError`` where the disk refuses.
         """
         return self._rows.write(folder, file_format)
+
+    def write_sheets(self, file: Path, by: str) -> None:
+        """Write a workbook with a sheet for each value of a column, in the order of the rows.
+
+        For tables that are small.  Raises ``OSError`` where the disk refuses, and ``InputError``
+        where the library is missing.
+        """
+        frame = pl.DataFrame(self.to_arrow())
+        parts = frame.partition_by(by, maintain_order=True)
+        write_sheets(file, {str(part[by][0]): part for part in parts})
 
     def to_native(self) -> Any:
         """The rows as a data frame of the kind that the private table came from."""

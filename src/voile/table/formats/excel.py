@@ -13,7 +13,9 @@ Headers over several rows or columns are refused: a table has one row of names, 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +25,14 @@ from voile.errors import InputError, TableError, nearest, refuse_out_of_memory
 from voile.table.formats.registry import Whole, library
 from voile.table.formats.shaping import calendar_of_instants, refuse_nothing, whole_numbers
 
-__all__ = ["Excel"]
+__all__ = ["Excel", "read_sheets", "write_sheets"]
 
 MOST_ROWS = 1_048_575
 """Below the row of names."""
 MOST_COLUMNS = 16_384
 _EXACT = 2**53
+_NO_TITLE = re.compile(r"[\[\]:*?/\\]")
+_LONGEST_TITLE = 31
 
 
 class Excel:
@@ -75,29 +79,70 @@ class Excel:
 
     def write(self, batches: Iterator[pl.DataFrame], schema: pl.Schema, file: Path) -> None:
         """One sheet, a row at a time; whole numbers that doubles cannot hold become texts."""
-        xlsxwriter = library("xlsxwriter", "excel", "writing workbooks")
-        options = {"constant_memory": True, "strings_to_urls": False, "nan_inf_to_errors": True}
-        book = xlsxwriter.Workbook(file, options)
+        with _workbook(file) as book:
+            _write_sheet(book, "data", batches, schema)
+
+
+def write_sheets(file: Path, sheets: Mapping[str, pl.DataFrame]) -> None:
+    """Write a new workbook with a sheet for each table; raises ``OSError`` as the disk does.
+
+    A sheet has the name of its table, as far as names of sheets may be so.
+    """
+    titles: set[str] = set()
+    with _workbook(file) as book:
+        for number, (name, frame) in enumerate(sheets.items(), 1):
+            title = _NO_TITLE.sub(" ", name).strip(" '")[:_LONGEST_TITLE]
+            if not title or title.casefold() in titles:
+                title = f"{title[: _LONGEST_TITLE - 8]} ({number})".strip()
+            titles.add(title.casefold())
+            _write_sheet(book, title, iter([frame]), frame.schema)
+
+
+def read_sheets(file: Path) -> pl.DataFrame:
+    """The rows of all sheets of a workbook, which have the same columns.
+
+    Raises ``TableError`` where they have not.
+    """
+    fastexcel = library("fastexcel", "excel", f"{file}: reading workbooks")
+    titles = fastexcel.read_excel(file).sheet_names
+    frames = [Excel().read(file, title, None).frame for title in titles]
+    try:
+        return pl.concat(frames, how="vertical_relaxed")
+    except pl.exceptions.PolarsError:
+        msg = f"{file}: the sheets of the workbook do not have the same columns"
+        raise TableError(msg) from None
+
+
+@contextmanager
+def _workbook(file: Path) -> Iterator[Any]:
+    """A new workbook, written at the end."""
+    xlsxwriter = library("xlsxwriter", "excel", "writing workbooks")
+    options = {"constant_memory": True, "strings_to_urls": False, "nan_inf_to_errors": True}
+    book = xlsxwriter.Workbook(file, options)
+    try:
+        yield book
+    finally:
         try:
-            sheet = book.add_worksheet("data")
-            formats = {
-                pl.Date: book.add_format({"num_format": "yyyy-mm-dd"}),
-                pl.Datetime: book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
-                pl.Time: book.add_format({"num_format": "hh:mm:ss"}),
-            }
-            columns = [formats.get(dtype.base_type()) for dtype in schema.dtypes()]
-            for place, name in enumerate(schema.names()):
-                sheet.write_string(0, place, name)
-            row = 0
-            for batch in batches:
-                for values in batch.iter_rows():
-                    row += 1
-                    _write_row(sheet, row, values, columns)
-        finally:
-            try:
-                book.close()
-            except xlsxwriter.exceptions.XlsxWriterException as fault:
-                raise OSError(*getattr(fault, "args", ())) from None
+            book.close()
+        except xlsxwriter.exceptions.XlsxWriterException as fault:
+            raise OSError(*getattr(fault, "args", ())) from None
+
+
+def _write_sheet(book: Any, title: str, batches: Iterator[pl.DataFrame], schema: pl.Schema) -> None:
+    sheet = book.add_worksheet(title)
+    formats = {
+        pl.Date: book.add_format({"num_format": "yyyy-mm-dd"}),
+        pl.Datetime: book.add_format({"num_format": "yyyy-mm-dd hh:mm:ss"}),
+        pl.Time: book.add_format({"num_format": "hh:mm:ss"}),
+    }
+    columns = [formats.get(dtype.base_type()) for dtype in schema.dtypes()]
+    for place, name in enumerate(schema.names()):
+        sheet.write_string(0, place, name)
+    row = 0
+    for batch in batches:
+        for values in batch.iter_rows():
+            row += 1
+            _write_row(sheet, row, values, columns)
 
 
 def _sheet(file: Path, book: Any, part: str | None) -> str:

@@ -1,0 +1,161 @@
+"""Whether a pattern of suppressed cells keeps what is promised of primary ones.
+
+A pattern keeps its promise if, to an outsider and to every **insider**, the interval of each
+primary cell (``attacker``) reaches as far as its protection asks.  An insider contributes to cells:
+
+- of a sum, whoever is alone in a suppressed cell knows it, and in every other cell at least what he
+  adds there (the "singleton problem").  What is promised of cells in which he is alone is not asked
+  for against him;
+- of a count of rows, whoever is the only one of a suppressed cell knows that it is at least 1.
+
+Who shares a cell with others and knows his own part of it is in the protection of the cell itself
+(p %, pq, dominance).
+
+Cost: two linear programs for each primary cell, and two more for each insider of its part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.tabular.attacker import Bound, CellSystem, Knowledge, SystemPart, among_shown
+from voile.tabular.counting import Measure, PrivateCells
+from voile.tabular.primary import MeasureProtection, PrimaryCells
+from voile.tabular.system import Indices
+
+__all__ = ["Breach", "PatternAttack", "ProvenBound"]
+
+Mask = NDArray[np.bool_]
+_SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class ProvenBound:
+    """How far somebody narrows a cell in one direction, and why he cannot be kept further off."""
+
+    sign: int
+    """1: upwards, -1: downwards."""
+    rows: Indices
+    """Shape (r,): constraints."""
+    duals: NDArray[np.float64]
+    """Shape (r,): their multipliers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Breach:
+    """A primary cell that somebody narrows too far."""
+
+    measure: int
+    cell: int
+    needed: float
+    """How far the interval should reach, over all of ``bounds``."""
+    bounds: tuple[ProvenBound, ...]
+    """Empty where whole numbers alone narrow it."""
+    knowledge: Knowledge
+    short: float
+    """By how much it falls short."""
+
+
+class PatternAttack:
+    """Attacks on patterns of one linked system, by outsiders and insiders."""
+
+    def __init__(self, cells: PrivateCells, primary: PrimaryCells) -> None:
+        self.cells, self.primary = cells, primary
+        self.constraints = tuple(
+            among_shown(cells.system.constraints, measure.shown) for measure in cells.measures
+        )
+
+    def breaches(self, suppressed: Mask) -> Iterator[Breach]:
+        """What the pattern does not keep, by measure, part and cell."""
+        asked = self.primary.cells
+        for number, measure in enumerate(self.cells.measures):
+            protection = self.primary.protections[number]
+            for part in self.system(number, suppressed).parts():
+                wanted = part.cells[asked[part.cells] & measure.shown[part.cells]]
+                if not len(wanted):
+                    continue
+                for knowledge, exempt in self._known(measure, part):
+                    for cell in wanted[~exempt[wanted]].tolist():
+                        yield from _narrowed(number, measure, protection, part, cell, knowledge)
+
+    def system(self, number: int, suppressed: Mask) -> CellSystem:
+        """One measure as the attacker sees it."""
+        measure = self.cells.measures[number]
+        hidden = suppressed & measure.shown
+        return CellSystem(self.constraints[number], measure.values, hidden, measure.whole)
+
+    def _known(self, measure: Measure, part: SystemPart) -> Iterator[tuple[Knowledge, Mask]]:
+        """What an outsider and the insiders of a part know, and which cells are their own."""
+        size = len(measure.values)
+        yield Knowledge.of_outsider(size), np.zeros(size, dtype=np.bool_)
+        of = measure.contributions
+        if of is None:
+            for cell in part.cells[measure.values[part.cells] == 1].tolist():
+                lower, own = np.zeros(size), np.zeros(size, dtype=np.bool_)
+                lower[cell], own[cell] = 1.0, True
+                yield Knowledge(lower, np.full(size, np.inf), "the only one of a cell"), own
+            return
+        first = np.searchsorted(of.cell, part.cells)
+        last = np.searchsorted(of.cell, part.cells, side="right")
+        once = first[(last - first == 1)]
+        alone = once[of.times[once] == 1]
+        for who in np.unique(of.who[alone]).tolist():
+            if who >= 0:
+                yield _of_contributor(measure, of.who == who, part)
+            else:
+                for entry in alone[of.who[alone] == who].tolist():
+                    yield _of_contributor(measure, np.arange(len(of.who)) == entry, part)
+
+
+def _of_contributor(measure: Measure, his: Mask, part: SystemPart) -> tuple[Knowledge, Mask]:
+    """What a contributor knows, and the cells in which he is alone."""
+    of = measure.contributions
+    assert of is not None
+    size = len(measure.values)
+    lower, upper = np.zeros(size), np.full(size, np.inf)
+    lower[of.cell[his]] = of.value[his]
+    entries = np.bincount(of.cell, weights=of.times, minlength=size)
+    own = np.zeros(size, dtype=np.bool_)
+    own[of.cell[his]] = True
+    own &= entries == 1
+    upper[own] = measure.values[own]
+    return Knowledge(lower, upper, "a contributor who is alone in a cell"), own
+
+
+def _narrowed(
+    number: int,
+    measure: Measure,
+    protection: MeasureProtection,
+    part: SystemPart,
+    cell: int,
+    knowledge: Knowledge,
+) -> Iterator[Breach]:
+    """How a cell is narrowed too far by somebody."""
+    value = float(measure.values[cell])
+    above, width = float(protection.either_way[cell]), float(protection.width[cell])
+    below = min(above, value - float(knowledge.lower[cell]))
+    if above == width == 0:
+        return
+    slack = _SLACK * max(1.0, value)
+    bounds = {sign: part.bound(cell, sign, knowledge) for sign in (1, -1)}
+    reach = {sign: sign * (bound.value - value) for sign, bound in bounds.items()}
+    for sign, needed in ((1, above), (-1, below)):
+        if reach[sign] < needed - slack:
+            proof = _proof(sign, part, bounds[sign])
+            yield Breach(number, cell, needed, proof, knowledge, needed - reach[sign])
+    if sum(reach.values()) < width - slack:
+        proof = tuple(one for sign in (1, -1) for one in _proof(sign, part, bounds[sign]))
+        yield Breach(number, cell, width, proof, knowledge, width - sum(reach.values()))
+    elif part.whole and not all(bound.at_whole_numbers for bound in bounds.values()):
+        whole = {sign: sign * (part.whole_bound(cell, sign, knowledge) - value) for sign in (1, -1)}
+        short = max(width - sum(whole.values()), above - whole[1], below - whole[-1])
+        if short > slack:
+            yield Breach(number, cell, width, (), knowledge, short)
+
+
+def _proof(sign: int, part: SystemPart, bound: Bound) -> tuple[ProvenBound, ...]:
+    return (ProvenBound(sign, part.rows, bound.duals),) if bound.duals is not None else ()

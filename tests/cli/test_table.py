@@ -1,0 +1,228 @@
+"""``voile table``: what it writes, what stays private, what is recounted, what is refused."""
+
+from __future__ import annotations
+
+import csv
+import json
+import stat
+from pathlib import Path
+
+import pytest
+
+ROWS = "".join(
+    f"{region},{sector},{company},{value}\n"
+    for region, sector, company, value in [
+        ("north", "mills", "c1", 900),
+        ("north", "mills", "c2", 30),
+        ("north", "farms", "c3", 200),
+        ("north", "farms", "c4", 220),
+        ("north", "farms", "c5", 240),
+        ("south", "mills", "c6", 310),
+        ("south", "mills", "c7", 330),
+        ("south", "mills", "c1", 350),
+        ("south", "farms", "c8", 410),
+        ("south", "farms", "c9", 420),
+        ("south", "farms", "c4", 430),
+    ]
+)
+TABLE = "region,sector,company,value\n" + ROWS
+PLAN = """
+[[tables]]
+dimensions = ["region", "sector"]
+sum = ["value"]
+contributor = "company"
+
+[protection]
+p = 10
+minimum = 3
+"""
+COUNTS = """
+[roles]
+person = "row"
+
+[[tables]]
+name = "by region"
+dimensions = ["region", "sector"]
+
+[[tables]]
+name = "by sector"
+dimensions = ["sector"]
+
+[protection]
+minimum = 3
+"""
+
+
+@pytest.fixture
+def made(desk):
+    """A folder of tables, as the command made it, and what it said."""
+    done = desk.run(
+        "table", desk.file(TABLE, "rows.csv"), "--plan", desk.plan(PLAN), "--out", desk / "out",
+        "--json", "--cells", desk / "cells.csv",
+    )  # fmt: skip
+    assert done.status == 0, done.stderr
+    return desk / "out", done
+
+
+def cells_of(folder: Path) -> list[dict[str, str]]:
+    with (folder / "tables.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_every_cell_stands_there_once_and_hidden_ones_are_empty(made) -> None:
+    """All totals are there; a suppressed cell has no value, and nothing tells why it is one."""
+    folder, done = made
+    rows = cells_of(folder)
+    assert len(rows) == 9 == done.document["cells"]
+    assert list(rows[0]) == ["table", "region", "sector", "value", "status"]
+    hidden = [row for row in rows if row["status"] == "suppressed"]
+    assert all(row["value"] == "" for row in hidden)
+    assert len(hidden) == done.document["primary"] + done.document["secondary"] == 4
+    assert done.document["least"]
+    private = {"primary", "secondary", "dominance", "by hand", "c1", "company"}
+    for file in folder.iterdir():
+        assert not [word for word in private if word in file.read_text()], file
+
+
+def test_the_private_list_says_the_rule_and_the_interval_of_each_cell(made, desk) -> None:
+    """It is its owner's alone, and holds the true value within what an outsider knows."""
+    place = desk / "cells.csv"
+    assert stat.S_IMODE(place.stat().st_mode) == 0o600
+    with place.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["suppression"] for row in rows].count("primary") == made[1].document["primary"]
+    for row in rows:
+        assert float(row["value.low"]) <= float(row["value"]) <= float(row["value.high"])
+        assert float(row["value.high"]) > float(row["value.low"])
+
+
+@pytest.mark.parametrize("file_format", ["csv", "parquet", "xlsx"])
+def test_the_folder_is_recounted_from_itself(desk, file_format: str) -> None:
+    """In each format, with two tables that share cells, every claim is measured again."""
+    done = desk.run(
+        "table", desk.file(TABLE, "rows.csv"), "--plan", desk.plan(COUNTS), "--out", desk / "out",
+        "--format", file_format,
+    )  # fmt: skip
+    assert done.status == 0, done.stderr
+    again = desk.run("recount", desk / "out", "--json")
+    assert again.status == 0, again.stderr
+    (claim,) = again.document["claims"]
+    assert claim["holds"]
+    assert claim["kind"] == "cell-suppression"
+    assert claim["units"] == "count"
+    assert any("which cells are primary" in one for one in claim["not_visible"])
+
+
+def altered(folder: Path, change) -> None:
+    """Change the cells of a folder, with hashes that fit."""
+    import hashlib  # noqa: PLC0415
+
+    rows = cells_of(folder)
+    change(rows)
+    with (folder / "tables.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+    document = json.loads((folder / "release.json").read_text())
+    content = (folder / "tables.csv").read_bytes()
+    document["data"][0] |= {
+        "bytes": len(content),
+        "sha256": hashlib.sha256(content).hexdigest(),
+    }
+    hidden = sum(row["status"] == "suppressed" for row in rows)
+    document["guarantee"]["suppressed"] = hidden
+    (folder / "release.json").write_text(json.dumps(document))
+
+
+def publish_again(rows) -> None:
+    row = next(row for row in rows if row["status"] == "suppressed")
+    row |= {"status": "published", "value": "930"}
+
+
+def wrong_sum(rows) -> None:
+    row = next(row for row in rows if row["region"] == row["sector"] == "Total")
+    row["value"] = str(int(row["value"]) + 1)
+
+
+def forget(rows) -> None:
+    rows.pop()
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (publish_again, "can be recomputed"),
+        (wrong_sum, "do not add up"),
+        (forget, "its file has 8 cells, and it states 9"),
+    ],
+)
+def test_a_folder_that_was_mended_to_fit_is_refused(made, desk, change, told: str) -> None:
+    """A cell shown again uncovers others, sums must be sums, and no cell may be missing."""
+    folder, _ = made
+    altered(folder, change)
+    again = desk.run("recount", folder)
+    assert again.status == 4
+    assert told in again.stderr
+
+
+def test_other_commands_say_what_the_folder_is(made, desk) -> None:
+    """A reader of rows is told that there are none."""
+    message = desk.fails(2, "attack", made[0], "--against", desk / "people.csv")
+    assert "does not hold rows, but tables" in message
+
+
+BAD = {
+    "no tables": ("[protection]\nminimum = 3\n", "has no [[tables]]"),
+    "no rules": (PLAN.partition("[protection]")[0], "has no [protection]"),
+    "a rule that is none": (PLAN + "minimum = 4\n", "not valid TOML"),
+    "an unknown column": (PLAN.replace('"sector"]', '"sektor"]'), "sektor"),
+    "a person's id as a dimension": (
+        '[roles]\nperson = "company"\n'
+        + PLAN.replace('["region", "sector"]', '["company"]').replace(
+            'contributor = "company"\n', ""
+        ),
+        "tells those who are protected apart",
+    ),
+    "levels that do not add up": (
+        PLAN.replace('["region", "sector"]', '[["region", "sector"]]'),
+        "stand below more than one value of 'region'",
+    ),
+    "contradictory cells": (
+        PLAN + 'publish = [{ region = "north", sector = "mills" }]\n',
+        "forces 1 cell that may not be shown",
+    ),
+    "persons in several cells": (
+        COUNTS.replace('"row"', '"company"'),
+        "persons, some of whom stand in several cells",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_plan_that_cannot_be_is_refused_and_nothing_is_written(desk, name: str) -> None:
+    """What is wrong, and where; no folder, no list of cells."""
+    plan, told = BAD[name]
+    arguments = ("--plan", desk.plan(plan), "--out", desk / "out", "--cells", desk / "cells.csv")
+    status = 3 if name == "contradictory cells" else 2
+    assert told in desk.fails(status, "table", desk.file(TABLE, "rows.csv"), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [("-5", "negative numbers"), ("many", "not all of its values are numbers")],
+)
+def test_numbers_that_cannot_be_added_up_are_refused(desk, value: str, told: str) -> None:
+    """By their column, without the value."""
+    table = desk.file(TABLE.replace("900", value), "rows.csv")
+    told_of = desk.fails(2, "table", table, "--plan", desk.plan(PLAN), "--out", desk / "out")
+    assert told in told_of
+    assert "value" in told_of
+
+
+def test_the_private_list_cannot_stand_among_what_is_published(desk) -> None:
+    """Nor in place of a file that is there."""
+    arguments = ("--plan", desk.plan(PLAN), "--out", desk / "out")
+    table = desk.file(TABLE, "rows.csv")
+    inside = desk.fails(2, "table", table, *arguments, "--cells", desk / "out" / "cells.csv")
+    assert "is private" in inside
+    assert "stands there already" in desk.fails(2, "table", table, *arguments, "--cells", table)
