@@ -116,6 +116,8 @@ class Bound:
     """Shape (r,), of the part's constraints; None where there are none."""
     at_whole_numbers: bool = False
     """Whether a table of whole numbers has it."""
+    point: Numbers | None = None
+    """Shape (s,): values of the part's cells that attain it; None where there are none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +155,7 @@ class SystemPart:
         if result.status != _OPTIMAL:
             raise ContradictionError
         whole = bool(np.abs(result.x - np.round(result.x)).max() < _SLACK)
-        return Bound(float(result.x[place]), -result.eqlin.marginals, whole)
+        return Bound(float(result.x[place]), -result.eqlin.marginals, whole, result.x)
 
     def whole_bound(self, cell: int, sign: int, knowledge: Knowledge) -> float:
         """The same among tables of whole numbers, where values are whole; else in real numbers."""

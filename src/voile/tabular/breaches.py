@@ -3,15 +3,16 @@
 A pattern keeps its promise if, to an outsider and to every **insider**, the interval of each
 primary cell (``attacker``) reaches as far as its protection asks.  An insider contributes to cells:
 
-- of a sum, whoever is alone in a suppressed cell knows it, and in every other cell at least what he
-  adds there (the "singleton problem").  What is promised of cells in which he is alone is not asked
-  for against him;
+- of a sum, the largest contributor of a suppressed cell knows that every cell is at least what he
+  adds to it, and one in which he is alone exactly (the "singleton problem").  What is promised of
+  cells in which he is the largest is not asked for against him;
 - of a count of rows, whoever is the only one of a suppressed cell knows that it is at least 1.
 
 Who shares a cell with others and knows his own part of it is in the protection of the cell itself
 (p %, pq, dominance).
 
-Cost: two linear programs for each primary cell, and two more for each insider of its part.
+Cost: two linear programs for each primary cell, and two more for each insider of its part who knows
+that the values at which the outsider ends cannot be.
 """
 
 from __future__ import annotations
@@ -78,9 +79,20 @@ class PatternAttack:
                 wanted = part.cells[asked[part.cells] & measure.shown[part.cells]]
                 if not len(wanted):
                     continue
-                for knowledge, exempt in self._known(measure, part):
+                outside = Knowledge.of_outsider(len(measure.values))
+                ends: dict[int, tuple[Bound, Bound]] = {}
+                for cell in wanted.tolist():
+                    ends[cell] = part.bound(cell, 1, outside), part.bound(cell, -1, outside)
+                    yield from _narrowed(
+                        number, measure, protection, part, cell, outside, ends[cell]
+                    )
+                for knowledge, exempt in self._insiders(measure, part):
                     for cell in wanted[~exempt[wanted]].tolist():
-                        yield from _narrowed(number, measure, protection, part, cell, knowledge)
+                        if not _agree(part, ends[cell], knowledge):
+                            bounds = tuple(part.bound(cell, sign, knowledge) for sign in (1, -1))
+                            yield from _narrowed(
+                                number, measure, protection, part, cell, knowledge, bounds
+                            )
 
     def system(self, number: int, suppressed: Mask) -> CellSystem:
         """One measure as the attacker sees it."""
@@ -88,10 +100,9 @@ class PatternAttack:
         hidden = suppressed & measure.shown
         return CellSystem(self.constraints[number], measure.values, hidden, measure.whole)
 
-    def _known(self, measure: Measure, part: SystemPart) -> Iterator[tuple[Knowledge, Mask]]:
-        """What an outsider and the insiders of a part know, and which cells are their own."""
+    def _insiders(self, measure: Measure, part: SystemPart) -> Iterator[tuple[Knowledge, Mask]]:
+        """What the insiders of a part know, and of which cells nothing is promised to them."""
         size = len(measure.values)
-        yield Knowledge.of_outsider(size), np.zeros(size, dtype=np.bool_)
         of = measure.contributions
         if of is None:
             for cell in part.cells[measure.values[part.cells] == 1].tolist():
@@ -101,29 +112,39 @@ class PatternAttack:
             return
         first = np.searchsorted(of.cell, part.cells)
         last = np.searchsorted(of.cell, part.cells, side="right")
-        once = first[(last - first == 1)]
-        alone = once[of.times[once] == 1]
-        for who in np.unique(of.who[alone]).tolist():
+        top = first[last > first]
+        for who in np.unique(of.who[top]).tolist():
             if who >= 0:
-                yield _of_contributor(measure, of.who == who, part)
+                yield _of_contributor(measure, of.who == who)
             else:
-                for entry in alone[of.who[alone] == who].tolist():
-                    yield _of_contributor(measure, np.arange(len(of.who)) == entry, part)
+                for entry in top[of.who[top] == who].tolist():
+                    yield _of_contributor(measure, np.arange(len(of.who)) == entry)
 
 
-def _of_contributor(measure: Measure, his: Mask, part: SystemPart) -> tuple[Knowledge, Mask]:
-    """What a contributor knows, and the cells in which he is alone."""
+def _agree(part: SystemPart, ends: tuple[Bound, ...], knowledge: Knowledge) -> bool:
+    """Whether what somebody knows leaves the values possible at which the outsider ends."""
+    lower, upper = knowledge.lower[part.cells], knowledge.upper[part.cells]
+    return all(
+        end.point is not None
+        and bool((end.point >= lower - _SLACK).all() and (end.point <= upper + _SLACK).all())
+        for end in ends
+    )
+
+
+def _of_contributor(measure: Measure, his: Mask) -> tuple[Knowledge, Mask]:
+    """What a contributor knows, and the cells in which he is the largest."""
     of = measure.contributions
     assert of is not None
     size = len(measure.values)
     lower, upper = np.zeros(size), np.full(size, np.inf)
     lower[of.cell[his]] = of.value[his]
     entries = np.bincount(of.cell, weights=of.times, minlength=size)
-    own = np.zeros(size, dtype=np.bool_)
-    own[of.cell[his]] = True
-    own &= entries == 1
-    upper[own] = measure.values[own]
-    return Knowledge(lower, upper, "a contributor who is alone in a cell"), own
+    his_cells = of.cell[his]
+    alone = his_cells[entries[his_cells] == 1]
+    upper[alone] = measure.values[alone]
+    largest = np.zeros(size, dtype=np.bool_)
+    largest[his_cells] = np.flatnonzero(his) == np.searchsorted(of.cell, his_cells)
+    return Knowledge(lower, upper, "the largest contributor of a cell"), largest
 
 
 def _narrowed(
@@ -133,6 +154,7 @@ def _narrowed(
     part: SystemPart,
     cell: int,
     knowledge: Knowledge,
+    ends: tuple[Bound, ...],
 ) -> Iterator[Breach]:
     """How a cell is narrowed too far by somebody."""
     value = float(measure.values[cell])
@@ -141,7 +163,7 @@ def _narrowed(
     if above == width == 0:
         return
     slack = _SLACK * max(1.0, value)
-    bounds = {sign: part.bound(cell, sign, knowledge) for sign in (1, -1)}
+    bounds = dict(zip((1, -1), ends, strict=True))
     reach = {sign: sign * (bound.value - value) for sign, bound in bounds.items()}
     for sign, needed in ((1, above), (-1, below)):
         if reach[sign] < needed - slack:
