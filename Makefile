@@ -1,13 +1,15 @@
 # Everything a developer and CI run.  Each target makes its own virtual environment in .venv,
 # with uv where it is installed and with plain pip where it is not.
 #
-# `make test ROOM=dp` runs the tests of one room, those in tests/dp, `make test ROOM="dp ledger"`
-# those of several; so does `make slow`.  Without ROOM all tests are run.
+# `make test ROOM=voile-geo` runs the tests of one distribution, `make test ROOM=dp` those of one room,
+# the folder dp of the tests of a distribution, `make test ROOM="dp ledger"` those of several; so
+# does `make slow`.  Without ROOM all tests are run.
 # `make mutants ROOM=dp SAMPLE=200 SEED=1` plants a sample of the faults, without SAMPLE all of them.
 
 PYTHON ?= python3
 BIN := .venv/bin
-ROOMS := $(addprefix tests/,$(ROOM))
+ROOMS := $(foreach room,$(ROOM),$(or $(wildcard packages/$(room) packages/*/*_tests/$(room) tests/$(room)),\
+    $(error there is no room $(room))))
 
 # Tests start hundreds of processes; with this variable each of them compiles all that it imports.
 export PYTHONDONTWRITEBYTECODE :=
@@ -24,13 +26,13 @@ slow: .venv/developer          ## the exhaustive and the long tests, and propert
 	$(BIN)/pytest -q -n 2 -m "slow or hypothesis" --hypothesis-profile long $(ROOMS)
 
 decisions: .venv/developer     ## generalization on all small tables of persons, every way: 15 minutes
-	EVERY_WAY=1 $(BIN)/pytest -q -n 2 tests/publish/generalization/test_small_tables.py
+	EVERY_WAY=1 $(BIN)/pytest -q -n 2 packages/voile/voile_tests/publish/generalization/test_small_tables.py
 
 check: lint types walls slow test   ## what CI runs
 
 lint: .venv/developer
-	$(BIN)/ruff check src tests benchmarks tools
-	$(BIN)/ruff format --check src tests benchmarks tools
+	$(BIN)/ruff check packages tests benchmarks tools hatch_build.py
+	$(BIN)/ruff format --check packages tests benchmarks tools hatch_build.py
 
 types: .venv/developer
 	$(BIN)/mypy
@@ -51,14 +53,14 @@ docs: .venv/developer          ## write again what is generated in docs/
 	$(BIN)/python tools/make_schemas.py
 	$(BIN)/python tools/make_architecture.py
 
-.venv/installed: pyproject.toml
+.venv/installed: pyproject.toml $(wildcard packages/*/pyproject.toml)
 	@$(call install,.venv,.)
 
-.venv/developer: pyproject.toml
+.venv/developer: pyproject.toml $(wildcard packages/*/pyproject.toml)
 	@$(call install,.venv,.[test$(comma)check])
 
 # By itself, because a compiler that finds the coverage that mutmut brings is slower to load.
-.mutants/venv/installed: pyproject.toml
+.mutants/venv/installed: pyproject.toml $(wildcard packages/*/pyproject.toml)
 	@mkdir -p .mutants
 	@$(call install,.mutants/venv,.[test$(comma)mutation])
 

@@ -61,7 +61,7 @@ def surroundings(place: Path, *, executor: str = _MEMORY, driver: str = "2g") ->
     home = _home()
     return {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([f"{here / 'src'}", f"{here}"]),
+        "PYTHONPATH": os.pathsep.join([*map(str, here.glob("packages/*/src")), f"{here}"]),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_HOME": f"{home}",
         "SPARK_DAEMON_MEMORY": "512m",

@@ -22,9 +22,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from voile.errors import VoileError
 from voile.study.run import make_release
 from voile.table.spark_session import Session, session_for
+from voile_base.errors import VoileError
 
 _SOON = 0.15
 """Seconds: most questions of small tables are under way then."""

@@ -174,7 +174,7 @@ def _comparisons(folder: Path, parent: Path) -> Iterator[Comparison]:
 
 def _publish(checkout: Path, source: Path, out: Path) -> list[str]:
     """The command by which a checkout publishes a file by the plan beside it."""
-    voile = [sys.executable, "-c", "from voile.cli import main; main()"]
+    voile = [sys.executable, "-c", "from voile_base.main import main; main()"]
     plan = source.with_name("plan.toml")
     arguments = ["publish", f"{source}", "--plan", f"{plan}", "--out", f"{out}", "--json"]
     return ["/usr/bin/env", f"PYTHONPATH={checkout / 'src'}", *voile, *arguments]

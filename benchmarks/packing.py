@@ -16,8 +16,8 @@ import numpy as np
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
-from voile.packing import Instance, Report, Stop, or_tools, solve
-from voile.packing.heuristics import first_fit_decreasing
+from voile_pack import Instance, Report, Stop, or_tools, solve
+from voile_pack.heuristics import first_fit_decreasing
 
 __all__ = ["run"]
 

@@ -16,9 +16,9 @@ from benchmarks.parcel_publishing import Parcels, Publisher, Way, pack, publish
 from benchmarks.parcel_results import Results, Run
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import seconds_text
-from voile.errors import InfeasibleError
-from voile.packing import Stop
-from voile.packing.parcels import Use
+from voile_base.errors import InfeasibleError
+from voile_pack import Stop
+from voile_pack.parcels import Use
 
 __all__ = ["SERIES", "Series", "run", "runs_of", "series_table"]
 
@@ -129,7 +129,7 @@ def run() -> Measurement:
         f"leave out {LEFT_OUT:.0%} of the rows. Packed are the published rows, by the mean of "
         "their interval or the noisy value, and by the upper end; o: bins of the published "
         "weights, o_n: bins of the true weights of the same rows; off 1: mean |o/o_n - 1|; "
-        "feasible: bins within capacity on true weights. Packings by voile.packing.solve within "
+        "feasible: bins within capacity on true weights. Packings by voile_pack.solve within "
         f"{PACKING} s of processor. Means over settings and instances; time: processor seconds of "
         "publishing, warm",
         answer=" ".join(f"{claim.verdict.capitalize()}: {claim.text}." for claim in judged)

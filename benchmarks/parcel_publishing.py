@@ -20,17 +20,17 @@ from numpy.typing import NDArray
 
 import voile
 from voile.disclosure.noisy import Noisy
-from voile.errors import InfeasibleError
-from voile.packing import Instance, Stop, packer, solve
-from voile.packing.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
-from voile.packing.packer import Task
-from voile.packing.parcels import Limit, Measure, Use, plan
-from voile.packing.posterior import Noise
 from voile.release.release import Publication, Release
 from voile.schema.numbers import ExactNumbers
 from voile.schema.plan import Plan, parse_plan
 from voile.table.polars_engine import PolarsEngine
 from voile.table.private import PrivateTable
+from voile_base.errors import InfeasibleError
+from voile_pack import Instance, Stop, packer, solve
+from voile_pack.measures import bin_loads, feasibility, heaviest_overload, objective_ratio
+from voile_pack.packer import Task
+from voile_pack.parcels import Limit, Measure, Use, plan
+from voile_pack.posterior import Noise
 
 __all__ = ["Packed", "Parcels", "Published", "Publisher", "Way", "pack", "publish"]
 

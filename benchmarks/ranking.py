@@ -17,7 +17,7 @@ from voile.publish.ranking.groups import publish_groups
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.searches import search
 from voile.publish.ranking.terms import SearchTerms
-from voile.randomness import Randomness
+from voile_base.randomness import Randomness
 
 __all__ = ["run", "table"]
 

@@ -15,8 +15,8 @@ from benchmarks.data import shared_file
 from benchmarks.parcel_publishing import Packed, Parcels, Published, Publisher, Way, pack, publish
 from benchmarks.record import Measurement, Table
 from benchmarks.timing import seconds_text
-from voile.packing import Stop
-from voile.packing.parcels import Use
+from voile_pack import Stop
+from voile_pack.parcels import Use
 
 __all__ = ["run"]
 

@@ -13,12 +13,12 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks.data import shared_file
 from benchmarks.record import Measurement, Table
-from voile.geodesy import Floats, displace, metres_between
-from voile.randomness import Randomness
-from voile.sharing.arrival import ArrivalTable, Past, Shown
-from voile.sharing.platform import Settings
-from voile.sharing.platform.arrivals import shown_at
-from voile.sharing.positions import PositionStream
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats, displace, metres_between
+from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.platform import Settings
+from voile_share.platform.arrivals import shown_at
+from voile_share.positions import PositionStream
 
 __all__ = ["FOLDS", "Drive", "reports_of", "run", "share_held", "ways"]
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.geodesy import Floats
-from voile.sharing.arrival import Past
+from voile_geo.geodesy import Floats
+from voile_share.arrival import Past
 
 __all__ = ["parcel_intervals"]
 

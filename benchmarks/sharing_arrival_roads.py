@@ -13,12 +13,12 @@ from scipy.spatial import cKDTree
 from benchmarks.record import Measurement, Table
 from benchmarks.sharing_arrival import FOLDS, Drive, reports_of, share_held, ways
 from benchmarks.trucks_data import beijing
-from voile.geodesy import Floats, metres_between
-from voile.randomness import Randomness
-from voile.roads.network import RoadNetwork
-from voile.sharing.arrival import ArrivalTable, Past, Shown
-from voile.sharing.platform import Settings
-from voile.sharing.platform.arrivals import shown_at
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats, metres_between
+from voile_geo.roads.network import RoadNetwork
+from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.platform import Settings
+from voile_share.platform.arrivals import shown_at
 
 __all__ = ["run"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from benchmarks.record import Measurement, Table
 from benchmarks.sharing_arrival import Drive, reports_of, rounds, share_held, taxis, ways
 from benchmarks.sharing_arrival_parcels import parcel_intervals
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.sharing.arrival import ArrivalTable, Past, Shown
-from voile.sharing.platform import Settings
-from voile.sharing.platform.arrivals import shown_at
-from voile.sharing.platform.tours import drive_document, past_of
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_share.arrival import ArrivalTable, Past, Shown
+from voile_share.platform import Settings
+from voile_share.platform.arrivals import shown_at
+from voile_share.platform.tours import drive_document, past_of
 
 __all__ = ["run"]
 

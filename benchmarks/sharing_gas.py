@@ -13,12 +13,12 @@ from benchmarks.sharing_gas_layouts import (
     decouples_layout,
     paper_layout,
 )
-from voile.randomness import Randomness
-from voile.sharing.chain import Deployment, EmbeddedChain, Registry, Signer, deploy, signer
-from voile.sharing.chain.contract import Contract
-from voile.sharing.chain.interface import address_of, transaction
-from voile.sharing.chain.merkle import leaf_of, root_of
-from voile.sharing.protocol import (
+from voile_base.randomness import Randomness
+from voile_share.chain import Deployment, EmbeddedChain, Registry, Signer, deploy, signer
+from voile_share.chain.contract import Contract
+from voile_share.chain.interface import address_of, transaction
+from voile_share.chain.merkle import leaf_of, root_of
+from voile_share.protocol import (
     Carried,
     Content,
     PairKeys,

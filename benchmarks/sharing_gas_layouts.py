@@ -9,9 +9,9 @@ gives the same words, and so the same gas within a percent.
 
 from __future__ import annotations
 
-from voile.randomness import Randomness
-from voile.sharing.protocol import TruckSlot
-from voile.sharing.protocol.wire import Kind, header, number
+from voile_base.randomness import Randomness
+from voile_share.protocol import TruckSlot
+from voile_share.protocol.wire import Kind, header, number
 
 __all__ = ["DECOUPLES_FIGURE", "PAPER_FIGURE", "decouples_layout", "paper_layout"]
 

@@ -26,13 +26,13 @@ from benchmarks.process_tree import Taken, machine_busy
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.sharing_load import Load, Sent, send_all
 from benchmarks.sharing_plain import count, serve_plain, set_up_plain
-from voile.randomness import Randomness
-from voile.sharing import protocol
-from voile.sharing.parties import Parties
-from voile.sharing.platform import Platform, Settings
-from voile.sharing.service import serve
-from voile.sharing.service.folder import Configuration, create, open_platform
-from voile.sharing.store import SQLiteStore
+from voile_base.randomness import Randomness
+from voile_share import protocol
+from voile_share.parties import Parties
+from voile_share.platform import Platform, Settings
+from voile_share.service import serve
+from voile_share.service.folder import Configuration, create, open_platform
+from voile_share.store import SQLiteStore
 
 __all__ = ["CASES", "Case", "made", "run", "serve_told"]
 

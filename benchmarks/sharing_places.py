@@ -18,10 +18,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.record import Measurement, Table
-from voile.geodesy import Floats, displaced, east_north
-from voile.randomness import Key, Randomness
-from voile.sharing.platform import Settings
-from voile.sharing.positions import PositionStream
+from voile_base.randomness import Key, Randomness
+from voile_geo.geodesy import Floats, displaced, east_north
+from voile_share.platform import Settings
+from voile_share.positions import PositionStream
 
 __all__ = ["away_from_a_door", "depot", "restarts", "run"]
 

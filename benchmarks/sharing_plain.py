@@ -20,11 +20,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from voile.randomness import Randomness
-from voile.sharing import ingest
-from voile.sharing.service import Options
-from voile.sharing.service.awaiting import outcome_of
-from voile.sharing.service.serving import listening_socket, server_of
+from voile_base.randomness import Randomness
+from voile_share import ingest
+from voile_share.service import Options
+from voile_share.service.awaiting import outcome_of
+from voile_share.service.serving import listening_socket, server_of
 
 __all__ = ["count", "serve_plain", "set_up_plain"]
 

@@ -7,8 +7,8 @@ from functools import partial
 
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
-from voile.randomness import Randomness
-from voile.sharing.protocol import (
+from voile_base.randomness import Randomness
+from voile_share.protocol import (
     Carried,
     Content,
     PairKeys,
@@ -19,9 +19,9 @@ from voile.sharing.protocol import (
     group,
     suite_named,
 )
-from voile.sharing.protocol.derivation import SingleUse
-from voile.sharing.protocol.keys import Materials
-from voile.sharing.protocol.paper_suite import ITERATIONS, unwrap, wrap
+from voile_share.protocol.derivation import SingleUse
+from voile_share.protocol.keys import Materials
+from voile_share.protocol.paper_suite import ITERATIONS, unwrap, wrap
 
 __all__ = ["run"]
 

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.record import Measurement, Table
-from voile.geodesy import Floats, east_north
-from voile.randomness import Randomness
-from voile.sharing.platform import Settings
-from voile.sharing.positions import PositionStream
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats, east_north
+from voile_share.platform import Settings
+from voile_share.positions import PositionStream
 
 __all__ = ["Standing", "found_to", "run"]
 

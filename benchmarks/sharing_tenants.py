@@ -23,7 +23,7 @@ from benchmarks.process_tree import machine_busy
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.sharing_ingest import serve_told
 from benchmarks.sharing_load import Load, Sent, send_all
-from voile.sharing.service.folder import Configuration, create, open_platform
+from voile_share.service.folder import Configuration, create, open_platform
 
 __all__ = ["run"]
 

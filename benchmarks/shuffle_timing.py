@@ -9,8 +9,8 @@ from functools import partial
 import voile
 from benchmarks.shuffle_curves import CLUSTERS, COLUMNS, adult, plan_of
 from benchmarks.timing import in_turn
-from voile.errors import InfeasibleError
 from voile.table.private import PrivateTable
+from voile_base.errors import InfeasibleError
 
 __all__ = ["Timed", "choosing", "given"]
 

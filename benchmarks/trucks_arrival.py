@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from benchmarks.trucks_data import Drive
-from voile.dp.planar.noise import LocationNoise, noisy_distances, perturb
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import RoadNetwork
-from voile.roads.ways import Ways
 from voile.utility.arrival import AlongRoads, ConstantSpeed, Position, arrival_errors
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import LocationNoise, noisy_distances, perturb
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import RoadNetwork
+from voile_geo.roads.ways import Ways
 
 __all__ = ["Waiting"]
 

@@ -13,7 +13,9 @@ from voile.attack.trajectory.adversaries import Finding, RoadAdversary
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.speeds import fastest_of
-from voile.dp.planar.noise import (
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
     LocationNoise,
@@ -21,13 +23,11 @@ from voile.dp.planar.noise import (
     noisy_distances,
     perturb,
 )
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.nearest import NearbyRoads
-from voile.roads.network import RoadNetwork
-from voile.roads.stretches import stretches
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.nearest import NearbyRoads
+from voile_geo.roads.network import RoadNetwork
+from voile_geo.roads.stretches import stretches
 
 __all__ = [
     "ATTACKS",

@@ -22,12 +22,12 @@ import polars as pl
 from benchmarks.data import shared_file
 from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.inference import Movement
-from voile.geodesy import Floats
-from voile.roads.driving import DRIVABLE
-from voile.roads.nearest import NearbyRoads, distance_to_segment
-from voile.roads.network import Indices, RoadNetwork
-from voile.roads.reading import read_roads
-from voile.roads.stretches import stretches
+from voile_geo.geodesy import Floats
+from voile_geo.roads.driving import DRIVABLE
+from voile_geo.roads.nearest import NearbyRoads, distance_to_segment
+from voile_geo.roads.network import Indices, RoadNetwork
+from voile_geo.roads.reading import read_roads
+from voile_geo.roads.stretches import stretches
 
 __all__ = ["TRACKED", "Drive", "beijing", "drives"]
 

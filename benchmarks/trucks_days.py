@@ -15,8 +15,8 @@ from benchmarks.trucks_data import beijing, drives
 from benchmarks.trucks_known import EPSILON, INTERVAL, NOISE, SEED, Case, Found, follow_all
 from benchmarks.trucks_standing import DAYS, HOURS, TRUCKS, Missed, in_a_table, through_a_link
 from benchmarks.trucks_standing import SEED as STANDING_SEED
-from voile.geodesy import Floats
-from voile.sharing.platform.settings import Settings
+from voile_geo.geodesy import Floats
+from voile_share.platform.settings import Settings
 
 __all__ = ["CASES", "Known", "clustered", "run"]
 

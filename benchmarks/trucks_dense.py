@@ -22,12 +22,12 @@ from voile.attack.trajectory.knowing import Seen
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile.attack.trajectory.speeds import fastest_of
 from voile.attack.trajectory.strongest import Strongest, attempts, doubts, strongest_of
-from voile.dp.planar.noise import GaussianField, perturb
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import RoadNetwork
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import GaussianField, perturb
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import RoadNetwork
 
 __all__ = ["run"]
 
@@ -199,9 +199,9 @@ def _measurement(
         data=f"{data} (GeoLife, one of five of those of trucks, others than in trucks_fields) on "
         "Beijing's roads for cars",
         seeds=f"{SEED}",
-        protocol=f"gaussian-field as in voile.dp.planar.noise, epsilon = {EPSILON:g}, each drive a "
-        "vehicle of its own. Roads at the reports that lie on whole 30 s; error over all reports. "
-        "95 % intervals add up the deviations of each person's drives (Student)",
+        protocol=f"gaussian-field as in voile_geo.planar.noise, epsilon = {EPSILON:g}, each "
+        "drive a vehicle of its own. Roads at the reports that lie on whole 30 s; error over all "
+        "reports. 95 % intervals add up the deviations of each person's drives (Student)",
         answer="; ".join(f"{name}: {mean(one.right, 3)} of the roads" for name, one in ours.items())
         + ".",
         targets=[*least, *paired, *marks, *times],

@@ -34,8 +34,8 @@ from benchmarks.trucks_staying import (
     look,
 )
 from voile.attack.trajectory.adversaries import RoadAdversary
-from voile.dp.planar.noise import LocationNoise
-from voile.geodesy import Floats
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import LocationNoise
 
 __all__ = ["CASES", "Compared", "run"]
 

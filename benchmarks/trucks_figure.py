@@ -19,20 +19,20 @@ from matplotlib.figure import Figure
 from benchmarks.trucks_data import beijing
 from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.reports import Sighted
-from voile.dp.planar.noise import (
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
     LocationNoise,
     PlanarLaplace,
     perturb,
 )
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.drawing import DrawnPath, draw_paths
-from voile.roads.network import RoadNetwork
-from voile.roads.ways import Ways
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.drawing import DrawnPath, draw_paths
+from voile_geo.roads.network import RoadNetwork
+from voile_geo.roads.ways import Ways
 
 __all__ = ["draw_curve", "draw_maps", "simulated"]
 

@@ -21,13 +21,13 @@ from benchmarks.trucks_staying import DEFAULT, EPSILON, INTERVAL, STAYING
 from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.filters import smoother
 from voile.attack.trajectory.reports import Sighted
-from voile.dp.planar.noise import LocationNoise, perturb
-from voile.dp.planar.steps import gaussian_scale
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import RoadNetwork
 from voile.utility.arrival import ConstantSpeed, arrival_errors
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import LocationNoise, perturb
+from voile_geo.planar.steps import gaussian_scale
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import RoadNetwork
 
 __all__ = ["Published", "filtered", "run"]
 

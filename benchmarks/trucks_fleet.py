@@ -29,14 +29,14 @@ from voile.attack.trajectory.adversaries import FieldKnown, Finding, RoadAdversa
 from voile.attack.trajectory.convoys import follow_convoys
 from voile.attack.trajectory.reports import FollowedReports, Sighted
 from voile.attack.trajectory.speeds import fastest_of
-from voile.dp.planar.noise import GaussianField, perturb
-from voile.dp.planar.staying import DAY
-from voile.dp.planar.steps import gaussian_scale
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import Indices, RoadNetwork
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import GaussianField, perturb
+from voile_geo.planar.staying import DAY
+from voile_geo.planar.steps import gaussian_scale
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = ["LAWS", "Figures", "Fleets", "Given", "run"]
 

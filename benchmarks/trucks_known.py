@@ -25,11 +25,11 @@ from benchmarks.trucks_attacks import USUAL, learned_elsewhere, trip_of
 from benchmarks.trucks_data import Drive
 from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.reports import Sighted
-from voile.dp.planar.noise import CorrelatedGaussian, perturb
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import RoadNetwork
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import CorrelatedGaussian, perturb
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import RoadNetwork
 
 __all__ = [
     "EPSILON",

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from benchmarks.record import Measurement, Table, Target
-from voile.dp.planar.angles import turn_deviation, turn_within, turn_within_truncated
-from voile.dp.planar.noise import PlanarLaplace, perturb
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats, displace, separation
-from voile.randomness import Randomness
 from voile.utility.arrival import distance_errors, expected_distance_error
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats, displace, separation
+from voile_geo.planar.angles import turn_deviation, turn_within, turn_within_truncated
+from voile_geo.planar.noise import PlanarLaplace, perturb
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
 
 __all__ = ["EPSILONS", "TABLE_2", "run"]
 

@@ -18,11 +18,11 @@ from voile.attack.trajectory.adversaries import Finding
 from voile.attack.trajectory.knowing import Seen
 from voile.attack.trajectory.on_release import Limits, follow_trips
 from voile.cli.attack_pictures import Gallery
-from voile.randomness import Randomness
 from voile.release.release import Release
-from voile.roads.network import RoadNetwork
-from voile.roads.reading import read_roads
 from voile.study.run import make_release
+from voile_base.randomness import Randomness
+from voile_geo.roads.network import RoadNetwork
+from voile_geo.roads.reading import read_roads
 
 __all__ = ["Cost", "Fleet", "cost_of", "run"]
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from benchmarks.record import Measurement, Table, Target
 from benchmarks.timing import in_turn, seconds_text
-from voile.dp.planar.noise import (
+from voile_base.randomness import Randomness
+from voile_geo.planar.noise import (
     AngleSelection,
     CorrelatedGaussian,
     GaussianField,
@@ -24,11 +25,10 @@ from voile.dp.planar.noise import (
     PlanarLaplace,
     perturb,
 )
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.randomness import Randomness
-from voile.sharing.positions import PositionStream
-from voile.sharing.positions.levels import Levels
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_share.positions import PositionStream
+from voile_share.positions.levels import Levels
 
 __all__ = ["run"]
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from voile.dp.planar.noise import LocationNoise, perturb
-from voile.dp.planar.trips import Trips
-from voile.geodesy import Floats, displace, separation
-from voile.randomness import Randomness
-from voile.sharing.platform.settings import Settings
-from voile.sharing.positions import PositionStream
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats, displace, separation
+from voile_geo.planar.noise import LocationNoise, perturb
+from voile_geo.planar.trips import Trips
+from voile_share.platform.settings import Settings
+from voile_share.positions import PositionStream
 
 __all__ = ["DAYS", "HOURS", "SEED", "TRUCKS", "Missed", "in_a_table", "through_a_link"]
 

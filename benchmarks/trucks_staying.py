@@ -25,13 +25,13 @@ from benchmarks.trucks_data import TRACKED, Drive
 from voile.attack.trajectory.adversaries import FieldKnown, Finding, RoadAdversary, share_right
 from voile.attack.trajectory.fleets import Day, follow_days
 from voile.attack.trajectory.reports import FollowedReports, Sighted
-from voile.dp.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
-from voile.dp.planar.staying import DAY
-from voile.dp.planar.steps import gaussian_scale
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import Indices, RoadNetwork
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import CorrelatedGaussian, GaussianField, LocationNoise, perturb
+from voile_geo.planar.staying import DAY
+from voile_geo.planar.steps import gaussian_scale
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = [
     "DAYS",

@@ -21,12 +21,12 @@ from voile.attack.trajectory.adversaries import RoadAdversary, share_right
 from voile.attack.trajectory.inference import Movement
 from voile.attack.trajectory.reports import Sighted
 from voile.attack.trajectory.speeds import fastest_of
-from voile.dp.planar.noise import GaussianField, LocationNoise, perturb
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.network import Indices, RoadNetwork
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import GaussianField, LocationNoise, perturb
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.network import Indices, RoadNetwork
 
 __all__ = ["TRACES", "Followed", "Trace", "follow", "run"]
 

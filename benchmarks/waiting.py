@@ -18,12 +18,12 @@ from benchmarks.record import Measurement, Table
 from voile.attack.minimality import MinimalityAttack
 from voile.publish.ke_anonymity import KEAnonymity
 from voile.query import answer
-from voile.randomness import Randomness
 from voile.release.history import History
 from voile.release.release import Publication
 from voile.schema.plan import Plan
 from voile.schema.roles import Roles
 from voile.table.opening import open_frame
+from voile_base.randomness import Randomness
 
 __all__ = ["run"]
 

@@ -8,9 +8,9 @@ from decimal import Decimal
 from benchmarks.data import adult_batches, olist_batches
 from benchmarks.record import Measurement, Table
 from benchmarks.series import Released, releases
-from voile.errors import PlanError
 from voile.publish.ke_anonymity.decision import Terms
 from voile.schema.numbers import ExactNumbers
+from voile_base.errors import PlanError
 
 __all__ = ["run"]
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-import voile
 from tools.count_imports import circles, imports, parsed
 from tools.count_names import places
+from tools.sources import ROOT, SOURCES
 
-ROOMS = Path(voile.__file__).parent
 SCHEMA = {"schema/plan.py", "schema/trajectory.py", "release/registry.py"}
 """A plan that names no columns of trips has the default ones where its method publishes trips; and
 the registry of claims has their kinds."""
@@ -20,34 +20,44 @@ the registry of claims has their kinds."""
 
 @pytest.fixture(scope="module")
 def trees() -> Mapping[Path, ast.Module]:
-    """All modules of the package as Python reads them: once, since that takes seconds."""
-    return {path: parsed(path) for path in ROOMS.rglob("*.py")}
+    """All modules of all distributions as Python reads them: once, since that takes seconds."""
+    return {path: parsed(path) for source in SOURCES for path in source.rglob("*.py")}
+
+
+def named(path: Path) -> str:
+    """A module as ``package/file``."""
+    return path.as_posix().rpartition("/src/")[2]
 
 
 def test_the_walls_of_the_configuration_hold(capsys: pytest.CaptureFixture[str]) -> None:
     """Every contract on imports in ``pyproject.toml`` is kept."""
     cli = pytest.importorskip("importlinter.cli", reason="import-linter is not installed")
-    status = cli.lint_imports(
-        config_filename=str(ROOMS.parents[1] / "pyproject.toml"), no_cache=True
-    )
+    status = cli.lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True)
     assert status == 0, capsys.readouterr().out
 
 
 def test_every_room_stands_in_the_layers() -> None:
-    """A new room must be given its floor: none is left out of the contract on layers."""
-    configuration = (ROOMS.parents[1] / "pyproject.toml").read_text(encoding="utf-8")
-    layers = configuration.split("layers = [")[1].split("]")[0]
-    rooms = {
-        path.stem if path.suffix == ".py" else path.name
-        for path in ROOMS.iterdir()
-        if not path.name.startswith("_") and (path.suffix == ".py" or path.is_dir())
+    """A new room must be given its floor: none is left out of the contracts on layers."""
+    configuration = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = configuration["tool"]["importlinter"]["contracts"]
+    layers = {
+        container: {name for layer in one["layers"] for name in layer.replace("|", " ").split()}
+        for one in contracts
+        for container in one.get("containers", ())
     }
-    assert rooms <= set(layers.replace('"', " ").replace(",", " ").replace("|", " ").split())
+    for source in SOURCES:
+        if source.name in layers:
+            rooms = {
+                path.stem if path.suffix == ".py" else path.name
+                for path in source.iterdir()
+                if not path.name.startswith("_") and (path.suffix == ".py" or path.is_dir())
+            }
+            assert rooms <= layers[source.name], source.name
 
 
 def test_modules_import_each_other_in_no_circle(trees: Mapping[Path, ast.Module]) -> None:
     """Neither at their tops nor inside functions nor for types alone."""
-    assert circles(imports(ROOMS, trees.__getitem__)) == []
+    assert circles(imports(SOURCES, trees.__getitem__)) == []
 
 
 def test_what_is_loaded_on_demand_is_what_the_type_checker_sees(
@@ -62,7 +72,7 @@ def test_what_is_loaded_on_demand_is_what_the_type_checker_sees(
         typed = dict(_bound_for_types(tree))
         for name, module in _stand_ins(tree):
             if typed.get(name, None if module.startswith("voile") else module) != module:
-                wrong.append(f"{path.relative_to(ROOMS)}: {name} = on_demand({module!r})")
+                wrong.append(f"{named(path)}: {name} = on_demand({module!r})")
     assert wrong == []
 
 
@@ -92,7 +102,7 @@ def test_no_code_asks_for_a_name(trees: Mapping[Path, ast.Module]) -> None:
 
     Comparisons, ``match``, memberships, keys and collections hold no such name.
     """
-    found = places(ROOMS, trees.__getitem__)
+    found = [place for source in SOURCES for place in places(source, trees.__getitem__)]
     assert [place for place in found if place.split(":")[0] not in SCHEMA] == []
 
 
@@ -108,16 +118,16 @@ def test_a_circle_is_seen_wherever_the_import_stands(tmp_path: Path) -> None:
         "d": "from p import x",
     }.items():
         (package / f"{name}.py").write_text(text)
-    (circle,) = circles(imports(package))
+    (circle,) = circles(imports([package]))
     assert set(circle) == {"p.a", "p.b", "p.c"}
 
 
-@pytest.mark.parametrize("folder", ["src", "tests", "benchmarks", "tools"])
+@pytest.mark.parametrize("folder", ["packages", "tests", "benchmarks", "tools"])
 def test_every_docstring_documents_something(folder: str, trees: Mapping[Path, ast.Module]) -> None:
     """A text by itself begins a module, a class or a function, or follows what it describes."""
     stray = [
         f"{path}:{text.lineno}"
-        for path in (ROOMS.parents[1] / folder).rglob("*.py")
+        for path in (ROOT / folder).rglob("*.py")
         for text in stray_texts(trees.get(path) or parsed(path))
     ]
     assert not stray
@@ -168,7 +178,7 @@ def describes(block: ast.AST, before: ast.stmt | None) -> bool:
 def test_no_module_prints_or_logs(trees: Mapping[Path, ast.Module]) -> None:
     """Private values cannot reach a log, because nothing outside the command line says anything."""
     speaking = [
-        path.relative_to(ROOMS).as_posix()
+        named(path)
         for path, tree in trees.items()
         for node in ast.walk(tree)
         if (isinstance(node, ast.Import) and any(a.name == "logging" for a in node.names))
@@ -191,10 +201,10 @@ def test_no_module_draws_randomness_elsewhere(trees: Mapping[Path, ast.Module]) 
             elif isinstance(node, ast.Attribute) and node.attr in {"random", "urandom"}:
                 names = ["attribute " + node.attr]
             doors += [
-                path.relative_to(ROOMS).as_posix()
+                named(path)
                 for name in names
                 if name in {"random", "secrets", "attribute urandom"}
                 or name.startswith("numpy.random")
                 or (name == "attribute random" and "Categories" not in ast.unparse(node))
             ]
-    assert set(doors) == {"randomness.py"}
+    assert set(doors) == {"voile_base/randomness.py"}

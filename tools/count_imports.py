@@ -1,4 +1,4 @@
-"""Count circles among the modules of the package, and modules that one other imports.
+"""Count circles among the modules of all distributions, and modules that one other imports.
 
     python tools/count_imports.py
 
@@ -12,9 +12,13 @@ from __future__ import annotations
 import ast
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.sources import SOURCES
 
 __all__ = ["circles", "imports", "parsed", "with_one_importer"]
 
@@ -26,9 +30,11 @@ def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-def imports(source: Path, parse: Callable[[Path], ast.Module] = parsed) -> Graph:
-    """What each module of a package imports of it; modules by their full names."""
-    paths = {_name_of(source, path): path for path in sorted(source.rglob("*.py"))}
+def imports(sources: Iterable[Path], parse: Callable[[Path], ast.Module] = parsed) -> Graph:
+    """What each module of some packages imports of them; modules by their full names."""
+    paths = {
+        _name_of(source, path): path for source in sources for path in sorted(source.rglob("*.py"))
+    }
     return {
         name: frozenset(_imported(parse(path), paths)) & (paths.keys() - {name})
         for name, path in paths.items()
@@ -75,7 +81,7 @@ def _imported(tree: ast.AST, known: Mapping[str, Path]) -> Iterator[str]:
 
 def main() -> int:
     """Print what was counted; 1 where there is a circle."""
-    graph = imports(Path(__file__).parents[1] / "src" / "voile")
+    graph = imports(SOURCES)
     found, alone = circles(graph), with_one_importer(graph)
     for name in alone:
         print(name)

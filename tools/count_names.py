@@ -19,6 +19,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import get_args
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.sources import SOURCES
 from voile.publish.geo_indistinguishability.parameters import Mechanism
 from voile.publish.registry import method_names
 from voile.release.registry import CLAIMS
@@ -112,6 +115,6 @@ def _ends(owner: ast.expr, name: str) -> bool:
 
 
 if __name__ == "__main__":
-    asked = places(Path(__file__).parents[1] / "src" / "voile")
+    asked = [place for source in SOURCES for place in places(source)]
     print("\n".join([*asked, f"{len(asked)} places ask for a name"]))
     sys.exit(bool(asked))

@@ -1,4 +1,4 @@
-"""Draw docs/architecture.svg, the rooms of the package and what they import, from the code itself.
+"""Draw docs/architecture.svg, the rooms of Voile and what they import, from the code itself.
 
 ``python tools/make_architecture.py`` writes the picture; with ``--check`` it only compares, and
 exits with status 1 where the picture differs from the code.
@@ -24,13 +24,17 @@ import click
 
 __all__ = ["PICTURE", "Room", "floors", "imports_of", "picture", "reduced", "rooms"]
 
-_ROOT = Path(__file__).parents[1]
-_PACKAGE = _ROOT / "src" / "voile"
-PICTURE = _ROOT / "docs" / "architecture.svg"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.sources import ROOT, SOURCES
+
+PICTURE = ROOT / "docs" / "architecture.svg"
 
 _WIDTH, _HEIGHT, _GAP, _FLOOR = 250, 74, 26, 112
-_EVERYWHERE = frozenset({"errors", "version"})
-"""Rooms that all others may import: their arrows would say nothing."""
+_EVERYWHERE = frozenset({"voile_base"})
+"""What all others may import: arrows to it would say nothing."""
+_DIVIDED = "voile"
+"""The distribution whose rooms are drawn; any other is one room."""
 _STYLE = """
   text { font-family: system-ui, sans-serif; fill: #1d2733; }
   .name { font-size: 15px; font-weight: 600; }
@@ -42,7 +46,7 @@ _STYLE = """
 
 @dataclass(frozen=True)
 class Room:
-    """A package or a module directly under ``voile``."""
+    """A package or a module directly under ``voile``, or another distribution."""
 
     name: str
     holds: str
@@ -54,8 +58,10 @@ class Room:
 @cache
 def rooms() -> Mapping[str, Room]:
     """All rooms by name, ``__init__`` of the package left out: it only points into them."""
-    names = {_name_of(path) for path in _PACKAGE.iterdir() if _is_room(path)}
-    return {name: _room(name, names) for name in sorted(names)}
+    places = {source.name: source for source in SOURCES if source.name != _DIVIDED}
+    (divided,) = (source for source in SOURCES if source.name == _DIVIDED)
+    places |= {_name_of(path): path for path in divided.iterdir() if _is_room(path)}
+    return {name: _room(name, place, set(places)) for name, place in sorted(places.items())}
 
 
 def imports_of(tree: ast.AST, known: set[str]) -> Iterator[str]:
@@ -69,7 +75,9 @@ def imports_of(tree: ast.AST, known: set[str]) -> Iterator[str]:
             continue
         for module in modules:
             parts = module.split(".")
-            if parts[0] == "voile" and len(parts) > 1 and parts[1] in known:
+            if parts[0] in known:
+                yield parts[0]
+            elif parts[0] == _DIVIDED and len(parts) > 1 and parts[1] in known:
                 yield parts[1]
 
 
@@ -153,9 +161,8 @@ def _name_of(path: Path) -> str:
     return path.stem if path.suffix == ".py" else path.name
 
 
-def _room(name: str, names: set[str]) -> Room:
-    folder = _PACKAGE / name
-    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+def _room(name: str, folder: Path, names: set[str]) -> Room:
+    files = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder]
     trees = [ast.parse(file.read_text(encoding="utf-8")) for file in files]
     described = folder / "__init__.py" if folder.is_dir() else files[0]
     docstring = ast.get_docstring(ast.parse(described.read_text(encoding="utf-8"))) or ""

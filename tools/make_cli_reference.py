@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from voile.cli.main import command
+from voile_base.main import command
 
 __all__ = ["PAGE", "reference"]
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-PLACE = Path(__file__).parents[1] / "src" / "voile" / "cli" / "example"
+PLACE = Path(__file__).parents[1] / "packages" / "voile" / "src" / "voile" / "cli" / "example"
 JANUARY, FEBRUARY = 160, 200
 FIRST = {
     "f": "Ada,Mina,Rosa,Lena,Ines,Yara,Noor,Edda,Tove,Saga,Kiri,Oona,Vera,Zita,Lucie,Amal",

@@ -1,8 +1,9 @@
 """Faults that the tests of a room do not notice: ``python tools/mutants.py ROOM``.
 
-mutmut plants one fault at a time in ``src/voile/ROOM`` (another operator, number, word, or None for
-a value) and runs those tests of ``tests/ROOM`` that come by.  A fault that no test notices is a gap
-in the tests, unless ``tests/survivors/ROOM.toml`` says why nobody could notice it, or need not.
+mutmut plants one fault at a time in the folder ROOM of a distribution (another operator, number,
+word, or None for a value) and runs those of its tests of ROOM that come by.  A fault that no test
+notices is a gap in the tests, unless ``tests/survivors/ROOM.toml`` says why nobody could notice it,
+or need not.
 What is left is printed as entries of that file, without a reason.  Exits with 1 where any is left.
 
 A room has thousands of faults, and a whole run takes hours.  ``--sample N --seed S`` plants N of
@@ -31,22 +32,25 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-COPIED = ("src", "tests", "benchmarks", "docs", "tools")
-FILES = ("pyproject.toml", "README.md", "Makefile")
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.sources import ROOT, SOURCES
+
+COPIED = ("packages", "tests", "benchmarks", "docs", "tools")
+FILES = ("pyproject.toml", "hatch_build.py", "README.md", "Makefile")
 ALSO = {
-    "disclosure": ["tests/utility/test_covering.py"],
-    "models": ["tests/publish/test_ke_waiting.py"],
+    "disclosure": ["packages/voile/voile_tests/utility/test_covering.py"],
+    "models": ["packages/voile/voile_tests/publish/test_ke_waiting.py"],
     "release": [
-        "tests/attack/test_verification.py",
-        "tests/attack/trajectory/test_on_release.py",
-        "tests/cli/test_lost_releases.py",
-        "tests/cli/test_release_contents.py",
-        "tests/publish/flows",
-        "tests/publish/generalization/test_persons.py",
-        "tests/publish/test_ke_persons.py",
-        "tests/publish/test_ke_publisher.py",
-        "tests/publish/test_rows_per_person.py",
+        "packages/voile/voile_tests/attack/test_verification.py",
+        "packages/voile/voile_tests/attack/trajectory/test_on_release.py",
+        "packages/voile/voile_tests/cli/test_lost_releases.py",
+        "packages/voile/voile_tests/cli/test_release_contents.py",
+        "packages/voile/voile_tests/publish/flows",
+        "packages/voile/voile_tests/publish/generalization/test_persons.py",
+        "packages/voile/voile_tests/publish/test_ke_persons.py",
+        "packages/voile/voile_tests/publish/test_ke_publisher.py",
+        "packages/voile/voile_tests/publish/test_rows_per_person.py",
     ],
 }
 """Tests of other rooms that are about this one."""
@@ -85,12 +89,13 @@ class Fault:
 def main() -> int:
     """Plant the faults, and say which were not noticed."""
     options = _parser().parse_args()
-    rooms = sorted(path.name for path in (ROOT / "src" / "voile").iterdir() if path.is_dir())
+    rooms = {path.name: path.parent for source in SOURCES for path in source.iterdir()}
+    rooms = {name: source for name, source in sorted(rooms.items()) if (source / name).is_dir()}
     if options.room not in rooms:
         print(f"there is no room {options.room!r}; there are {', '.join(rooms)}", file=sys.stderr)
         return 2
     desk = ROOT / ".mutants" / options.room
-    _copy(desk, options.room, keep=options.keep)
+    _copy(desk, rooms[options.room].relative_to(ROOT) / options.room, keep=options.keep)
     _python(desk, "-c", GENERATE, quiet=True)
     before = dict(_results(desk))
     chosen = drawn(before, options.only, options.sample, options.seed)
@@ -119,7 +124,7 @@ def drawn(
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("room", metavar="ROOM", help="a folder of src/voile and of tests")
+    parser.add_argument("room", metavar="ROOM", help="a folder of a distribution and of its tests")
     parser.add_argument(
         "--only", nargs="*", default=[], metavar="NAME", help="faults such as 'voile.dp.exact.*'"
     )
@@ -130,8 +135,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _copy(desk: Path, room: str, *, keep: bool) -> None:
-    """Copy the checkout to where mutmut works, with its settings."""
+def _copy(desk: Path, room: Path, *, keep: bool) -> None:
+    """Copy the checkout to where mutmut works, with its settings; ``room`` is a folder of it."""
     if not keep:
         shutil.rmtree(desk, ignore_errors=True)
     desk.mkdir(parents=True, exist_ok=True)
@@ -141,12 +146,13 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
         shutil.copytree(ROOT / name, desk / name, ignore=hidden)
     for name in FILES:
         shutil.copy2(ROOT / name, desk / name)
+    tests = [str(one.relative_to(desk)) for one in desk.glob(f"packages/*/*_tests/{room.name}")]
     settings = configparser.ConfigParser()
     settings["mutmut"] = {
-        "source_paths": "src",
-        "only_mutate": f"src/voile/{room}/*",
-        "also_copy": "\n".join(("", *COPIED[2:], *FILES)),
-        "pytest_add_cli_args_test_selection": "\n".join(("", f"tests/{room}", *ALSO.get(room, []))),
+        "source_paths": str(room.parents[1]),
+        "only_mutate": f"{room}/*",
+        "also_copy": "\n".join(("", *COPIED, *FILES)),
+        "pytest_add_cli_args_test_selection": "\n".join(("", *tests, *ALSO.get(room.name, []))),
         "pytest_add_cli_args": "\n".join(("", "-m", "not slow", "-p", "no:cacheprovider")),
         # Thread pools do not survive a fork, so none may be there when mutmut forks: libraries and
         # our own modules are loaded before, tests are not, some of which compute at once.
@@ -161,14 +167,14 @@ def _copy(desk: Path, room: str, *, keep: bool) -> None:
     }
     with (desk / "setup.cfg").open("w", encoding="utf-8") as file:
         settings.write(file)
-    loaded = [*LIBRARIES, *_modules(without=("sharing", "cli", "studio"))]
+    loaded = [*LIBRARIES, *_modules(room.parents[1], without=("cli", "commands"))]
     (desk / "loaded.txt").write_text("\n".join(loaded), encoding="utf-8")
 
 
-def _modules(without: Collection[str]) -> Iterator[str]:
-    """The names of our modules, but for those of some rooms."""
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        parts = path.relative_to(ROOT / "src").with_suffix("").parts
+def _modules(source: Path, without: Collection[str]) -> Iterator[str]:
+    """The names of the modules of a distribution, but for those of some rooms."""
+    for path in sorted((ROOT / source).rglob("*.py")):
+        parts = path.relative_to(ROOT / source).with_suffix("").parts
         if parts[-1] != "__init__" and parts[1] not in without:
             yield ".".join(parts)
 
@@ -181,7 +187,10 @@ def _mutmut(desk: Path, *arguments: str, quiet: bool = False) -> str:
 def _python(desk: Path, *arguments: str, quiet: bool) -> str:
     """What this Python said in the copy, where ``quiet``."""
     data = ROOT.parent / "shared" / "data"
-    path = [str(desk / "mutants" / "src"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    sources = sorted((desk / "mutants").glob("packages/*/src")) or sorted(
+        desk.glob("packages/*/src")
+    )
+    path = [*map(str, sources), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
     environment = {
         "VOILE_SHARED_DATA": str(data),
         **os.environ,

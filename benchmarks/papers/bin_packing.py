@@ -18,9 +18,9 @@ from benchmarks.parcel_publishing import Parcels, Published, Publisher, Way, pac
 from benchmarks.parcel_results import Results, Run
 from benchmarks.record import Measurement, Table
 from benchmarks.timing import seconds_text
-from voile.errors import InfeasibleError
-from voile.packing import Instance, Stop, solve
-from voile.packing.parcels import Use
+from voile_base.errors import InfeasibleError
+from voile_pack import Instance, Stop, solve
+from voile_pack.parcels import Use
 
 __all__ = ["FIGURES_OF", "run", "runs_of"]
 
@@ -108,7 +108,7 @@ def run() -> Measurement:
         "that are samples already (beta = 1), epsilon prime = 3, k 2 to 6 and for VII 5 to 35, "
         "intervals of an eighth, a quarter, a half and all of the bounds (the paper's are lost); "
         "Figures 6 and 7: epsilon .5 to 5, c = 0, .5, .7, .9, packed by upper ends; Figure 8: "
-        f"k-Optimize, nothing left out. Packings by voile.packing.solve within {PACKING} s of "
+        f"k-Optimize, nothing left out. Packings by voile_pack.solve within {PACKING} s of "
         "processor; last table: the plain model of OR-Tools with a minute, as in the paper, on one "
         f"instance a setting at k = {CHECKED_K}, on the same published weights",
         answer=f"Of {len(items)} statements {sum(i.verdict == 'agrees' for i in items)} agree. "

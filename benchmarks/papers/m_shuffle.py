@@ -19,7 +19,7 @@ from voile.models.permutation import whole_column_log_probability
 from voile.publish.m_shuffle.columns import Rule
 from voile.publish.m_shuffle.random_start import ITERATIONS, assignments, random_start
 from voile.publish.m_shuffle.segments import optimal_segments
-from voile.randomness import Randomness
+from voile_base.randomness import Randomness
 
 __all__ = ["run"]
 

@@ -18,29 +18,22 @@ from benchmarks.papers.item import PaperItem, beside_paper, departures
 from benchmarks.record import Measurement, Table
 from benchmarks.timing import seconds_text
 from voile.attack.trajectory.filters import median_filter
-from voile.dp.planar.angles import turn_deviation
-from voile.dp.planar.noise import AngleSelection, LocationNoise, PlanarLaplace, perturb
-from voile.dp.planar.printed import (
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.angles import turn_deviation
+from voile_geo.planar.noise import AngleSelection, LocationNoise, PlanarLaplace, perturb
+from voile_geo.planar.printed import (
     composed_epsilon_as_printed,
     composed_epsilon_of_turns,
     midpoint_displacement,
     vector_displacement,
 )
-from voile.dp.planar.trips import Trips
-from voile.dp.planar.zones import Zones
-from voile.geodesy import Floats
-from voile.randomness import Randomness
-from voile.roads.building import Chain, NetworkBuilder
-from voile.roads.drawing import DrawnPath, draw_paths
-from voile.roads.network import RoadNetwork
-from voile.sharing.protocol import (
-    Carried,
-    Content,
-    PairKeys,
-    Position,
-    TruckSlot,
-    suite_named,
-)
+from voile_geo.planar.trips import Trips
+from voile_geo.planar.zones import Zones
+from voile_geo.roads.building import Chain, NetworkBuilder
+from voile_geo.roads.drawing import DrawnPath, draw_paths
+from voile_geo.roads.network import RoadNetwork
+from voile_share.protocol import Carried, Content, PairKeys, Position, TruckSlot, suite_named
 
 __all__ = ["paris", "route", "run"]
 

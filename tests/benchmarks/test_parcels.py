@@ -16,9 +16,9 @@ from benchmarks.parcel_identification import identifications
 from benchmarks.parcel_instances import SETTINGS, instances, uniform
 from benchmarks.parcel_publishing import Parcels, Published, Way, pack, publish
 from benchmarks.parcel_results import Results
-from voile.packing import Stop
-from voile.packing.parcels import Use
 from voile.schema.numbers import ExactNumbers
+from voile_pack import Stop
+from voile_pack.parcels import Use
 
 PARCELS = uniform(60, np.random.default_rng(5))
 GENERALIZED = {**{name: make(3, 1.0) for name, make in PRIVATE.items()}, **{

@@ -9,7 +9,7 @@ from benchmarks import ranking, ranking_baseline
 from voile.publish.ranking.remnant import Remnant
 from voile.publish.ranking.searches import search
 from voile.publish.ranking.terms import SearchTerms
-from voile.randomness import Randomness
+from voile_base.randomness import Randomness
 
 KEY = Randomness.seeded(1).key("ranking")
 TERMS = SearchTerms(10, Fraction(7, 10))

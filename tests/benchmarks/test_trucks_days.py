@@ -24,9 +24,9 @@ from voile.attack.outcome import Estimate
 from voile.attack.trajectory.adversaries import RoadAdversary
 from voile.attack.trajectory.distributions import Remembering
 from voile.attack.trajectory.factors import pair_factor
-from voile.dp.planar.steps import gaussian_scale
-from voile.geodesy import Floats
-from voile.sharing.platform.settings import Settings
+from voile_geo.geodesy import Floats
+from voile_geo.planar.steps import gaussian_scale
+from voile_share.platform.settings import Settings
 
 
 def log_likelihood(shown: Floats, track: Floats, epsilon: float) -> float:

@@ -14,10 +14,10 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from voile.cli.share import share
-from voile.sharing.service.folder import Configuration
+from voile_share.commands.share import share
+from voile_share.service.folder import Configuration
+from voile_testing.checkout import ROOT
 
-ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
@@ -44,8 +44,8 @@ def test_every_option_that_is_passed_is_one_of_the_command():
 
 def test_the_image_installs_extras_that_are_there():
     """And copies files that are there."""
-    extras = re.search(r"'\.\[([\w,]+)\]'", DOCKERFILE)[1].split(",")
-    known = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = re.search(r"voile-share\[([\w,]+)\]'", DOCKERFILE)[1].split(",")
+    known = tomllib.loads((ROOT / "packages/voile-share/pyproject.toml").read_text())["project"]
     assert set(extras) <= known["optional-dependencies"].keys()
     for line in re.findall(r"^COPY (?!--from)(.+) \./?\w*$", DOCKERFILE, re.MULTILINE):
         for name in line.split():

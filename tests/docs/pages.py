@@ -32,14 +32,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from voile.cli.main import main
 from voile.policy.stated import policy_of_text
 from voile.schema.plan import parse_plan
-from voile.sharing.service.telemetry import Telemetry
+from voile_base.main import main
+from voile_share.service.telemetry import Telemetry
+from voile_testing.checkout import ROOT
 
 __all__ = ["LANGUAGES", "PAGES", "ROOT", "Block", "Reader", "blocks_of"]
 
-ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

@@ -11,8 +11,8 @@ from shutil import copytree
 import pytest
 
 from tests.docs.pages import LANGUAGES, PAGES, Block, Reader, blocks_of
-from voile.cli.main import main
-from voile.errors import PlanError
+from voile_base.errors import PlanError
+from voile_base.main import main
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tests.docs.pages import ROOT
-from tests.installed import OTHERS
+from voile_tests.installed import OTHERS
 
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
 SHOWN = ("criterion", "method", "averages", "attack", "measure", "risk", "bars", "command")

@@ -12,16 +12,17 @@ import pytest
 import voile
 from tests.docs.pages import PAGES, ROOT, blocks_of
 from tools import make_architecture, make_cli_reference
-from voile.cli.main import command
+from tools.make_schemas import drifted
 from voile.dp.sampling import smallest_k
-from voile.errors import PlanError
 from voile.publish.registry import parameter_types, publisher_of
 from voile.schema.budget import BudgetPlan
 from voile.schema.hierarchy.declared import HIERARCHY_KEYS
 from voile.schema.plan import Method, parse_plan
 from voile.schema.roles import Roles
 from voile.schema.trajectory import TrajectoryColumns
-from voile.sharing.service.folder import create
+from voile_base.errors import PlanError
+from voile_base.main import command
+from voile_share.service.folder import create
 
 DOCS = ROOT / "docs"
 _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
@@ -210,7 +211,7 @@ def test_the_table_of_k_is_that_of_the_rule(usual_limits):
 
 def test_every_test_that_a_page_names_exists():
     """The page for researchers points to tests: counterexamples, known answers, departures."""
-    sources = "".join(path.read_text("utf-8") for path in (ROOT / "tests").rglob("test_*.py"))
+    sources = "".join(path.read_text("utf-8") for path in ROOT.rglob("test_*.py"))
     named = re.findall(r"`(test_\w+)`", (DOCS / "researcher.md").read_text("utf-8"))
     assert len(named) >= 20
     assert not [name for name in named if f"def {name}(" not in sources]
@@ -256,3 +257,8 @@ def test_the_first_example_of_the_readme_is_whole():
 def test_no_page_installs_a_package_that_is_on_no_index(page):
     """Voile and its extras come from a checkout until they are published."""
     assert not re.search(r"pip install (--upgrade )?'?voile\b", page.read_text(encoding="utf-8"))
+
+
+def test_published_schemas_are_those_of_the_code():
+    """The schemas in the documentation are what `make docs` would write."""
+    assert drifted() == {}, "run tools/make_schemas.py"

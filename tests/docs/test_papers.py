@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from tests.docs.paper_items import PAPERS
+from voile_testing.checkout import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGES = ROOT / "docs/papers"
 _LINES = (ROOT / "benchmarks/results.jsonl").read_text(encoding="utf-8").splitlines()
 RECORDS = {json.loads(line)["name"] for line in _LINES}
 _FILE = re.compile(r"`((?:\w+/)*\w+\.py)`")
-_TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
+_TEST = re.compile(r"`((?:packages|tests)/[\w/-]+\.py)::(\w+)`")
 _RECORD = re.compile(r"\[([\w.]+)\]\(\.\./\.\./benchmarks/RESULTS\.md#([\w-]+)\)")
 _CELLS = re.compile(r"(?<!\\)\|")
 
@@ -44,7 +44,7 @@ def test_every_entry_names_a_file_and_what_shows_it(paper: str) -> None:
         files = _FILE.findall(where)
         assert files, label
         for file in files:
-            assert (ROOT / "src/voile" / file).exists() or (ROOT / file).exists(), (label, file)
+            assert any(ROOT.glob(f"packages/*/src/{file}")) or (ROOT / file).exists(), (label, file)
         tests = _TEST.findall(f"{shown} {departs}")
         records = _RECORD.findall(f"{shown} {departs}")
         assert _TEST.search(shown) or _RECORD.search(shown), label

@@ -1,0 +1,85 @@
+"""Compiled loops are compiled when they are called, whether or not the disk can keep them."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from voile_base.compiled import njit, register_jitable, uncompiled
+
+
+@register_jitable
+def _twice(number):
+    return 2 * number
+
+
+@njit(nogil=True)
+def _added(one, other):
+    return one + _twice(other)
+
+
+@njit()
+def _sum(numbers):
+    total = 0
+    for number in numbers:
+        total = _added(total, number)
+    return total
+
+
+def test_compiled_functions_call_each_other():
+    """A loop may call another one, and what is registered for both."""
+    assert _sum(np.arange(4)) == 12
+    assert uncompiled(_sum) is not _sum
+    assert uncompiled(_sum)([1, 2]) == 6
+    assert uncompiled(_twice) is _twice
+
+
+def test_declaring_loops_does_not_load_numba():
+    """Only a call does."""
+    code = (
+        "import sys, voile_geo.planar.noise\n"
+        "import voile.table.shuffling, voile.publish.ke_anonymity.cuts\n"
+        "assert 'numba' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("step", ["save", "load"])
+def test_a_disk_that_takes_nothing_is_no_obstacle(monkeypatch, step):
+    """What cannot be kept or read is compiled anew in each process."""
+    from numba.core.caching import IndexDataCacheFile  # noqa: PLC0415 - what is tested loads it
+
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(IndexDataCacheFile, step, full)
+
+    @njit(cache=True)
+    def incremented(number):
+        return number + 1
+
+    assert incremented(1) == 2
+
+
+@pytest.mark.slow
+def test_a_folder_of_somebody_else_is_no_obstacle(tmp_path):
+    """Where machine code cannot be kept at all, calls still work."""
+    (tmp_path / "file").write_text("")
+    code = (
+        "import numpy as np\n"
+        "from voile.publish.ke_anonymity.cuts import _best_starts\n"
+        "ends = np.zeros((1, 3), np.int64)\n"
+        "print(len(_best_starts(np.arange(2), np.ones(3, np.bool_), ends, ends)))"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"NUMBA_CACHE_DIR": str(tmp_path / "file" / "cache"), "PYTHONPATH": ":".join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (0, "3\n"), ended.stderr

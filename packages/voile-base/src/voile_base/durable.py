@@ -1,0 +1,121 @@
+"""Files and folders that are whole after a crash, or not there.
+
+What is written is flushed to the disk before it gets its name, and then the folder that holds the
+name is.  Errors of the disk are ``OSError`` and name no content.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from voile_base.errors import InputError
+
+__all__ = [
+    "new_private_file",
+    "new_private_folder",
+    "replace_private_file",
+    "sync",
+    "write_text",
+]
+
+
+def sync(path: Path) -> None:
+    """Wait until a file's content, or the names in a folder, are on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_text(path: Path, text: str, *, private: bool = False, replacing: bool = True) -> None:
+    """Write a file, in UTF-8, and flush it; ``private``: a new one is for its owner alone.
+
+    Raises ``FileExistsError`` where there is one and it is not ``replacing``.
+    """
+    mode = 0o600 if private else 0o666
+    standing = os.O_TRUNC if replacing else os.O_EXCL
+    _flush(os.open(path, os.O_WRONLY | os.O_CREAT | standing, mode), text)
+
+
+def _flush(descriptor: int, text: str) -> None:
+    """Write a text, wait until it is on the disk, and close the file."""
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def new_private_file(path: Path, text: str) -> None:
+    """Write a file for its owner alone, in UTF-8, where there is none.
+
+    Raises ``InputError`` where something is there already, and where it cannot be made.
+    """
+    unfinished: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+        unfinished = Path(name)
+        _flush(descriptor, text)
+        os.link(unfinished, path)  # which, unlike a change of name, never replaces
+    except FileExistsError:
+        msg = f"{path}: something is here already; name a new file"
+        raise InputError(msg) from None
+    except OSError as error:
+        msg = f"{path}: it cannot be made ({error.strerror or 'input or output error'})"
+        raise InputError(msg) from None
+    finally:
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
+    sync(path.absolute().parent)
+
+
+def replace_private_file(path: Path, text: str, mode: int = 0o600) -> None:
+    """Write a file in UTF-8, in the place of one that may be there: the old one or the new, whole.
+
+    For its owner alone, unless ``mode`` says otherwise.  Raises ``InputError`` where it cannot.
+    """
+    unfinished: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+        unfinished = Path(name)
+        _flush(descriptor, text)
+        unfinished.chmod(mode)
+        unfinished.rename(path)
+        sync(path.absolute().parent)
+    except OSError as error:
+        msg = f"{path}: it cannot be written ({error.strerror or 'input or output error'})"
+        raise InputError(msg) from None
+    finally:
+        if unfinished is not None:
+            unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_private_folder(folder: Path) -> Iterator[Path]:
+    """A hidden folder for its owner alone, which gets its name at the end, or is removed.
+
+    Raises ``InputError`` where something is there already, other than an empty folder, and where
+    the folder cannot be made or filled.
+    """
+    unfinished: Path | None = None
+    try:
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            msg = f"{folder}: something is here already; name a new folder, or an empty one"
+            raise InputError(msg)
+        parent = folder.resolve().parent
+        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=parent))
+        yield unfinished
+        sync(unfinished)
+        unfinished.rename(folder)
+        sync(parent)
+    except OSError as error:
+        msg = f"{folder}: it cannot be made ({error.strerror or 'input or output error'})"
+        raise InputError(msg) from None
+    finally:
+        if unfinished is not None:
+            shutil.rmtree(unfinished, ignore_errors=True)

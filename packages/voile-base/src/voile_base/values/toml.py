@@ -1,0 +1,84 @@
+"""Documents as the text of a TOML file, such as a plan that somebody will read and paste.
+
+The library behind it is tomlkit; here is decided what stands on a line: values first, then a table
+each, and of the tables whose entries are tables (``columns``) these too.  What lies deeper is one
+inline value.  Keys without a value are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from voile_base.ondemand import on_demand
+
+__all__ = ["toml_text"]
+
+tomlkit = on_demand("tomlkit")
+items = on_demand("tomlkit.items")
+
+_OF_TABLES = ("columns",)
+
+
+def toml_text(document: Mapping[str, Any]) -> str:
+    """The text of a file that says what ``document`` says."""
+    whole = tomlkit.document()
+    _fill(whole, document, depth=1)
+    return "".join(map(_visible, tomlkit.dumps(whole).strip())) + "\n"
+
+
+def _visible(character: str) -> str:
+    """What cannot be seen, or reorders its line, stands in quotes, where its number means it."""
+    if character.isprintable() or character == "\n":
+        return character
+    code = ord(character)
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _fill(table: Any, held: Mapping[str, Any], depth: int) -> None:
+    known = {key: value for key, value in held.items() if value is not None}
+    for key, value in sorted(known.items(), key=lambda item: depth > 0 and _is_table(item[1])):
+        if depth > 0 and _is_table(value):
+            below = tomlkit.table(is_super_table=key in _OF_TABLES and _only_tables(value))
+            _fill(below, value, depth - 1 + (key in _OF_TABLES))
+            table.append(key, below)
+        else:
+            table.append(key, _item(value))
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, Mapping)
+
+
+def _only_tables(value: Mapping[str, Any]) -> bool:
+    return bool(value) and all(map(_is_table, value.values()))
+
+
+def _item(value: Any) -> Any:
+    """One value on one line; a decimal as it is written."""
+    match value:
+        case Decimal():
+            number = items.Float(float(value), items.Trivia(), str(value))
+            return (
+                items.Integer(int(value), items.Trivia(), str(value)) if _whole(value) else number
+            )
+        case Mapping():
+            table = tomlkit.inline_table()
+            for key, held in value.items():
+                if held is not None:
+                    table.append(key, _item(held))
+            return table
+        case list() | tuple():
+            array = tomlkit.array()
+            array.extend(map(_item, value))
+            return array
+        case str():
+            return tomlkit.string(value.encode("utf-8", "replace").decode("utf-8"))
+        case _:
+            return tomlkit.item(value)
+
+
+def _whole(number: Decimal) -> bool:
+    """Whether TOML reads the number as it is written as a whole one."""
+    return "." not in str(number) and "E" not in str(number)

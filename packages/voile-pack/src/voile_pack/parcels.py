@@ -1,0 +1,319 @@
+"""From published or private numbers of parcels to what is packed.
+
+What it gives: whole numbers to plan with, from a value, an interval, or a value with noise; and
+the distribution of the true number, for the robust mode.
+
+Source: the seed's optimizer module, "Privacy-Preserving Bin-Packing With Differential Privacy"
+(IEEE OJ-CS 2022): the mean or the upper end of each interval, and a safety margin.  Departure:
+where the noise of a published value is known, the mean is that of the true number given what is
+published, not the published value: that is often clamped to 0, and a truck full of "weightless"
+parcels is overloaded many times over.
+
+What holds: exact numbers are packed exactly, however many decimals they have, as long as sums
+stay below 2**60 units.  Published numbers are rounded upwards to a ten-millionth of the capacity,
+and a capacity is rounded downwards, so no bin is overfull by a rounding.  A published number may
+be negative or above the capacity, which true ones are not: it is moved to the nearest possible
+one, and a parcel that then fills a bin has it for itself.
+
+Cost: linear in n; Python integers only where 64 bits are too few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.schema.numbers import ExactNumbers, decimals_of, unscaled
+from voile_base.errors import InputError
+from voile_pack.distributions import Distributions
+from voile_pack.geometry import Turns, fitting_turns
+from voile_pack.posterior import Noise, NoisyValues, distributions_given
+
+__all__ = ["Limit", "Measure", "Planned", "Use", "distributions_of", "plan", "plan_sides"]
+
+_EXACT_TOTAL = 2**60
+_FINEST_DECIMALS = 30
+_FINEST = 10**7
+"""Units of a capacity in which published numbers are packed."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """Which number to plan with where only an interval is known: how much of it to count on.
+
+    None is the mean; 1 the upper end; else the share of cases in which the true number is below.
+    """
+
+    quantile: Decimal | None = None
+
+    @classmethod
+    def of(cls, text: str) -> Use:
+        """Read mean, upper or quantile:0.9; raises ``InputError``."""
+        if text in {"mean", "upper"}:
+            return cls(None if text == "mean" else Decimal(1))
+        name, _, number = text.partition(":")
+        try:
+            share = Decimal(number)
+        except ArithmeticError:
+            share = Decimal(0)
+        if name != "quantile" or not 0 < share < 1:
+            raise InputError(
+                f"{text!r} is no way to plan: give mean, upper, or quantile:Q with Q between 0 and "
+                "1, such as quantile:0.9"
+            )
+        return cls(share)
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """One measure of n parcels, such as their weight, as far as it is known.
+
+    Either ``value`` alone, which is then exact; or ``low`` and ``high``, the ends of intervals;
+    or all three, where a value was published with noise and an interval around it.
+    """
+
+    name: str
+    value: ExactNumbers | None
+    low: ExactNumbers | None = None
+    high: ExactNumbers | None = None
+    noise: Noise | None = None
+    rows: NDArray[np.int64] | None = None
+    """Shape (n,): the row of each parcel in its table, for messages; 1 to n by default."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether the numbers are the true ones."""
+        return self.low is None
+
+    def row(self, index: int) -> int:
+        """The row in the table, from 1, of the parcel at an index, from 0."""
+        return index + 1 if self.rows is None else int(self.rows[index])
+
+
+@dataclass(frozen=True)
+class Limit:
+    """What a bin holds of one measure, and the share of it that is kept free."""
+
+    capacity: Decimal
+    margin: Decimal = Decimal(0)
+    """At least 0 and below 1."""
+
+    def __post_init__(self) -> None:
+        if not (self.capacity.is_finite() and self.capacity > 0):
+            raise InputError(f"the capacity must be a positive number, not {self.capacity}")
+        if not 0 <= self.margin < 1:
+            raise InputError("the margin must be at least 0 and below 100 %")
+
+    @property
+    def usable(self) -> Fraction:
+        """What may be planned to be in a bin."""
+        return Fraction(self.capacity) * (1 - Fraction(self.margin))
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """One measure in whole units: what to plan with, and what is known of it.
+
+    All arrays have shape (n,).
+    """
+
+    name: str
+    units: NDArray[np.int64]
+    """What is planned, within 0 and ``capacity``."""
+    capacity: int
+    """What may be planned in a bin: the margin is taken off."""
+    full: int
+    """What a bin holds."""
+    low: NDArray[np.int64]
+    high: NDArray[np.int64]
+    """Ends of the intervals; what is planned, where the numbers are exact."""
+    scale: Fraction
+    """What a unit is, in units of the column."""
+    notices: tuple[str, ...] = ()
+
+    def expecting(self, numbers: NDArray[np.float64]) -> Planned:
+        """The same measure with expected numbers of the column, (n,), as what is planned."""
+        units = np.rint(numbers / float(self.scale)).astype(np.int64)
+        return replace(self, units=units, notices=())
+
+    def number(self, units: int) -> Decimal:
+        """Units as a number of the column."""
+        exact = Fraction(int(units)) * self.scale
+        ten = Decimal(10) ** 12
+        whole = round(exact * int(ten))
+        return unscaled(whole, 12)
+
+
+def plan(measure: Measure, limit: Limit, use: Use) -> Planned:
+    """Whole numbers to plan with; a notice for whatever had to be moved.
+
+    Raises ``InputError``, with row numbers and counts only, where a parcel is certainly negative
+    or heavier than a bin.
+    """
+    usable = limit.usable
+    scale = _unit(measure, limit)
+    capacity = int(usable / scale)
+    if capacity < 1:
+        raise InputError(f"{measure.name}: the capacity is below the smallest unit of the column")
+    full = int(Fraction(limit.capacity) / scale)
+    surely = measure.value if measure.low is None else measure.low
+    assert surely is not None
+    certain = _ceilings(surely, scale)
+    chosen = _ceilings(_chosen(measure, limit, use), scale)
+    if measure.exact or (measure.noise is None and measure.value is None):
+        _refuse_impossible(measure, certain, full)
+    notices = _moved(measure, chosen, capacity)
+    high = chosen if measure.high is None else _ceilings(measure.high, scale)
+    low = chosen if measure.low is None else certain
+    return Planned(
+        name=measure.name,
+        units=np.clip(chosen, 0, capacity).astype(np.int64),
+        capacity=capacity,
+        full=full,
+        low=np.clip(low, 0, full).astype(np.int64),
+        high=np.clip(high, 0, full).astype(np.int64),
+        scale=scale,
+        notices=notices,
+    )
+
+
+def plan_sides(
+    sides: Sequence[Measure], box: Sequence[Decimal], turns: Turns, use: Use
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Fraction]:
+    """Sides of boxes (n, 3) and of a bin (3,) in whole units, and what a unit is.
+
+    Raises ``InputError``, with row numbers and counts only, where a side is not positive or a box
+    does not fit into a bin in any turn that is allowed.
+    """
+    longest = Limit(max(box))
+    scale = min(_unit(side, longest) for side in sides)
+    whole = np.array([int(Fraction(side) / scale) for side in box])
+    if (whole < 1).any():
+        raise InputError("the sides of a bin must be positive")
+    columns = []
+    for side in sides:
+        units = _ceilings(_chosen(side, longest, use), scale)
+        if side.exact:
+            _refuse(side, units <= 0, "not positive", "mend the rows or leave them out")
+        units = np.clip(units, 1, whole.max() + 1)
+        columns.append(units.astype(np.int64))
+    sizes = np.column_stack(columns)
+    allowed = fitting_turns(sizes, whole, turns).any(axis=1)
+    _refuse(sides[0], ~allowed, "too large for a bin in every turn", "give larger bins")
+    return sizes, whole, scale
+
+
+def distributions_of(measure: Measure, limit: Limit) -> Distributions:
+    """The distributions of the true numbers given what is known, in units of the column.
+
+    A true number is at least 0 and fits into a bin.  Raises ``InputError`` where the noise of a
+    published value is not known.
+    """
+    capacity = float(limit.capacity)
+    if measure.low is None or measure.high is None:
+        assert measure.value is not None
+        return Distributions.exact(_floats(measure.value))
+    low, high = _floats(measure.low), _floats(measure.high)
+    if measure.value is None:
+        return Distributions.uniform(np.clip(low, 0, capacity), np.clip(high, 0, capacity))
+    if measure.noise is None:
+        raise InputError(
+            f"{measure.name}: these values have noise, and how much is not known; give the release "
+            "folder, whose release.json tells it"
+        )
+    values = NoisyValues(_floats(measure.value), low, high)
+    return distributions_given(values, measure.noise, capacity)
+
+
+def _unit(measure: Measure, limit: Limit) -> Fraction:
+    """The unit: a power of ten as fine as exact numbers are or sums allow; see the module."""
+    columns = [c for c in (measure.value, measure.low, measure.high) if c is not None]
+    rows = max(len(column) for column in columns)
+    decimals, most = _FINEST_DECIMALS, _FINEST
+    if measure.exact:
+        usable = decimals_of(limit.capacity) + decimals_of(limit.margin)
+        decimals = max(usable, *(column.scale for column in columns))
+        most = _EXACT_TOTAL // (rows + 1)
+    while decimals > -_FINEST_DECIMALS and limit.capacity.scaleb(decimals) > most:
+        decimals -= 1
+    return Fraction(10) ** -decimals
+
+
+def _ceilings(numbers: ExactNumbers, scale: Fraction) -> NDArray[Any]:
+    """Numbers in whole units, rounded upwards; Python integers where 64 bits are too few."""
+    factor = Fraction(1, 10**numbers.scale) / scale
+    up, down = factor.numerator, factor.denominator
+    units = numbers.units
+    largest = int(np.abs(units).max(initial=0))
+    if units.dtype == object or largest * up >= _EXACT_TOTAL:
+        units = units.astype(object)
+    return np.asarray(-((-units * up) // down))
+
+
+def _chosen(measure: Measure, limit: Limit, use: Use) -> ExactNumbers:
+    """The numbers to plan with."""
+    value, low, high = measure.value, measure.low, measure.high
+    if low is None or high is None:
+        assert value is not None
+        return value
+    if use.quantile == 1:
+        return high
+    if use.quantile is not None:
+        if value is None:
+            spread = Distributions.uniform(_floats(low), _floats(high))
+            return _rounded(spread.quantile(float(use.quantile)))
+        return _rounded(distributions_of(measure, limit).quantile(float(use.quantile)))
+    if value is not None:
+        return value if measure.noise is None else _rounded(distributions_of(measure, limit).mean)
+    scale = max(low.scale, high.scale)
+    return ExactNumbers(_sum(low.rescaled(scale), high.rescaled(scale)) * 5, scale + 1)
+
+
+def _rounded(numbers: NDArray[np.float64]) -> ExactNumbers:
+    """Numbers that are estimates anyway, to six decimals: exact ones of 17 digits are slow."""
+    return ExactNumbers.of(np.round(numbers, 6))
+
+
+def _sum(first: ExactNumbers, second: ExactNumbers) -> NDArray[Any]:
+    return np.asarray(first.units.astype(object) + second.units.astype(object))
+
+
+def _floats(numbers: ExactNumbers) -> NDArray[np.float64]:
+    if numbers.units.dtype == object or numbers.scale > 22:
+        return np.array([float(number) for number in numbers.decimals()], np.float64)
+    return np.asarray(numbers.units / 10.0**numbers.scale)
+
+
+def _refuse_impossible(measure: Measure, certain: NDArray[Any], full: int) -> None:
+    _refuse(measure, certain < 0, "negative", "mend the rows or leave them out")
+    cure = "give a larger capacity or leave them out"
+    _refuse(measure, certain > full, "beyond the capacity of a bin", cure)
+
+
+def _refuse(measure: Measure, wrong: Any, what: str, cure: str) -> None:
+    indices = np.flatnonzero(wrong)
+    if len(indices):
+        are = "1 parcel is" if len(indices) == 1 else f"{len(indices):,} parcels are"
+        first = measure.row(int(indices[0]))
+        raise InputError(f"{measure.name}: {are} {what} (the first in row {first:,}); {cure}")
+
+
+def _moved(measure: Measure, chosen: NDArray[Any], capacity: int) -> tuple[str, ...]:
+    alone, negative = int((chosen > capacity).sum()), int((chosen < 0).sum())
+    notices = []
+    if alone:
+        what = "parcels are" if alone > 1 else "parcel is"
+        notices.append(
+            f"{measure.name}: {alone:,} {what} planned beyond what a bin may hold; each gets a bin "
+            "of its own"
+        )
+    if negative:
+        what = "values are" if negative > 1 else "value is"
+        notices.append(f"{measure.name}: {negative:,} published {what} below zero; planned as zero")
+    return tuple(notices)

@@ -1,0 +1,22 @@
+"""Mode ``log`` does what every log of reports must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from share_tests.chain.scenes import Stage
+from share_tests.store.contract import ReportLogContract
+from voile_share.chain import EmbeddedChain
+from voile_share.store import ReportLog
+
+
+@pytest.mark.slow
+class TestLogMode(ReportLogContract):
+    forgets = False
+    examples = 2
+
+    @pytest.fixture
+    def logs(self, chain: EmbeddedChain) -> Callable[[], ReportLog]:
+        return lambda: Stage.set(chain).log()

@@ -1,0 +1,83 @@
+"""The decentralized platform: logs of reports on Ethereum, read without trust in a platform.
+
+A contract (``reports.vy``) knows who may publish: its owner certifies companies, companies register
+trucks by the account that sends for them, trucks publish.  Three modes, by what is on the chain:
+
+    storage   ``ChainLog``    every report, in the contract's storage: what the paper counts
+    log       ``ChainLog``    every report, as one event: the default
+    anchor    ``AnchorLog``   the root of a tree of reports; they are in another log, off the chain
+
+Both classes are a ``store.ReportLog``.  They work on any ``Chain``: the embedded one for tests and
+demonstrations (``EmbeddedChain``), or a node over JSON-RPC (``connect``).
+
+    interface, errors          what is asked of a chain, and what goes wrong
+    contract                   the contract that the package brings, its calls and events
+    web3_chain, embedded       both back ends
+    delivery, following        transactions until they are mined; events, through reorganisations
+    journal, mirror            what is kept on this side, in SQLite
+    chain_log, anchor_log      the logs
+    merkle                     proofs of inclusion
+    readers                    reports and records straight from a chain, for readers and auditors
+    registry                   for the owner and for companies
+
+It needs web3 (``pip install 'voile-share[chain]'``; ``voile-share[embedded-chain]`` for the
+embedded one), and no compiler.
+"""
+
+from voile_share.chain.anchor_log import AnchorLog
+from voile_share.chain.chain_log import ChainLog, Mode
+from voile_share.chain.contract import Anchored, Contract, Deployment, Registration
+from voile_share.chain.embedded import EmbeddedChain, Mined
+from voile_share.chain.errors import ChainError, RevertedError, UnfundedError
+from voile_share.chain.interface import Block, Chain, Event, Fee, Receipt, Signer, Terms, address_of
+from voile_share.chain.merkle import Inclusion, verify_inclusion
+from voile_share.chain.readers import (
+    Audited,
+    NotAnchoredError,
+    Published,
+    Readings,
+    audit,
+    check_anchored,
+    published,
+    read_published,
+)
+from voile_share.chain.registry import Registry, deploy, fill
+from voile_share.chain.web3_chain import connect, signer
+
+__all__ = [
+    "AnchorLog",
+    "Anchored",
+    "Audited",
+    "Block",
+    "Chain",
+    "ChainError",
+    "ChainLog",
+    "Contract",
+    "Deployment",
+    "EmbeddedChain",
+    "Event",
+    "Fee",
+    "Inclusion",
+    "Mined",
+    "Mode",
+    "NotAnchoredError",
+    "Published",
+    "Readings",
+    "Receipt",
+    "Registration",
+    "Registry",
+    "RevertedError",
+    "Signer",
+    "Terms",
+    "UnfundedError",
+    "address_of",
+    "audit",
+    "check_anchored",
+    "connect",
+    "deploy",
+    "fill",
+    "published",
+    "read_published",
+    "signer",
+    "verify_inclusion",
+]

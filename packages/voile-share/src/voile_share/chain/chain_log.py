@@ -1,0 +1,321 @@
+"""A log of reports whose place is a contract: modes ``storage`` and ``log``.
+
+What it does: every report is a transaction of its truck's account, which the contract admits or
+not.  ``log`` publishes it as one event; ``storage`` puts it into the contract's storage, as the
+paper does, at fifteen times the price.
+
+Guarantee: when ``append`` has returned, the transaction of every new report is mined, ``terms``
+deep.  What a reorganisation, a node that loses its last blocks, or a mempool drops after that is
+noticed at the next ``append``, ``settle`` or reading, and sent again.  A report is on the chain
+once: the contract takes no slot twice, and the message is looked for on the chain before it is
+sent.
+
+The order of ``append``: look at the chain; decide (``store.heads``); try each new report on the
+node without sending it, so that what the contract refuses (``RevertedError``) costs nothing and
+changes nothing; save states by ``save_states``; keep the reports in the mirror, durably; send;
+wait.
+A crash before the mirror wastes a state, and a crash after it leaves reports that the next start
+sends.  So, other than in a store, ``ChainError`` after that point (the node is away, gas is too
+dear, an account is empty) does not mean that nothing happens: the reports stand in the mirror, are
+what ``last`` gives, and will be sent; the same ``append`` again says that they are known once they
+are on the chain.
+
+The mirror is a file of SQLite, where readers are served from; it can be made again from the chain
+at any time, but for reports on their way.  It holds nothing that is not public, or about to be.
+
+Cost of ``append``: a few requests to the node for each report and block; waiting for the block.
+Readings cost one request in ``terms.freshness`` seconds, for all of them together.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from threading import Lock
+
+from voile_base.errors import InputError
+from voile_share.chain.contract import Contract, Deployment, Sent
+from voile_share.chain.delivery import Delivery, Look, Outgoing
+from voile_share.chain.errors import ChainError, RevertedError
+from voile_share.chain.following import Follower
+from voile_share.chain.interface import Block, Chain, Signer, Terms
+from voile_share.chain.mirror import Kept, Mirror, report_in
+from voile_share.store.heads import Arrival, Head, decide
+from voile_share.store.protocols import Appended, ReportLog
+from voile_share.store.records import Entry
+
+__all__ = ["ChainLog", "Mode"]
+
+Accounts = Callable[[bytes], Signer | None]
+SaveStates = Callable[[Sequence[tuple[bytes, bytes]]], None]
+_PAST = frozenset({"replayed", "backward"})
+_THERE = frozenset({Appended.NEW, Appended.KNOWN})
+
+
+class Mode(StrEnum):
+    """What is on the chain."""
+
+    STORAGE = "storage"
+    LOG = "log"
+    ANCHOR = "anchor"
+    """Roots alone: ``AnchorLog``."""
+
+
+class ChainLog(ReportLog):
+    """``ReportLog`` of one contract; may be shared by threads.
+
+    ``accounts`` gives the account of a truck, or None for trucks of others; ``save_states`` is
+    ``Directory.save_states`` or the like.  ``mirror`` is a file of this log alone; None keeps it in
+    memory, and then a crash leaves nothing to send again.
+    """
+
+    def __init__(  # noqa: PLR0913 - what a log stands on
+        self,
+        chain: Chain,
+        deployment: Deployment,
+        accounts: Accounts,
+        mode: Mode = Mode.LOG,
+        *,
+        mirror: Path | None = None,
+        save_states: SaveStates | None = None,
+        terms: Terms | None = None,
+        unregistered: Callable[[bytes], None] = lambda truck: None,
+    ) -> None:
+        """``unregistered`` is told of a truck whose account the contract does not know."""
+        if mode is Mode.ANCHOR:
+            msg = "mode anchor is an AnchorLog, which has another log beside it"
+            raise InputError(msg)
+        self._terms = terms or Terms()
+        self._contract = Contract(chain, deployment)
+        self._accounts = accounts
+        self._call = Contract.store if mode is Mode.STORAGE else Contract.publish
+        self._mirror = Mirror(mirror, deployment)
+        self._save_states = save_states
+        self._unregistered = unregistered
+        self._delivery = Delivery(chain, deployment.address, self._terms)
+        self._follower = Follower(self._contract, self._mirror, self._found, self._keep)
+        self._appending = Lock()
+
+    # Writing
+
+    def append(self, entries: Sequence[Entry]) -> Sequence[Appended]:
+        """See ``ReportLog``, and above for what an error means.
+
+        Raises ``InputError`` for an entry that is not its report or a truck without account,
+        ``RevertedError`` where the contract refuses one: nothing was changed by either, unless a
+        truck was retired just then.
+        """
+        arrivals = [Arrival.of(entry) for entry in entries]
+        if not arrivals:
+            return []
+        with self._appending:
+            outcomes, new, outgoing = self._planned(arrivals)
+            self._begin(new)
+            there = (
+                _kept(one).key
+                for one, what in zip(arrivals, outcomes, strict=True)
+                if what in _THERE
+            )
+            refused = self._deliver(outgoing, frozenset(there))
+            return self._settled(arrivals, outcomes, refused)
+
+    def settle(self) -> None:
+        """Send again what is not on the chain and should be; raises ``ChainError``.
+
+        ``append`` does that, too.  Call it at start, and now and then where little is appended.
+        """
+        with self._appending:
+            self._follower.refresh()
+            self._deliver([], frozenset(one.key for one in self._mirror.under_way()))
+
+    def refused(self) -> Sequence[tuple[bytes, int, str]]:
+        """Reports that were taken and that the contract refuses since: truck, slot, reason.
+
+        That happens where a truck was retired, or another process published for it, meanwhile.
+        """
+        return self._mirror.refused()
+
+    def waiting(self) -> int:
+        """How many reports are on their way to the chain."""
+        return len(self._mirror.under_way())
+
+    def seen(self) -> Block | None:
+        """The block up to which the mirror was read; None before the first."""
+        return self._mirror.newest()
+
+    def forget(self, before: int) -> int:
+        """See ``ReportLog``: always 0."""
+        return 0
+
+    # Reading
+
+    def last(self, truck: bytes) -> Entry | None:
+        """See ``ReportLog``; it may be on its way."""
+        self._look()
+        found = self._mirror.last(truck)
+        return None if found is None else found.entry
+
+    def after(self, truck: bytes, slot: int, limit: int) -> Sequence[Entry]:
+        """See ``ReportLog``."""
+        self._look()
+        return [one.entry for one in self._mirror.after(truck, slot, limit)]
+
+    def in_slots(
+        self, first: int, last: int, limit: int, after: tuple[int, bytes] | None = None
+    ) -> Sequence[Entry]:
+        """See ``ReportLog``."""
+        self._look()
+        found = self._mirror.in_slots(first, last, limit, after or (-1, b""))
+        return [one.entry for one in found]
+
+    def records(self, truck: bytes, number: int, limit: int) -> Sequence[bytes]:
+        """See ``ReportLog``."""
+        self._look()
+        found = self._mirror.numbered(truck, number, limit)
+        return [Arrival.of(one.entry).record for one in found]
+
+    def close(self) -> None:
+        """Close the mirror; the chain stays open."""
+        with self._appending:
+            self._mirror.close()
+
+    # Following the chain
+
+    def _found(self, first: int, last: int) -> Sequence[Kept]:
+        return [kept for one in self._contract.sent(first, last) if (kept := self._read(one))]
+
+    def _read(self, sent: Sent) -> Kept | None:
+        message = sent.message
+        if message is None:
+            message = self._contract.stored(sent.truck, sent.slot)
+        return report_in(sent.truck, sent.slot, message, sent.block)
+
+    def _keep(self, connection: sqlite3.Connection, found: Sequence[Kept]) -> None:
+        self._mirror.keep(connection, found)
+
+    def _look(self) -> None:
+        self._follower.look(self._terms.freshness)
+
+    # Deciding and sending
+
+    def _planned(
+        self, arrivals: Sequence[Arrival]
+    ) -> tuple[Sequence[Appended], Sequence[Arrival], Sequence[Outgoing]]:
+        """What becomes of reports, those that are new, and their transactions."""
+        for last_try in (False, True):
+            self._follower.refresh()
+            outcomes = self._decided(arrivals)
+            new = [
+                one for one, what in zip(arrivals, outcomes, strict=True) if what is Appended.NEW
+            ]
+            try:
+                return outcomes, new, [self._prepared(_kept(one)) for one in new]
+            except RevertedError as error:
+                # Another process may have published for the truck since we looked.
+                if last_try or error.reason not in _PAST:
+                    raise
+        raise AssertionError
+
+    def _decided(self, arrivals: Sequence[Arrival]) -> list[Appended]:
+        heads: dict[bytes, Head] = {}
+        records: dict[tuple[bytes, int], bytes] = {}
+        for arrival in arrivals:
+            truck = arrival.entry.truck
+            if (last := self._mirror.last(truck)) is not None:
+                heads[truck] = Arrival.of(last.entry).head
+            if (same := self._mirror.find(truck, arrival.entry.slot)) is not None:
+                records[truck, same.number] = Arrival.of(same.entry).record
+        return decide(arrivals, heads, records)
+
+    def _prepared(self, kept: Kept) -> Outgoing:
+        account = self._accounts(kept.truck)
+        if account is None:
+            msg = f"there is no account to publish for truck {kept.truck.hex()}"
+            raise InputError(msg)
+        try:
+            return self._delivery.prepare(kept.key, account, self._call(kept.message))
+        except RevertedError as error:
+            if error.reason == "unregistered":
+                self._unregistered(kept.truck)
+            raise
+
+    def _begin(self, new: Sequence[Arrival]) -> None:
+        """States first: they may be ahead of reports, and never behind."""
+        states = {one.entry.truck: one.entry.state for one in new if one.entry.state is not None}
+        if states and self._save_states is not None:
+            self._save_states(list(states.items()))
+        if new:
+            self._mirror.add(_kept(one) for one in new)
+
+    def _deliver(self, new: Sequence[Outgoing], awaited: frozenset[bytes]) -> Mapping[bytes, str]:
+        """Send everything that is not on the chain; why the contract refused some of it."""
+        ready = {one.key: one for one in new}
+        delivered = self._delivery.deliver(lambda: self._standing(ready, awaited), awaited)
+        if delivered.refused:
+            self._follower.refresh()  # "replayed" may have been its own landing
+        under_way = {one.key: one for one in self._mirror.under_way()}
+        for key, reason in delivered.refused.items():
+            # For other reasons it waits: the truck may be registered again, or certified.
+            if key in under_way and reason in _PAST:
+                self._mirror.refuse(under_way[key], reason)
+        if delivered.unfunded:
+            names = ", ".join(sorted(delivered.unfunded))
+            msg = f"accounts without money for gas: {names}; reports wait until they have some"
+            raise ChainError(msg)
+        return delivered.refused
+
+    def _standing(self, ready: dict[bytes, Outgoing], awaited: frozenset[bytes]) -> Look:
+        """What is on its way now, reports that the chain has lost meanwhile among them."""
+        self._follower.refresh()
+        under_way = self._mirror.under_way()
+        refused: dict[bytes, str] = {}
+        held: dict[bytes, str] = {}
+        for one in under_way:
+            if one.truck not in held and one.key not in ready:
+                try:
+                    ready[one.key] = self._prepared(one)
+                except RevertedError as error:
+                    refused[one.key] = error.reason
+                    if error.reason not in _PAST:
+                        held[one.truck] = error.reason
+                except InputError:
+                    held[one.truck] = "no-account"
+            if one.truck in held:
+                # It goes after those before it: the contract's slots only move forward.
+                refused[one.key] = held[one.truck]
+        waiting = {one.key for one in under_way}
+        outgoing = [ready[one.key] for one in under_way if one.key not in refused]
+        landed = [
+            found
+            for key in awaited - waiting
+            if (found := self._mirror.find(key[:16], int.from_bytes(key[16:], "big"))) is not None
+        ]
+        places = {one.key: one.block for one in landed if one.block is not None}
+        return Look(outgoing, places, refused)
+
+    def _settled(
+        self,
+        arrivals: Sequence[Arrival],
+        outcomes: Sequence[Appended],
+        refused: Mapping[bytes, str],
+    ) -> Sequence[Appended]:
+        """Another process may have published for a truck, or retired it, while we did."""
+        settled = list(outcomes)
+        for index, arrival in enumerate(arrivals):
+            if outcomes[index] not in _THERE:
+                continue
+            entry = arrival.entry
+            found = self._mirror.find(entry.truck, entry.slot)
+            if found is None or found.block is None or found.message != entry.message:
+                reason = refused.get(_kept(arrival).key)
+                if reason is not None and reason not in _PAST:
+                    raise RevertedError(reason)
+                settled[index] = Appended.LATE
+        return settled
+
+
+def _kept(arrival: Arrival) -> Kept:
+    entry = arrival.entry
+    return Kept(entry.truck, entry.slot, arrival.number, entry.message)

@@ -1,0 +1,1 @@
+"""``voile share`` and its commands."""

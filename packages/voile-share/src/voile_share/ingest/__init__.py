@@ -1,0 +1,45 @@
+"""What phones and trackers send, made into positions; pure, without sockets, disk or clock.
+
+    request -> detect -> decoder -> Decoded(fixes, refused, reply)
+    token   -> token_hash -> (the store) -> admit -> the device
+
+Decoders take bytes and texts and return plain values; the only error that they raise is
+``IngestError``, which has a reason for programs and a sentence for people and never shows a
+position.  The exact positions that they return are private: the publisher of locations perturbs
+them before anything is stored.
+"""
+
+from voile_share.ingest.arrivals import Arrival, Decoded, Format, Refusal
+from voile_share.ingest.detecting import Request, decode, detect, passed_over
+from voile_share.ingest.errors import REASONS, IngestError
+from voile_share.ingest.fixes import AHEAD_SECONDS, BACKFILL, LIVE, Fix, Region, Rules, check_last
+from voile_share.ingest.owntracks import decode_owntracks_mqtt, device_of_topic
+from voile_share.ingest.tokens import DeviceToken, admit, issue, revoked, token_hash, token_in
+
+__all__ = [
+    "AHEAD_SECONDS",
+    "BACKFILL",
+    "LIVE",
+    "REASONS",
+    "Arrival",
+    "Decoded",
+    "DeviceToken",
+    "Fix",
+    "Format",
+    "IngestError",
+    "Refusal",
+    "Region",
+    "Request",
+    "Rules",
+    "admit",
+    "check_last",
+    "decode",
+    "decode_owntracks_mqtt",
+    "detect",
+    "device_of_topic",
+    "issue",
+    "passed_over",
+    "revoked",
+    "token_hash",
+    "token_in",
+]

@@ -1,0 +1,259 @@
+"""The parties of a parcel: one alone, or both where one program speaks for them."""
+
+from __future__ import annotations
+
+import json
+from binascii import Error as Base64Error
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from voile_base.durable import new_private_file
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+from voile_share import protocol
+from voile_share.parties.client import PlatformClient
+from voile_share.parties.consignment import Consignment
+from voile_share.platform.key_file import secret_text
+from voile_share.protocol.base64url import from_base64url, to_base64url
+from voile_share.protocol.derivation import hkdf
+from voile_share.protocol.signing import verifying_key
+
+__all__ = ["Offer", "Parties", "Party"]
+
+_FILE, _FORMAT = "keys of a parcel's parties", 1
+_SECRETS = ("k_a", "k_b", "sender", "receiver")
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The public halves of one party's own keys of a parcel."""
+
+    role: protocol.Role
+    box: bytes
+    """N, to which the carrier seals what it says to this party."""
+    first_day: int
+    keys: tuple[protocol.TrackingPublic, ...]
+    """One for each day from the first."""
+
+
+@dataclass(frozen=True)
+class Party:
+    """One party of a parcel after Protocol 1."""
+
+    role: protocol.Role
+    keys: protocol.PairKeys = field(repr=False)
+    """What both parties hold."""
+    seed: bytes = field(repr=False)
+    """Ed25519, by which this one signs; 32 bytes."""
+    randomness: Randomness = field(default_factory=Randomness.secure, repr=False)
+
+    @property
+    def signer(self) -> bytes:
+        """The key by which others check what it signs: for the parcel's waybill."""
+        return verifying_key(self.seed)
+
+    def submit(
+        self,
+        client: PlatformClient,
+        parcel: bytes,
+        first_day: int,
+        days: int = 1,
+        *,
+        card: protocol.TruckCard,
+    ) -> protocol.Link:
+        """Tell the truck this party's half of the keys of some days; what readers need of them.
+
+        Reports are about the parcel when the truck has both halves of their day.  Days are by UTC,
+        since 1970.  ``card`` is that of the truck as its company gave it: a platform that shows
+        another one is submitted nothing.  ``client.card()`` in its place trusts the platform.
+        Raises ``PlatformClientError``, and ``InputError`` for a parcel or days that cannot be.
+        """
+        client.check_card(card)
+        link = self.link(card, parcel, first_day, days)
+        for sealed in self.halves(card, parcel, first_day, days):
+            client.submit(sealed)
+        return link
+
+    def link(
+        self, card: protocol.TruckCard, parcel: bytes, first_day: int, days: int
+    ) -> protocol.Link:
+        """What readers need; the other party makes the same."""
+        secrets = (secret for _, secret in self._secrets(parcel, first_day, days))
+        return protocol.Link.to(protocol.suite_named(), card, first_day, secrets)
+
+    def halves(
+        self, card: protocol.TruckCard, parcel: bytes, first_day: int, days: int
+    ) -> list[protocol.SealedSubmission]:
+        """What this party submits: one message for each day."""
+        sealed = []
+        for day, secret in self._secrets(parcel, first_day, days):
+            half = protocol.Submission.of(
+                protocol.suite_named(), card.truck, self.role, parcel, day, secret
+            )
+            # For each truck anew: what is alike in two submissions would show one parcel.
+            place = (card.truck.hex(), parcel.hex(), f"{day}", self.role.name)
+            drawn = self.randomness.within("submission", *place)
+            signed = half.signed(self.seed).encode()
+            sealed.append(protocol.SealedSubmission.seal(signed, card, drawn))
+        return sealed
+
+    def root(self, parcel: bytes) -> protocol.ParcelRoot:
+        """From which this party's own keys of a parcel follow, whichever trucks carry it.
+
+        The other party cannot compute it.
+        """
+        return protocol.ParcelRoot(hkdf(self.seed, 32, "voile 1 parcel root", parcel))
+
+    def offer(self, parcel: bytes, first_day: int, days: int) -> Offer:
+        """The public halves of this party's own keys: for the other party to sign, too."""
+        root, suite = self.root(parcel), protocol.suite_named()
+        those = (root.day(day) for day in range(first_day, first_day + days))
+        return Offer(self.role, root.box, first_day, tuple(map(suite.tracking_public, those)))
+
+    def signed_offers(
+        self, carrier: bytes, parcel: bytes, offers: Iterable[Offer]
+    ) -> list[protocol.Submission]:
+        """Signatures of this party under what it and the other one offer, for a carrier's trucks.
+
+        ``carrier`` is the carrier's verifying key.  Look at the other's offer before: a party that
+        signs lets the truck address it.
+        """
+        suite, number = protocol.suite_named(), protocol.carrier_number(carrier)
+        return [
+            protocol.Submission(suite, number, self.role, parcel, day, keys)
+            .of_readers(protocol.Readers(offer.role), keys)
+            .signed(self.seed)
+            for offer in offers
+            for day, keys in enumerate(offer.keys, offer.first_day)
+        ]
+
+    def parcel_link(
+        self, carrier: bytes, parcel: bytes, first_day: int, days: int
+    ) -> protocol.ParcelLink:
+        """What opens the parcel for this party, on all trucks of the carrier."""
+        return protocol.ParcelLink(carrier, self.root(parcel), first_day, days)
+
+    def _secrets(
+        self, parcel: bytes, first_day: int, days: int
+    ) -> list[tuple[int, protocol.TrackingSecret]]:
+        suite = protocol.suite_named()
+        return [
+            (day, suite.tracking_secret(self.keys, parcel, day))
+            for day in range(first_day, first_day + days)
+        ]
+
+
+@dataclass(frozen=True)
+class Parties:
+    """Sender and receiver after Protocol 1, where one program speaks for both."""
+
+    keys: protocol.PairKeys = field(repr=False)
+    seeds: dict[protocol.Role, bytes] = field(repr=False)
+    """Ed25519, by which each signs."""
+    randomness: Randomness = field(repr=False)
+
+    @classmethod
+    def agree(cls, pair: protocol.Pair, randomness: Randomness) -> Self:
+        """Run Protocol 1 between both."""
+        receiver = protocol.Receiver.begin(pair, randomness.within("receiver"))
+        sender = protocol.Sender(pair, randomness.within("sender")).receive(receiver.challenge)
+        established = receiver.receive(sender.response)
+        assert established.completion is not None
+        assert sender.receive(established.completion).keys == established.keys
+        seeds = {role: randomness.key("signing", role.name).secret for role in protocol.Role}
+        return cls(established.keys, seeds, randomness)
+
+    @classmethod
+    def draw(cls) -> Self:
+        """Both, with a long-term key that nobody keeps."""
+        drawn = Randomness.secure()
+        return cls.agree(protocol.Pair(b"sender", b"receiver", drawn.key("pair").secret), drawn)
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """Those of a file that ``save`` wrote.
+
+        Raises ``InputError`` where it is another one, or others than its owner may read it.
+        """
+        text = secret_text(path, "the file of keys")
+        try:
+            document = json.loads(text)
+            what, version = document["voile"], document["version"]
+            if what == _FILE and isinstance(version, int) and version > _FORMAT:
+                msg = f"{path}: a newer Voile wrote this file; update Voile"
+                raise InputError(msg)
+            if (what, version) != (_FILE, _FORMAT):
+                raise ValueError
+            a, b, sender, receiver = (_secret(document[name]) for name in _SECRETS)
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            msg = f"{path}: this is no file of `voile share party init`"
+            raise InputError(msg) from None
+        seeds = {protocol.Role.SENDER: sender, protocol.Role.RECEIVER: receiver}
+        return cls(protocol.PairKeys(a, b), seeds, Randomness.secure())
+
+    def save(self, path: Path) -> None:
+        """Write everything to a new file for its owner alone; raises ``InputError``.
+
+        Whoever holds it reads the reports about the parcel.
+        """
+        seeds = (self.seeds[role] for role in (protocol.Role.SENDER, protocol.Role.RECEIVER))
+        secrets = map(to_base64url, (self.keys.a, self.keys.b, *seeds))
+        kept = {"voile": _FILE, "version": _FORMAT, **dict(zip(_SECRETS, secrets, strict=True))}
+        new_private_file(path, json.dumps(kept, indent=2) + "\n")
+
+    def party(self, role: protocol.Role) -> Party:
+        """One of the two."""
+        return Party(role, self.keys, self.seeds[role], self.randomness)
+
+    @property
+    def signers(self) -> tuple[bytes, bytes]:
+        """The keys by which sender and receiver sign: what the parcel is registered with."""
+        return (
+            self.party(protocol.Role.SENDER).signer,
+            self.party(protocol.Role.RECEIVER).signer,
+        )
+
+    def consign(self, carrier: bytes, parcel: bytes, first_day: int, days: int) -> Consignment:
+        """Everything that a carrier needs to carry a parcel by any of its trucks.
+
+        ``carrier`` is its verifying key.  Raises ``InputError`` for what cannot be.
+        """
+        parties = [self.party(role) for role in protocol.Role]
+        offers = [party.offer(parcel, first_day, days) for party in parties]
+        halves = [
+            half for party in parties for half in party.signed_offers(carrier, parcel, offers)
+        ]
+        boxes = {offer.role: offer.box for offer in offers}
+        return Consignment(carrier, parcel, *self.signers, first_day, days, boxes, tuple(halves))
+
+    def submit(
+        self,
+        client: PlatformClient,
+        parcel: bytes,
+        first_day: int,
+        days: int = 1,
+        *,
+        card: protocol.TruckCard,
+    ) -> protocol.Link:
+        """``Party.submit`` for both."""
+        client.check_card(card)
+        parties = [self.party(role) for role in protocol.Role]
+        link = parties[0].link(card, parcel, first_day, days)
+        halves = [party.halves(card, parcel, first_day, days) for party in parties]
+        for both in zip(*halves, strict=True):
+            for sealed in both:
+                client.submit(sealed)
+        return link
+
+
+def _secret(text: str) -> bytes:
+    """32 bytes in base64url; raises ``ValueError``."""
+    try:
+        octets = from_base64url(text)
+    except Base64Error:
+        raise ValueError from None
+    if len(octets) != 32 or to_base64url(octets) != text:
+        raise ValueError
+    return octets

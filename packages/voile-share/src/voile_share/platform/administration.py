@@ -1,0 +1,275 @@
+"""Trucks, devices and parcels: what a company may set up; its links are in ``links``.
+
+A company sees and changes what is its own; what is another's is unknown to it.  Tokens and numbers
+of links are returned once and kept as hashes.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from voile_base.errors import InputError
+from voile_share.ingest import issue, token_hash
+from voile_share.platform.access import AccessError, printable
+from voile_share.platform.core import PlatformCore
+from voile_share.platform.registrar import Registrar
+from voile_share.platform.writing import stream_context
+from voile_share.positions import spent_on
+from voile_share.protocol import RejectedError, TruckCard, TruckSecrets, Waybill, day_of
+from voile_share.protocol.wire import TRUCK_BYTES
+from voile_share.store import AccessToken, Company, ConflictError, Device, Parcel, Role, Truck
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "Administration",
+    "destination_context",
+    "secrets_context",
+    "unsealed_destination",
+    "unsealed_secrets",
+]
+
+_DAY = 86_400.0
+_MOST_DAYS = 3_660.0
+_MOST_DEVICE = 128
+
+
+class Administration:
+    """All that companies set up; nothing of it touches positions.
+
+    Numbers of trucks are 16 bytes, those of parcels 1 to 64.
+    """
+
+    def __init__(
+        self,
+        core: PlatformCore,
+        changed: Callable[[bytes], None],
+        registrar: Registrar,
+        arrived: Callable[[Company, Parcel, tuple[float, float], tuple[int, float] | None], None],
+        delivered: Callable[[Truck, bytes], None] = lambda truck, parcel: None,
+    ) -> None:
+        """``changed`` is told which truck carries other parcels, or lets others in.
+
+        ``arrived`` is told of a parcel that was delivered, before it is forgotten, and where;
+        ``delivered`` of any that was, before it is ended as that.
+        """
+        self._core = core
+        self._arrived = arrived
+        self._delivered = delivered
+        self._changed = changed
+        self._registrar = registrar
+
+    def add_truck(self, company: Company, card: bytes | None = None) -> tuple[Truck, str | None]:
+        """A truck; with a card it holds its keys itself and gets a token to publish with.
+
+        Raises ``AccessError``.
+        """
+        self._registrar.check(own_keys=card is not None)
+        truck, token = self._added(company, card)
+        self._registrar.changed()
+        return truck, token
+
+    def _added(self, company: Company, card: bytes | None) -> tuple[Truck, str | None]:
+        now = self._core.clock()
+        if card is None:
+            drawn = self._core.fresh("truck")
+            number = bytes.fromhex(drawn.token("truck"))
+            secrets = TruckSecrets.draw(number, drawn)
+            sealed = self._core.vault.seal(
+                secrets_context(number), secrets.signing + secrets.sealing
+            )
+            truck = Truck(number, company.company, secrets.card().encode(), sealed, now)
+            self._core.directory.add_truck(truck)
+            return truck, None
+        truck = Truck(_card(card).truck, company.company, card, None, now, own_keys=True)
+        token = self._core.new_token()
+        kept = AccessToken(token_hash(token), Role.TRUCK, truck.truck.hex(), now)
+        try:
+            self._core.directory.add_truck(truck, kept)
+        except ConflictError:
+            raise AccessError("card-taken", "draw another number for the truck") from None
+        return truck, token
+
+    def trucks(self, company: Company | None = None) -> Sequence[Truck]:
+        """Those of a company, or of all."""
+        return self._core.directory.trucks(company.company if company else None)
+
+    def retire_truck(self, company: Company, truck: bytes) -> None:
+        """End a truck: its links expire, its tokens are refused; raises ``AccessError``."""
+        self._core.own_truck(company, truck)
+        now = self._core.clock()
+        self._core.directory.retire_truck(truck, now)
+        self._core.directory.revoke_tokens(Role.TRUCK, truck.hex(), now)
+        for device in self._core.directory.devices(truck):
+            self._core.directory.revoke_device(truck, device.token.device, now)
+        self._changed(truck)
+        self._registrar.changed()
+
+    def spent(self, company: Company, truck: bytes) -> float | None:
+        """Epsilon of a truck's reports of this day (UTC), at the platform's delta.
+
+        It follows from when they were published, which is public.  Raises ``AccessError``, also for
+        a truck that holds its keys itself.
+        """
+        held, now = self._core.own_truck(company, truck), self._core.clock()
+        if held.own_keys:
+            raise AccessError("own-keys")
+        sealed = self._core.directory.state(truck)
+        if sealed is None:
+            return 0.0
+        state = self._core.vault.unseal(stream_context(truck), sealed)
+        return spent_on(state, day_of(int(now)), self._core.settings.delta)
+
+    def add_device(
+        self, company: Company, truck: bytes, device: str, days: float | None = None
+    ) -> str:
+        """The token of a tracker on a truck whose keys the platform holds.
+
+        Raises ``AccessError``.
+        """
+        if self._core.own_truck(company, truck).own_keys:
+            raise AccessError("own-keys", "its tracker sends to the truck's own program")
+        name = printable(device, _MOST_DEVICE, "device-unfit")
+        if days is not None and not 0 < days <= _MOST_DAYS:
+            raise AccessError("days-out-of-range", f"at most {_MOST_DAYS:.0f}")
+        lifetime = None if days is None else days * _DAY
+        token, kept = issue(name, self._core.clock(), lifetime, self._core.fresh("device"))
+        self._core.directory.add_device(Device(kept, truck))
+        # Whoever goes by names must look again: this one may be on two trucks now.
+        for same in self._core.directory.devices_named(company.company, name):
+            self._changed(same.truck)
+        return token
+
+    def devices(self, company: Company, truck: bytes) -> Sequence[Device]:
+        """Tokens of a truck's devices; raises ``AccessError``."""
+        self._core.own_truck(company, truck)
+        return self._core.directory.devices(truck)
+
+    def revoke_device(self, company: Company, truck: bytes, device: str) -> None:
+        """Refuse a device from now on; raises ``AccessError``."""
+        self._core.own_truck(company, truck)
+        if all(kept.token.device != device for kept in self._core.directory.devices(truck)):
+            raise AccessError("device-unknown")
+        self._core.directory.revoke_device(truck, device, self._core.clock())
+        self._changed(truck)
+
+    def add_parcel(
+        self,
+        company: Company,
+        truck: bytes,
+        parcel: bytes,
+        sender: bytes,
+        receiver: bytes,
+        destination: tuple[float, float] | None = None,
+        carrier: bytes | None = None,
+    ) -> Parcel:
+        """Put a parcel on a truck; the same again changes nothing.
+
+        ``sender`` and ``receiver`` are the Ed25519 keys by which the parties sign; ``destination``
+        is (latitude, longitude) in degrees, without which they see the far position alone;
+        ``carrier`` the number of the carrier for whose trucks they have signed, if they have.
+
+        Raises ``AccessError``.
+        """
+        self._core.own_truck(company, truck)
+        try:
+            waybill = Waybill(parcel, sender, receiver, carrier)
+        except InputError as error:
+            unfit = isinstance(parcel, bytes) and 1 <= len(parcel) <= 64
+            raise AccessError("key-unfit" if unfit else "parcel-unfit", str(error)) from None
+        sealed = None
+        if destination is not None:
+            latitude, longitude = destination
+            if not (abs(latitude) <= 90 and abs(longitude) <= 180):
+                raise AccessError("place-unfit", "latitude and longitude, in degrees")
+            place = json.dumps([float(latitude), float(longitude)]).encode()
+            sealed = self._core.vault.seal(destination_context(truck, parcel), place)
+        now = self._core.clock()
+        parties = waybill.sender, waybill.receiver
+        kept = Parcel(parcel, truck, *parties, sealed, now, carrier=carrier)
+        try:
+            self._core.directory.add_parcel(kept)
+        except ConflictError:
+            return self._same_parcel(kept)
+        self._changed(truck)
+        return kept
+
+    def _same_parcel(self, asked: Parcel) -> Parcel:
+        """The parcel that is carried already, if it is the one that is asked for."""
+        for held in self._core.directory.parcels(asked.truck):
+            if held.parcel == asked.parcel:
+                same = replace(asked, destination=held.destination, created=held.created) == held
+                places = [unsealed_destination(self._core, one) for one in (held, asked)]
+                if same and places[0] == places[1]:
+                    return held
+        raise AccessError("parcel-carried", "end it first, or give the other one another number")
+
+    def parcels(self, company: Company, truck: bytes) -> Sequence[Parcel]:
+        """What a truck carries; raises ``AccessError``."""
+        self._core.own_truck(company, truck)
+        return self._core.directory.parcels(truck)
+
+    def end_parcel(
+        self,
+        company: Company,
+        truck: bytes,
+        parcel: bytes,
+        *,
+        delivered: bool = False,
+        stops: tuple[int, float] | None = None,
+    ) -> None:
+        """Deliver a parcel, or take it off; its keys are forgotten.  Raises ``AccessError``.
+
+        Of one that was ``delivered`` now hooks are told, and from it is learnt how long arrivals
+        take; ``stops`` is how many were said to be left before it, and since when.
+        """
+        carrying = self._core.own_truck(company, truck)
+        if delivered:
+            self._delivered(carrying, parcel)
+        held = [one for one in self._core.directory.parcels(truck) if one.parcel == parcel]
+        place = unsealed_destination(self._core, held[0]) if held and delivered else None
+        if place is not None:
+            self._arrived(company, held[0], place, stops)
+        if not self._core.directory.end_parcel(truck, parcel, self._core.clock()):
+            raise AccessError("parcel-unknown")
+        self._changed(truck)
+
+
+def secrets_context(truck: bytes) -> bytes:
+    """What the sealed secrets of a truck are bound to."""
+    return b"truck secrets" + truck
+
+
+def destination_context(truck: bytes, parcel: bytes) -> bytes:
+    """What the sealed destination of a parcel is bound to."""
+    return b"destination" + truck + parcel
+
+
+def unsealed_secrets(core: PlatformCore, truck: Truck) -> TruckSecrets:
+    """The secrets of a truck whose keys the platform holds; raises ``AccessError``."""
+    if truck.secrets is None:
+        raise AccessError("own-keys")
+    both = core.vault.unseal(secrets_context(truck.truck), truck.secrets)
+    return TruckSecrets(truck.truck, both[:32], both[32:])
+
+
+def unsealed_destination(core: PlatformCore, parcel: Parcel) -> tuple[float, float] | None:
+    """Latitude and longitude of where a parcel goes; private."""
+    if parcel.destination is None:
+        return None
+    context = destination_context(parcel.truck, parcel.parcel)
+    latitude, longitude = json.loads(core.vault.unseal(context, parcel.destination))
+    return latitude, longitude
+
+
+def _card(encoded: bytes) -> TruckCard:
+    try:
+        card = TruckCard.decode(encoded)
+    except RejectedError as error:
+        raise AccessError("card-unfit", str(error)) from None
+    assert len(card.truck) == TRUCK_BYTES
+    return card

@@ -1,0 +1,270 @@
+"""The first step: which device has sent a message, and what it says.
+
+Who may send is looked up in the directory and then believed: for as long as this process alone
+changes the directory, and else for some seconds (``core.Watch``).  Nothing of a message is read
+before its device may send.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Self
+
+from voile_share.ingest import (
+    BACKFILL,
+    Arrival,
+    Decoded,
+    Fix,
+    Format,
+    IngestError,
+    Request,
+    admit,
+    detect,
+    token_hash,
+)
+from voile_share.platform.access import AccessError
+from voile_share.platform.core import PlatformCore, Seen
+from voile_share.platform.files import LONG_BYTES, Reader
+from voile_share.platform.settings import Settings
+from voile_share.platform.writing import Outcome
+from voile_share.store import Device, Truck
+
+__all__ = ["NOBODY", "Admission", "Admitted", "Message", "Receipt", "Reception", "Understood"]
+
+NOBODY = ""
+"""The company in whose turn messages come whose device is not known yet."""
+
+_MOST_KNOWN = 100_000
+_MOST_SLOTS = 300
+"""Of one message: the latest, where there are more."""
+_TRIES = 3
+
+_Key = bytes | tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Admitted:
+    """A device that may send, and its truck."""
+
+    device: Device
+    truck: Truck
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A device that was let in, and how the directory was seen then."""
+
+    admitted: Admitted
+    seen: Seen
+
+
+class Admission:
+    """The doors of devices; what is wrong with a token is never told apart."""
+
+    def __init__(self, core: PlatformCore) -> None:
+        self._core = core
+        self._known: dict[_Key, _Known] = {}
+        self._of_truck: defaultdict[bytes, set[_Key]] = defaultdict(set)
+        self._forgotten = 0
+
+    def forget(self, truck: bytes) -> None:
+        """Look the devices of a truck up again."""
+        self._forgotten += 1
+        for key in self._of_truck.pop(truck, ()):
+            self._known.pop(key, None)
+
+    def company_of(self, token: str) -> str:
+        """The company of a token as far as it is remembered; ``NOBODY`` where it is not."""
+        known = self._known.get(token_hash(token))
+        return NOBODY if known is None else known.admitted.truck.company
+
+    def by_token(self, token: str, now: float) -> Admitted:
+        """The device of a token; raises ``IngestError``."""
+        hash_ = token_hash(token)
+
+        def found() -> Admitted:
+            device = self._core.directory.device(hash_)
+            admit(token, device.token if device else None, (), now)
+            assert device is not None
+            return Admitted(device, self._truck(device))
+
+        return self._remembered(hash_, now, found)
+
+    def by_name(self, company: str, name: str, now: float) -> Admitted:
+        """The device of a company that somebody else has made sure of; raises ``IngestError``.
+
+        It must have an open token, though none was sent, and be on one truck only.
+        """
+        admitted = self._remembered((company, name), now, lambda: self._named(company, name, now))
+        if not admitted.device.token.is_open(now):
+            raise _nobody()
+        return admitted
+
+    def served(self, number: bytes) -> Truck:
+        """A truck that is neither retired nor its company closed; raises ``AccessError``."""
+        truck = self._core.directory.truck(number)
+        if truck is None or truck.retired is not None or not self._core.is_served(truck):
+            raise AccessError("truck-retired")
+        return truck
+
+    def _remembered(self, key: _Key, now: float, find: Callable[[], Admitted]) -> Admitted:
+        known, watch = self._known.get(key), self._core.watch
+        if known is None or watch.is_stale(known.seen, now):
+            forgotten, seen = self._forgotten, watch.look(now, token_hash(str(key)))
+            known = _Known(find(), seen)
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+                self._of_truck.clear()
+            if forgotten == self._forgotten:  # else it may have ended since
+                self._known[key] = known
+                self._of_truck[known.admitted.truck.truck].add(key)
+        return known.admitted
+
+    def _named(self, company: str, name: str, now: float) -> Admitted:
+        named = self._core.directory.devices_named(company, name)
+        open_ = [device for device in named if device.token.is_open(now)]
+        if not open_:
+            raise _nobody()
+        if len({device.truck for device in open_}) > 1:
+            raise IngestError("device-unfit", "several trucks have it; revoke all but one")
+        return Admitted(open_[-1], self._truck(open_[-1]))
+
+    def _truck(self, device: Device) -> Truck:
+        try:
+            return self.served(device.truck)
+        except AccessError:
+            raise IngestError("token-refused", "the truck or its company has ended") from None
+
+
+def _nobody() -> IngestError:
+    return IngestError("token-refused", "no token of a device of this name is open")
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The answer to a device."""
+
+    outcome: Outcome
+    content_type: str
+    body: bytes
+    refused: int = 0
+    """How many of its positions were not taken, for reasons of ``ingest.REASONS``."""
+    reason: str = ""
+    """Why none of them will ever be, where the message is not to be sent again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What a device sent; private."""
+
+    company: str
+    """In whose turn it comes: its device's, or ``NOBODY``."""
+    admitted: Callable[[float], Admitted]
+    """Who sent it, by the time; raises ``IngestError``."""
+    decoded: Callable[[Admitted, float], Decoded]
+    """What it says; raises ``IngestError``."""
+    answer: Future[Receipt]
+    is_long: bool = False
+    """Whether to read it takes much longer than to read a position."""
+    tries: int = _TRIES
+    """How often it may be tried yet, where others publish for its truck, too."""
+
+    def understood(self, now: float, settings: Settings) -> Understood:
+        """Look who sent it and what it says; raises ``IngestError``."""
+        admitted = self.admitted(now)
+        try:
+            decoded = self.decoded(admitted, now)
+        except IngestError as error:
+            error.truck = admitted.truck.truck
+            raise
+        return Understood(self, admitted.truck, decoded, now, _by_slot(decoded, now, settings))
+
+    def again(self) -> Self | None:
+        """The same, to be tried once more; None where that was often enough."""
+        return replace(self, tries=self.tries - 1) if self.tries > 1 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Understood:
+    """A message of a device that may send; private."""
+
+    message: Message
+    truck: Truck
+    decoded: Decoded
+    now: float
+    slots: tuple[tuple[int, Fix], ...]
+    """The first position of each slot that it tells, ascending: what is left to be published."""
+    outcome: Outcome | None = None
+    """What became of the slots that are not left."""
+
+    def receipt(self, outcome: Outcome) -> Receipt:
+        """What the device is told."""
+        return Receipt(outcome, *self.decoded.reply, len(self.decoded.refused))
+
+    def after(self, slots: int, outcome: Outcome) -> Self:
+        """What is left after some slots, of which something became."""
+        said = self.outcome if self.outcome is Outcome.PUBLISHED else outcome
+        return replace(self, slots=self.slots[slots:], outcome=said)
+
+
+class Reception:
+    """Makes messages of what comes; nothing is looked at before they are to be understood."""
+
+    def __init__(self, core: PlatformCore, admission: Admission, reader: Reader) -> None:
+        self._core = core
+        self._admission = admission
+        self._reader = reader
+
+    def by_token(self, token: str, request: Request) -> Message:
+        """Of a device that shows its token."""
+        return Message(
+            self._admission.company_of(token),
+            partial(self._admission.by_token, token),
+            partial(self._decoded, token, request),
+            Future(),
+            is_long=len(request.body) > LONG_BYTES,
+        )
+
+    def by_name(self, company: str, device: str, decode: Callable[[Arrival], Decoded]) -> Message:
+        """Of a company's device that somebody else has made sure of."""
+        return Message(
+            company,
+            partial(self._admission.by_name, company, device),
+            partial(self._vouched, decode),
+            Future(),
+        )
+
+    def _decoded(self, token: str, request: Request, admitted: Admitted, now: float) -> Decoded:
+        rules, given = self._core.settings.rules, (request.content_type, request.query)
+        if request.body and detect(*given, request.body, BACKFILL) is Format.GPX:
+            rules = replace(BACKFILL, region=rules.region)
+        kept = admitted.device.token
+        decoded = self._reader.decode(request, Arrival(now, rules, kept.device))
+        admit(token, kept, decoded.devices, now)
+        return decoded
+
+    def _vouched(
+        self, decode: Callable[[Arrival], Decoded], admitted: Admitted, now: float
+    ) -> Decoded:
+        name = admitted.device.token.device
+        decoded = decode(Arrival(now, self._core.settings.rules, name))
+        if not decoded.devices <= {name}:
+            raise IngestError("token-refused", "the message names another device")
+        return decoded
+
+
+def _by_slot(decoded: Decoded, now: float, settings: Settings) -> tuple[tuple[int, Fix], ...]:
+    """The first position of each slot, ascending; of the last slots where there are many.
+
+    What is ahead of our clock, by as much as is taken, is of now: else it would silence its truck
+    until then.
+    """
+    chosen: dict[int, Fix] = {}
+    for fix in sorted(decoded.fixes, key=lambda fix: fix.time):
+        known = fix if fix.time <= now else replace(fix, time=now)
+        chosen.setdefault(settings.slot(known.time), known)
+    return tuple(chosen.items())[-_MOST_SLOTS:]

@@ -1,0 +1,137 @@
+"""Another key for what a store keeps sealed, while services run on it.
+
+1. ``begin`` puts a new key before the old one in the key's file: the new one seals, both open.
+2. ``reseal`` seals anew what the old one has sealed, value by value, each only where nobody has
+   changed it meanwhile.  A process that runs takes the new key within ``LOOK_SECONDS`` of its next
+   sealing, or as soon as something does not open (``Vault``).
+3. ``finish`` takes the old key away, once nothing in the store needs it.
+
+Whoever is killed anywhere leaves a store that opens, and the same command goes on.  Copies of the
+store from before need the old key: keep it with them, or make a new backup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+from voile_share.platform.administration import destination_context, secrets_context
+from voile_share.platform.arrivals import past_context
+from voile_share.platform.fleet_keys import fleet_context
+from voile_share.platform.key_file import read_keys, replace_keys
+from voile_share.platform.links import label_context
+from voile_share.platform.vault import Vault
+from voile_share.platform.writing import stream_context
+from voile_share.store import Column
+
+__all__ = ["SEALED", "Sealed", "begin", "factor_context", "finish", "hook_context", "reseal"]
+
+T = TypeVar("T")
+Key = Sequence[object]
+_AT_ONCE = 200
+_MOST_ROUNDS = 20
+
+
+def factor_context(name: str) -> bytes:
+    """What the sealed second factor of a user is bound to."""
+    return b"second factor" + name.encode()
+
+
+def hook_context(hook: str) -> bytes:
+    """What the sealed address and secret of a hook are bound to."""
+    return b"hook" + hook.encode()
+
+
+@dataclass(frozen=True)
+class Sealed:
+    """A column whose values the vault has sealed."""
+
+    column: Column
+    context: Callable[..., bytes]
+    """Of the keys of a row."""
+
+
+SEALED: tuple[Sealed, ...] = (
+    Sealed(Column("trucks", ("truck",), "secrets"), secrets_context),
+    Sealed(Column("parcels", ("truck", "parcel"), "destination"), destination_context),
+    Sealed(Column("states", ("truck",), "state"), stream_context),
+    Sealed(Column("users", ("name",), "factor"), factor_context),
+    Sealed(Column("hooks", ("hook",), "target"), hook_context),
+    Sealed(Column("hooks", ("hook",), "secret"), hook_context),
+    Sealed(Column("links", ("hash",), "label"), label_context),
+    Sealed(Column("arrivals", ("company",), "secret"), past_context),
+    Sealed(Column("fleet_keys", ("company", "ends"), "sealed"), fleet_context),
+)
+"""All there are: who seals another column adds it here."""
+
+
+class Upkeep(Protocol):
+    """What of a store is needed."""
+
+    def sealed(self, column: Column) -> Iterator[tuple[tuple[object, ...], bytes]]:
+        """See ``SQLUpkeep``."""
+
+    def replace_sealed(
+        self, column: Column, changes: Sequence[tuple[tuple[object, ...], bytes, bytes]]
+    ) -> int:
+        """See ``SQLUpkeep``."""
+
+
+def begin(path: Path) -> bool:
+    """Put a new key before the one in a file; False where that was done before, and not finished.
+
+    Raises ``InputError``.
+    """
+    keys = read_keys(path)
+    if len(keys) > 1:
+        return False
+    replace_keys(path, [Randomness.secure().key("vault").secret, *keys])
+    return True
+
+
+def reseal(store: Upkeep, vault: Vault) -> int:
+    """Seal anew what another key than the first one has sealed; how many values.
+
+    Raises ``InputError`` where something opens by none.
+    """
+    return sum(_resealed(store, vault, one) for one in SEALED)
+
+
+def _resealed(store: Upkeep, vault: Vault, sealed: Sealed) -> int:
+    def changed() -> Iterator[tuple[tuple[object, ...], bytes, bytes]]:
+        for key, value in store.sealed(sealed.column):
+            after = vault.resealed(sealed.context(*key), value)
+            if after is not value:
+                yield key, value, after
+
+    return sum(store.replace_sealed(sealed.column, some) for some in _batches(changed()))
+
+
+def finish(store: Upkeep, vault: Vault, path: Path) -> int:
+    """Take the old key away; how many values were sealed anew before.
+
+    Raises ``InputError`` where there is none, and where somebody goes on sealing by it.
+    """
+    keys = read_keys(path)
+    if len(keys) == 1:
+        msg = f"{path}: no rotation was begun: voile share rotate-keys"
+        raise InputError(msg)
+    total = 0
+    for _ in range(_MOST_ROUNDS):
+        found = reseal(store, vault)
+        total += found
+        if not found:
+            replace_keys(path, keys[:1])
+            return total
+    msg = "a service goes on sealing by the old key: give each machine the new file first"
+    raise InputError(msg)
+
+
+def _batches(things: Iterator[T]) -> Iterator[list[T]]:
+    while some := list(islice(things, _AT_ONCE)):
+        yield some

@@ -1,0 +1,204 @@
+"""The third step: who writes reports, this process alone or worker processes beside it.
+
+Writing a report is a few operations on a curve for each parcel, under the interpreter's lock.  It
+is a pure function (``writing``), so other processes can do it.  Drafts that wait together are
+written together: trucks are dealt out over lines, and a line gets a process when it has had much to
+write.  A platform with few trucks or empty ones never has any.  What goes to a process goes in one
+message, so a pipe costs each draft little; this process writes its own share meanwhile.
+
+A process that dies loses nothing: what it was asked is written here, until the line has written
+much again.  Processes end with the one that began them.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection
+
+from voile_share.platform.collecting import collect_seldom
+from voile_share.platform.parent import end_with_parent
+from voile_share.platform.writing import Draft, Writer, Written
+
+__all__ = ["Writers"]
+
+_ITEMS_FOR_A_PROCESS = 20_000
+"""A line that has addressed so many reports and parcels in ``_WINDOW_SECONDS`` gets a process: that
+many take a tenth of a core where most are parcels, and nearly half of one where most are reports.
+What goes to a process and comes back takes a tenth of a millisecond a report."""
+_WINDOW_SECONDS = 10.0
+_END_SECONDS = 5.0
+
+_Index = int
+"""Of a draft among those that are written together."""
+
+
+class Writers:
+    """To be used by one thread at a time."""
+
+    def __init__(self, writer: Writer, lines: int = 0) -> None:
+        """``lines``: of processes; 0 for this process alone."""
+        self._writer = writer
+        self._lines = [_Line(writer) for _ in range(lines)]
+
+    def write(self, drafts: Sequence[Draft]) -> list[Written | Exception]:
+        """What came of each draft, an error where it could not be written.
+
+        Of a truck there is one draft at a time.
+        """
+        outcomes: list[Written | Exception | None] = [None] * len(drafts)
+        shares = defaultdict[_Line, list[_Index]](list)
+        for index, draft in enumerate(drafts):
+            if self._lines:
+                shares[self._lines[draft.truck[0] % len(self._lines)]].append(index)
+        sent = {
+            line: indices
+            for line, indices in shares.items()
+            if line.send([drafts[index] for index in indices])
+        }
+        elsewhere = {index for indices in sent.values() for index in indices}
+        for index in range(len(drafts)):
+            if index not in elsewhere:
+                outcomes[index] = _outcome(self._writer, drafts[index])
+        for line, indices in shares.items():
+            if line not in sent:
+                line.count(sum(map(_items, (drafts[index] for index in indices))))
+        for line, indices in sent.items():
+            for index, one in zip(indices, line.receive(len(indices)), strict=True):
+                # What failed there fails here, too, and says why.
+                outcomes[index] = one or _outcome(self._writer, drafts[index])
+        return [one for one in outcomes if one is not None]
+
+    def close(self) -> None:
+        """End the processes."""
+        for line in self._lines:
+            line.close()
+
+
+def _items(draft: Draft) -> int:
+    """What there is to address: each report, and each parcel in it."""
+    return sum(1 + max(map(len, draft.aboard.values()), default=0) for _ in draft.fixes)
+
+
+class _Line:
+    """Trucks that one process writes for, where there is much to write."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._items = 0
+        self._since = time.monotonic()
+        self._worker: _WorkerProcess | None = None
+
+    def send(self, drafts: Sequence[Draft]) -> bool:
+        """Whether the process of the line writes these."""
+        if self._worker is None or not self._worker.is_ready():
+            return False
+        try:
+            self._worker.send(drafts)
+        except OSError:
+            self._give_up()
+            return False
+        return True
+
+    def receive(self, count: int) -> Sequence[Written | None]:
+        """What came of what was sent; None for an error, and for all where the process has died."""
+        assert self._worker is not None
+        try:
+            return self._worker.receive()
+        except (OSError, EOFError):
+            self._give_up()
+            return [None] * count
+
+    def count(self, items: int) -> None:
+        """Begin a process if this line has had much to write lately."""
+        now = time.monotonic()
+        if now - self._since > _WINDOW_SECONDS:
+            self._items, self._since = 0, now
+        self._items += items
+        if self._worker is None and self._items > _ITEMS_FOR_A_PROCESS:
+            self._items = 0
+            self._worker = _WorkerProcess.begun(self._writer)
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+
+    def _give_up(self) -> None:
+        self.close()
+        self._worker = None
+
+
+class _WorkerProcess:
+    """A process that writes."""
+
+    def __init__(self, writer: Writer) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_write, args=(writer, theirs), daemon=True)
+        # Ctrl+C reaches all processes of a terminal; this one ends with the one that began it.  The
+        # tracker of resources comes first, since its beginning would unblock the signal.
+        resource_tracker.ensure_running()
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            self._process.start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        self._is_ready = False
+
+    @classmethod
+    def begun(cls, writer: Writer) -> _WorkerProcess | None:
+        """None where this is a process that may have no children, or the machine has no room."""
+        if multiprocessing.current_process().daemon:
+            return None
+        with suppress(OSError):
+            return cls(writer)
+        return None
+
+    def is_ready(self) -> bool:
+        """Whether it has loaded what it needs: a second after it was begun."""
+        if not self._is_ready and self._pipe.poll():
+            with suppress(EOFError, OSError):  # it has died, which the next message shows
+                self._pipe.recv()
+            self._is_ready = True
+        return self._is_ready
+
+    def send(self, drafts: Sequence[Draft]) -> None:
+        """Raises ``OSError`` where the process has died."""
+        self._pipe.send(drafts)
+
+    def receive(self) -> Sequence[Written | None]:
+        """What came of each, None for an error.
+
+        Raises ``OSError`` or ``EOFError`` where the process has died.
+        """
+        written: Sequence[Written | None] = self._pipe.recv()
+        return written
+
+    def close(self) -> None:
+        self._pipe.close()
+        self._process.join(_END_SECONDS)
+
+
+def _write(writer: Writer, pipe: Connection) -> None:
+    """Until the other end is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    end_with_parent()
+    collect_seldom()
+    with suppress(EOFError, OSError):
+        pipe.send(None)
+        while True:
+            outcomes = [_outcome(writer, draft) for draft in pipe.recv()]
+            pipe.send([one if isinstance(one, Written) else None for one in outcomes])
+
+
+def _outcome(writer: Writer, draft: Draft) -> Written | Exception:
+    try:
+        return writer.write(draft)
+    except Exception as error:
+        return error

@@ -1,0 +1,220 @@
+"""How noisy each level is, and who may see which.
+
+The levels are nested: the near position has noise, the next one is the near one with more noise,
+the far one has more again.  So all that is published follows from the near position, and nobody
+learns more from several levels than from the nearest of them, with whomever he pools them.  Three
+independent looks would let colluding parties average the noise away.
+
+Noise is Gaussian, so each level by itself has exactly the distribution that its epsilon says, of
+one of two mechanisms (``dp.planar.noise``):
+
+- ``gaussian-field``: most of the noise stays with the place for a period, some of it for a truck
+  and more of it for all trucks of a company, so that neither days nor trucks average it away.  A
+  truck that stands shows its position again.  What the middle position adds stays with the near
+  *position that was shown*, and what the far one adds with the middle one: so levels are nested
+  here, too.  Since what a truck has by itself, and what is fresh, moves where the next level looks
+  its field up, fields of wider
+  levels are longer.
+- ``correlated-gaussian``: all noise is new within minutes, and averages away where a truck stands.
+
+``angle-selection`` is the paper's version, for study alone (``PrintedNoise``): levels are not
+nested, and nothing is promised of the reports of a day.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from voile_base.errors import PlanError, nearest
+from voile_geo.planar.angles import turn_deviation
+from voile_geo.planar.noise import AngleSelection, CorrelatedGaussian, GaussianField
+from voile_geo.planar.radius import MEAN_RADIUS
+from voile_geo.planar.zones import Zones
+from voile_share.protocol import LEVELS
+
+__all__ = ["Levels", "PrintedNoise"]
+
+_LONGEST_TIME = 30 * 86_400.0
+_LONGEST_PERIOD = 366
+_MECHANISMS = (GaussianField.name, CorrelatedGaussian.name, AngleSelection.name)
+
+
+@dataclass(frozen=True)
+class PrintedNoise:
+    """Algorithm 1 of the seed as it prints it, with the levels and radii of its eqs. 4 to 6.
+
+    Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS
+    2023), sections 5 and 8; defaults are those of section 8.1, but limits and centre, which it
+    leaves to the city.  Each level of each report has noise of its own about the true position, of
+    epsilon = level / radius by the zone of the *true* position, in a direction that starts at 0.
+
+    Guarantee: none for a trip or a day.  At the border of two zones the likelihood ratio is
+    unbounded, parties of several levels average them, and reports are not composed.
+    Raises ``PlanError`` for numbers that cannot be.
+    """
+
+    levels: Sequence[float] = (5.0, 3.0, 1.0)
+    """The l of eq. 4, for those who see the near, the middle and the far position; above 0."""
+    radii: Sequence[float] = (400.0, 1000.0, 2000.0)
+    """The r of eq. 5 in metres, from near the centre to far away; above 0."""
+    radius_limits: Sequence[float] = (5_000.0, 10_000.0)
+    """Metres from the centre at which the next radius begins; ascending, one fewer than radii."""
+    centre: Sequence[float] = (math.nan, math.nan)
+    """Latitude and longitude in degrees; needed where there are several radii."""
+    epsilon_angle: float = 5.0
+    """The epsilon_a of eq. 7; above 0."""
+    delta_angle: float = 1e-5
+    """Between 0 and 1."""
+    spread: float = 2 * math.pi
+    """The Delta_2 of eq. 7, in radians; above 0."""
+
+    def __post_init__(self) -> None:
+        positive = (*self.levels, self.epsilon_angle, self.delta_angle, self.spread)
+        if len(self.levels) != LEVELS or not all(_is_length(n) and n > 0 for n in positive):
+            msg = (
+                f"[platform.as_printed] takes {LEVELS} levels, an epsilon_angle, a delta_angle and "
+                "a spread above 0"
+            )
+            raise PlanError(msg)
+        if self.delta_angle >= 1:
+            msg = "[platform.as_printed] delta_angle must be below 1"
+            raise PlanError(msg)
+        if len(self.centre) != 2 or (len(self.radii) > 1 and not all(map(_is_length, self.centre))):
+            msg = (
+                "[platform.as_printed] centre must be a latitude and a longitude: radii are chosen "
+                "by the distance to it"
+            )
+            raise PlanError(msg)
+        self.noises()
+
+    def noises(self) -> tuple[AngleSelection, ...]:
+        """Of each level, near to far."""
+        turn = turn_deviation(self.epsilon_angle, self.delta_angle, self.spread)
+        return tuple(
+            AngleSelection(
+                Zones(
+                    levels=(level,),
+                    radii=tuple(self.radii),
+                    radius_limits=tuple(self.radius_limits),
+                    centre=(self.centre[0], self.centre[1]) if len(self.radii) > 1 else None,
+                    by="true",
+                ),
+                turn,
+                "zero",
+            )
+            for level in self.levels
+        )
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Displacements, and the distances at which they are chosen; raises ``PlanError``."""
+
+    displacements: Sequence[float] = (150.0, 600.0, 2400.0)
+    """Metres by which the near, the middle and the far position are off on average; ascending."""
+    tau: float = 120.0
+    """Seconds in which the correlation of the noise falls to 1 / e; of driving, for a field."""
+    near: Sequence[float] = (2_000.0, 10_000.0)
+    """Metres to the destination, below which a party sees the near and the middle position."""
+    mechanism: str = GaussianField.name
+    """``gaussian-field``, ``correlated-gaussian``, or for study ``angle-selection``."""
+    stays: float = 0.8
+    """Of a field: the share of the variance that stays with the place, from 0 to below 1."""
+    lengths: Sequence[float] = (700.0, 800.0, 1400.0)
+    """Of the field of each level: metres in which its correlation falls to 1 / e."""
+    period_days: float = 28
+    """Days for which a field stays."""
+    shared: float = 0.75
+    """Of a field: of what stays, the share that all trucks of a company have in common; from 0 to
+    below 1."""
+    as_printed: PrintedNoise | None = None
+    """Of ``angle-selection``, in place of displacements."""
+
+    def __post_init__(self) -> None:
+        for name, values, count in (
+            ("displacements", self.displacements, LEVELS),
+            ("near", self.near, LEVELS - 1),
+        ):
+            numbers = [value for value in values if _is_length(value)]
+            ascending = all(one < next_ for one, next_ in pairwise([0.0, *numbers]))
+            if len(values) != count or len(numbers) != count or not ascending:
+                msg = f"{name} must be {count} ascending numbers above 0, in metres"
+                raise PlanError(msg)
+        if not _is_length(self.tau) or not 0 < self.tau <= _LONGEST_TIME:
+            msg = "tau must be a number of seconds above 0, of 30 days at most"
+            raise PlanError(msg)
+        self._check_field()
+
+    def _check_mechanism(self) -> None:
+        if self.mechanism not in _MECHANISMS:
+            known = " or ".join(f'"{name}"' for name in _MECHANISMS)
+            hint = nearest(self.mechanism, _MECHANISMS) if isinstance(self.mechanism, str) else ""
+            msg = f"mechanism must be {known}{hint}"
+            raise PlanError(msg)
+        if (self.mechanism == AngleSelection.name) != (self.as_printed is not None):
+            msg = (
+                f'mechanism = "{AngleSelection.name}" is the paper\'s version, for study, and goes '
+                "with a table [platform.as_printed]; no other mechanism does"
+            )
+            raise PlanError(msg)
+
+    def _check_field(self) -> None:
+        self._check_mechanism()
+        if not _is_length(self.stays) or not 0 <= self.stays < 1:
+            msg = "stays must be a number from 0 to below 1: how much of the noise a place keeps"
+            raise PlanError(msg)
+        if not _is_length(self.shared) or not 0 <= self.shared < 1:
+            msg = (
+                "shared must be a number from 0 to below 1: how much of the noise that a place "
+                "keeps is the same for all trucks of a company"
+            )
+            raise PlanError(msg)
+        lengths = [length for length in self.lengths if _is_length(length) and length > 0]
+        if len(self.lengths) != LEVELS or len(lengths) != LEVELS:
+            msg = f"lengths must be {LEVELS} numbers above 0, in metres"
+            raise PlanError(msg)
+        if not _is_length(self.period_days) or not 1 <= self.period_days <= _LONGEST_PERIOD:
+            msg = f"period_days must be a number of days from 1 to {_LONGEST_PERIOD}"
+            raise PlanError(msg)
+
+    @cached_property
+    def epsilons(self) -> tuple[float, ...]:
+        """Of each level, per metre: that of planar Laplace noise of the same displacement."""
+        return tuple(MEAN_RADIUS / metres for metres in self.displacements)
+
+    @property
+    def stays_with_places(self) -> bool:
+        """Whether noise is that of a field."""
+        return self.mechanism == GaussianField.name
+
+    def noises(self) -> tuple[CorrelatedGaussian, ...]:
+        """Noise by time: what is added to the true position, to the near one, to the middle one."""
+        return tuple(CorrelatedGaussian(zones, self.tau) for zones in self._added())
+
+    def fields(self) -> tuple[GaussianField, ...]:
+        """Noise that stays: what is added to the true position, to the near, to the middle one."""
+        return self._fields
+
+    @cached_property
+    def _fields(self) -> tuple[GaussianField, ...]:
+        return tuple(
+            GaussianField(zones, self.stays, length, self.period_days, self.tau, self.shared)
+            for zones, length in zip(self._added(), self.lengths, strict=True)
+        )
+
+    def _added(self) -> list[Zones]:
+        before = (0.0, *self.displacements)
+        added = [math.sqrt(after**2 - here**2) for here, after in pairwise(before)]
+        return [Zones(levels=(MEAN_RADIUS / metres,)) for metres in added]
+
+    def level(self, metres: float) -> int:
+        """What a party sees whose destination is so far away: 0 (near) to 2 (far)."""
+        return sum(metres >= limit for limit in self.near)
+
+
+def _is_length(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -1,0 +1,283 @@
+"""Protocol 2: the truck learns the keys of a parcel, if sender and receiver agree on them.
+
+What it does: each party submits (parcel, TK, K_b, and K_a in suite ``paper``) for one truck and one
+day; the truck takes what both submit alike.
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+Protocol 2.
+
+Claim: in suite ``voile`` a parcel gets keys only if both parties named in the truck's waybill have
+signed the same keys, for this truck, this parcel and this day.  In suite ``paper`` nobody signs,
+and whoever sends both halves sets the keys.
+
+Where a parcel goes by several trucks, its parties sign for its carrier and not for a truck: the
+submission names the carrier's number (``parcel_link.carrier_number``), the waybill does, too, and
+the carrier hands it to each truck in turn.  Sender and receiver may read by keys of their own: both
+sign the public halves of either, and the truck addresses each by itself.
+
+Departures: signatures, days, a check of every point.  The truck's public half, TK and K_b, lets
+address the parcel and not recognise it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from types import MappingProxyType
+from typing import Self
+
+from voile_base.errors import InputError
+from voile_share.protocol import group
+from voile_share.protocol.keys import (
+    MOST_PARCEL_BYTES,
+    TrackingPublic,
+    TrackingSecret,
+    check_parcel_and_day,
+)
+from voile_share.protocol.rejection import Reason, RejectedError
+from voile_share.protocol.signing import SIGNATURE_BYTES, check_signature, check_verifying_key, sign
+from voile_share.protocol.suite import Suite
+from voile_share.protocol.suites import suite_named, suite_of_code
+from voile_share.protocol.wire import TRUCK_BYTES, Kind, checked_bytes, header, number, opened
+
+__all__ = ["Readers", "Role", "Submission", "TrackingKeys", "Waybill"]
+
+_LABEL = "voile 1 submission"
+_READERS_UNIT = 16
+"""One byte says who signs, and in its upper half who reads."""
+MOST_DAYS_AHEAD = 31
+"""For which a truck takes keys: as long as a link lasts, so nobody fills its memory."""
+
+
+class Role(IntEnum):
+    """Which party of a parcel submits."""
+
+    SENDER = 1
+    RECEIVER = 2
+
+
+class Readers(IntEnum):
+    """Who reads by the keys that are submitted."""
+
+    BOTH = 0
+    SENDER = 1
+    RECEIVER = 2
+
+
+_Which = tuple[bytes, int, Readers, Role]
+"""Of which parcel and day, for whom, and from whom."""
+_Submitted = dict[_Which, TrackingPublic]
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One party's half of Protocol 2."""
+
+    suite: Suite
+    truck: bytes
+    """The truck's number, or the carrier's where any truck of it may have the keys."""
+    role: Role
+    """Who signs."""
+    parcel: bytes
+    day: int
+    """Days since 1970."""
+    keys: TrackingPublic
+    signature: bytes = b""
+    readers: Readers = Readers.BOTH
+
+    @classmethod
+    def of(
+        cls, suite: Suite, truck: bytes, role: Role, parcel: bytes, day: int, secret: TrackingSecret
+    ) -> Self:
+        """Not signed yet; raises ``InputError``."""
+        checked_bytes("the truck's number", truck, TRUCK_BYTES)
+        check_parcel_and_day(parcel, day)
+        return cls(suite, truck, role, parcel, day, suite.tracking_public(secret))
+
+    def of_readers(self, readers: Readers, keys: TrackingPublic) -> Self:
+        """The same about the keys by which one party alone reads; not signed."""
+        return replace(self, readers=readers, keys=keys, signature=b"")
+
+    def signed(self, seed: bytes) -> Self:
+        """The same, signed by the party's Ed25519 seed; as it is in suite ``paper``."""
+        if not self.suite.signs:
+            return self
+        return replace(self, signature=sign(seed, _LABEL, self._unsigned()))
+
+    @staticmethod
+    def size(suite: Suite) -> int:
+        """Bytes of every submission of a suite."""
+        fixed = 3 + TRUCK_BYTES + 1 + 4 + 1 + MOST_PARCEL_BYTES + 2 * group.POINT_BYTES
+        return fixed + suite.encryption_bytes + (SIGNATURE_BYTES if suite.signs else 0)
+
+    def _unsigned(self) -> bytes:
+        return (
+            header(Kind.SUBMISSION, self.suite.code)
+            + self.truck
+            + number(_READERS_UNIT * self.readers + self.role, 1)
+            + number(self.day, 4)
+            + number(len(self.parcel), 1)
+            + self.parcel.ljust(MOST_PARCEL_BYTES, b"\0")
+            + self.keys.tracking
+            + self.keys.address
+            + self.keys.encryption
+        )
+
+    def encode(self) -> bytes:
+        """``size`` bytes; raises ``InputError`` where the signature is missing."""
+        if self.suite.signs and not self.signature:
+            msg = "sign the submission before it is sent"
+            raise InputError(msg)
+        return self._unsigned() + self.signature
+
+    @classmethod
+    def decode(cls, message: bytes) -> Self:
+        """Raises ``RejectedError``, for hostile points, too."""
+        submission = cls.read(message)
+        submission.suite.check_public(submission.keys)
+        return submission
+
+    @classmethod
+    def read(cls, message: bytes) -> Self:
+        """``decode`` for ``TrackingKeys``, which looks at the points by itself, once."""
+        code, fields = opened(message, Kind.SUBMISSION)
+        suite = suite_of_code(code)
+        truck, both, day = fields.take(TRUCK_BYTES), fields.number(1), fields.number(4)
+        readers, role = divmod(both, _READERS_UNIT)
+        parcel = fields.padded(MOST_PARCEL_BYTES)
+        points = [fields.take(size) for size in (32, 32, suite.encryption_bytes)]
+        signature = fields.take(SIGNATURE_BYTES if suite.signs else 0)
+        fields.finish()
+        if role not in tuple(Role):
+            fields.reject(Reason.FIELD, f"names role {role}, which is neither party")
+        if readers not in tuple(Readers):
+            fields.reject(Reason.FIELD, f"names readers {readers}, which are nobody")
+        keys = TrackingPublic(*points)
+        return cls(suite, truck, Role(role), parcel, day, keys, signature, Readers(readers))
+
+    def check_signature(self, key: bytes) -> None:
+        """Raise ``RejectedError`` unless the party with this Ed25519 key has signed."""
+        if self.suite.signs:
+            check_signature(key, _LABEL, self._unsigned(), self.signature, "the submission")
+
+
+@dataclass(frozen=True)
+class Waybill:
+    """A parcel that the truck is to carry, and by which Ed25519 keys its parties sign.
+
+    Raises ``InputError`` for keys that anybody could sign by.
+    """
+
+    parcel: bytes
+    sender: bytes
+    receiver: bytes
+    carrier: bytes | None = None
+    """The carrier's number, where its parties sign for any truck of it."""
+
+    def __post_init__(self) -> None:
+        check_parcel_and_day(self.parcel, 0)
+        if self.carrier is not None:
+            checked_bytes("the carrier's number", self.carrier, TRUCK_BYTES)
+        for name, key in (("sender", self.sender), ("receiver", self.receiver)):
+            check_verifying_key(f"the {name}'s verifying key", key)
+        if self.sender == self.receiver:
+            msg = "sender and receiver must sign by two keys, or one of them agrees with itself"
+            raise InputError(msg)
+
+    def party(self, role: Role) -> bytes:
+        """The key of one party."""
+        return self.sender if role is Role.SENDER else self.receiver
+
+
+@dataclass(frozen=True)
+class TrackingKeys:
+    """The truck's side: what it carries, what was submitted, what was agreed."""
+
+    truck: bytes
+    suite: Suite = field(default_factory=suite_named)
+    waybills: Mapping[bytes, Waybill] = field(default_factory=lambda: MappingProxyType({}))
+    submitted: Mapping[_Which, TrackingPublic] = field(default_factory=lambda: MappingProxyType({}))
+
+    def carrying(self, *waybills: Waybill) -> Self:
+        """With some parcels more; raises ``InputError`` if one is carried for other parties."""
+        carried = dict(self.waybills)
+        for waybill in waybills:
+            if carried.setdefault(waybill.parcel, waybill) != waybill:
+                msg = "the truck carries this parcel for other parties: deliver it first"
+                raise InputError(msg)
+        return replace(self, waybills=carried)
+
+    def receive(self, message: bytes, today: int) -> Self:
+        """With one submission more; the same again changes nothing; raises ``RejectedError``."""
+        submitted = dict(self.submitted)
+        self._add(Submission.read(message), today, submitted)
+        return replace(self, submitted=submitted)
+
+    def receive_all(self, submissions: Iterable[Submission], today: int) -> Self:
+        """With each of those that ``Submission.read`` gave and that is not rejected, in turn."""
+        submitted = dict(self.submitted)
+        for submission in submissions:
+            with suppress(RejectedError):
+                self._add(submission, today, submitted)
+        return replace(self, submitted=submitted)
+
+    def _add(self, submission: Submission, today: int, submitted: _Submitted) -> None:
+        """Add one to what was submitted; raises ``RejectedError``."""
+        which = submission.parcel, submission.day, submission.readers
+        held = [submitted[*which, role] for role in Role if (*which, role) in submitted]
+        if submission.keys not in held:  # else they were looked at when the first of them came
+            submission.suite.check_public(submission.keys)
+        self._check(submission, today)
+        if any(keys != submission.keys for keys in held):
+            msg = "sender and receiver submit different keys, or one of them has changed them"
+            raise RejectedError(Reason.DISAGREEMENT, msg)
+        submitted[*which, submission.role] = submission.keys
+
+    def _check(self, submission: Submission, today: int) -> None:
+        if submission.suite.code != self.suite.code:
+            msg = f"the submission is of suite {submission.suite.name}"
+            raise RejectedError(Reason.SUITE, msg)
+        waybill = self.waybills.get(submission.parcel)
+        carrier = None if waybill is None else waybill.carrier
+        if submission.truck != self.truck and (waybill is None or submission.truck != carrier):
+            msg = "the submission is meant for another truck"
+            raise RejectedError(Reason.FOREIGN, msg)
+        if waybill is None:
+            msg = "the submission names a parcel that this truck does not carry"
+            raise RejectedError(Reason.UNEXPECTED, msg)
+        if submission.day < today:
+            msg = "the submission is for a day that is over"
+            raise RejectedError(Reason.EXPIRED, msg)
+        if submission.day > today + MOST_DAYS_AHEAD:
+            msg = f"the submission is for a day more than {MOST_DAYS_AHEAD} days ahead"
+            raise RejectedError(Reason.FUTURE, msg)
+        submission.check_signature(waybill.party(submission.role))
+
+    def agreed(self, day: int, readers: Readers = Readers.BOTH) -> dict[bytes, TrackingPublic]:
+        """The keys of a day on which both parties agree, by parcel; those of some readers."""
+        return {
+            parcel: keys
+            for (parcel, its_day, whose, role), keys in self.submitted.items()
+            if (its_day, whose, role) == (day, readers, Role.SENDER)
+            and (parcel, day, readers, Role.RECEIVER) in self.submitted
+        }
+
+    def addressed(self, day: int) -> list[tuple[bytes, TrackingPublic]]:
+        """All keys of a day on which both parties agree, each with its parcel."""
+        return [one for readers in Readers for one in self.agreed(day, readers).items()]
+
+    def delivered(self, parcel: bytes) -> Self:
+        """Without a parcel and all its keys."""
+        return replace(
+            self,
+            waybills={name: bill for name, bill in self.waybills.items() if name != parcel},
+            submitted={at: keys for at, keys in self.submitted.items() if at[0] != parcel},
+        )
+
+    def from_day(self, today: int) -> Self:
+        """Without the keys of days that are over."""
+        return replace(
+            self, submitted={at: keys for at, keys in self.submitted.items() if at[1] >= today}
+        )

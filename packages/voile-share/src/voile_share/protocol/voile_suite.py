@@ -1,0 +1,357 @@
+"""The suite to use: one R per report, everything authenticated, every report of a like size.
+
+What it does: publishes three positions of a truck, one for each level of precision, so that the
+parties of each parcel open the one of their level, and nobody else anything.
+
+Source: "Trajectory Hiding and Sharing for Supply Chains with Differential Privacy" (ESORICS 2023),
+Protocols 1 to 3; its remedies for the weaknesses of the published form are Voile's.
+
+Claim: whoever holds everything that is published, and the truck's TK and K_b of other parcels,
+learns from a report its truck, its slot and its bucket.  That two items are for one receiver, or
+that an item is a dummy, is hidden if Diffie-Hellman on Curve25519 is decisionally hard and the
+hashes are random functions: to whom S is unknown, a tag and a box are 68 uniform bytes, as dummies
+are.  (Appendix A.1 of the source argues from discrete logarithms, with one
+r for two addresses; what is needed are the computational and decisional problems.  One r for
+several addresses is safe because each has another TK.)
+
+Algorithm, for truck and slot, with r fresh and R = r G in coordinates of X25519:
+
+- tk = HKDF(k_a; parcel, day), TK = tk G;  K_b = H_s(HKDF(k_b; parcel, day)) G: keys of one day.
+- S = r TK = tk R by X25519;  P = F_S(R, truck, slot, K_b), a tag of 32 bytes; F is keyed BLAKE2b.
+- A seed for each level; its position under AES-256-GCM with a key from the seed, and suite, truck,
+  slot, level and R as associated data.
+- An item for each parcel: P, and (level, remaining distance, seed of the level) under AES-256-GCM
+  with a key from S and K_b, and suite, truck, slot, R and P as associated data.
+- Dummy items up to the next bucket: uniform bytes.  Items ascend by P.
+
+Every key has a single use, since r is a function of the truck's secret randomness and all that the
+report says; nonces come with the keys.  A seed has 128 bits, the strength of the group.
+
+Cost: a report takes one multiplication of the base and one X25519 for each parcel; dummies take
+none.  Recognition takes one X25519 per report, whatever its size.  A body has 130 + 68 b bytes.
+
+Departures from the source: those above.  P is no point: what the source's H_s(S) G + K_b does here
+is to be recognised by who knows S and K_b, and to look like nothing to all others, which a
+pseudorandom function of both does without a multiplication, for dummies too.  Nobody computes with
+P, so reports of before, whose P is that point, are read as well.  HKDF in place of PBKDF2, whose
+input is uniform already;
+S in coordinates of X25519, so that a browser computes it with WebCrypto, and then tries the items.
+Content keys are wrapped from S and not by HPKE, which would cost an ephemeral point of 32 bytes
+and a second exchange for each item, and draws its own randomness.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b, sha256, sha512
+from operator import lt
+from typing import Self
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+from voile_share.protocol import group
+from voile_share.protocol.derivation import TAG_BYTES, SingleUse, drawn, hkdf, tampered
+from voile_share.protocol.keys import (
+    Materials,
+    PairKeys,
+    TrackingPublic,
+    TrackingSecret,
+    check_parcel_and_day,
+)
+from voile_share.protocol.position import (
+    LEVELS,
+    POSITION_BYTES,
+    Position,
+    decoded_remaining,
+    encoded_remaining,
+)
+from voile_share.protocol.rejection import Reason, RejectedError
+from voile_share.protocol.suite import Carried, Content, Sighting, TruckSlot
+from voile_share.protocol.wire import framed, number
+
+__all__ = ["BUCKETS", "ITEM_BYTES", "VoileSuite"]
+
+BUCKETS = (10, 30, 100, 300, 1000)
+"""Numbers of items that a report may have."""
+_SEED_BYTES = 16
+_BOX_BYTES = 1 + 3 + _SEED_BYTES + TAG_BYTES
+ITEM_BYTES = group.POINT_BYTES + _BOX_BYTES
+_POSITION_BOX_BYTES = POSITION_BYTES + TAG_BYTES
+_HEAD_BYTES = group.POINT_BYTES + LEVELS * _POSITION_BOX_BYTES
+_COUNT_BYTES = 2
+_NONCE_BYTES = 12
+_LEVEL_LABEL = "voile 1 position"
+
+
+@dataclass(frozen=True)
+class _Body:
+    """The parts of a report's body; raises ``RejectedError`` where it has not the right size."""
+
+    ephemeral: bytes
+    boxes: tuple[bytes, ...]
+    items: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, body: bytes) -> Self:
+        _count(body)
+        start = _HEAD_BYTES + _COUNT_BYTES
+        return cls(
+            body[: group.POINT_BYTES],
+            tuple(_pieces(body[group.POINT_BYTES : _HEAD_BYTES], _POSITION_BOX_BYTES)),
+            tuple(_pieces(body[start:], ITEM_BYTES)),
+        )
+
+
+@dataclass(frozen=True)
+class VoileSuite:
+    """The suite ``voile``."""
+
+    name = "voile"
+    code = 1
+    signs = True
+    encryption_bytes = 0
+
+    # Key establishment
+
+    def protected_size(self, plaintext: int) -> int:
+        """A nonce, the ciphertext, a tag."""
+        return _NONCE_BYTES + plaintext + TAG_BYTES
+
+    def protect(
+        self, key: bytes, context: bytes, plaintext: bytes, randomness: Randomness
+    ) -> bytes:
+        """AES-256-GCM under a key for this context, with a drawn nonce."""
+        purpose = sha256(framed(context, plaintext)).hexdigest()
+        nonce = drawn(randomness, _NONCE_BYTES, "establishment nonce", purpose)
+        return nonce + self._long_term(key, context).encrypt(nonce, plaintext, context)
+
+    def unprotect(self, key: bytes, context: bytes, box: bytes) -> bytes:
+        """The plaintext; raises ``RejectedError``."""
+        nonce, sealed = box[:_NONCE_BYTES], box[_NONCE_BYTES:]
+        try:
+            return self._long_term(key, context).decrypt(nonce, sealed, context)
+        except InvalidTag:
+            what = "the message of key establishment"
+            raise tampered(what) from None
+
+    def _long_term(self, key: bytes, context: bytes) -> AESGCM:
+        return AESGCM(hkdf(key, 32, "voile 1 establishment", context))
+
+    def pair_keys(self, materials: Materials) -> PairKeys:
+        """HKDF of both materials, salted with both nonces, for these two names."""
+        keys = hkdf(
+            materials.sender_material + materials.receiver_material,
+            64,
+            "voile 1 pair",
+            materials.sender,
+            materials.receiver,
+            salt=materials.sender_nonce + materials.receiver_nonce,
+        )
+        return PairKeys(keys[:32], keys[32:])
+
+    # Tracking keys
+
+    def tracking_secret(self, pair: PairKeys, parcel: bytes, day: int) -> TrackingSecret:
+        """Keys of one parcel for one day: from those of a day none of another day follow."""
+        check_parcel_and_day(parcel, day)
+        context = (parcel, number(day, 4))
+        tracking = hkdf(pair.a, 32, "voile 1 tracking", *context)
+        address = group.reduced(hkdf(pair.b, 64, "voile 1 address", *context))
+        return TrackingSecret(tracking, group.multiple_of_base(address))
+
+    def tracking_public(self, secret: TrackingSecret) -> TrackingPublic:
+        """TK in coordinates of X25519, and K_b."""
+        return TrackingPublic(group.x25519_public(secret.tracking), secret.address)
+
+    def check_public(self, public: TrackingPublic) -> None:
+        """TK must be of large order, K_b in the group of prime order."""
+        group.check_coordinate(public.tracking)
+        group.check_point(public.address)
+
+    def check_secret(self, secret: TrackingSecret) -> None:
+        """K_b must be in the group of prime order; any 32 bytes are a tk."""
+        group.check_point(secret.address)
+
+    # Stealth addresses
+
+    def ephemeral(self, secret: bytes) -> bytes:
+        """R in coordinates of X25519."""
+        return group.x25519_public(secret)
+
+    def address(self, public: TrackingPublic, secret: bytes, at: TruckSlot) -> bytes:
+        """P = F(r TK; R, truck, slot, K_b)."""
+        shared = group.x25519(secret, public.tracking)
+        return _tag(shared, public.address, self.ephemeral(secret), at)
+
+    def expected_address(self, secret: TrackingSecret, ephemeral: bytes, at: TruckSlot) -> bytes:
+        """P' = F(tk R; R, truck, slot, K_b)."""
+        shared = group.x25519(secret.tracking, ephemeral)
+        return _tag(shared, secret.address, ephemeral, at)
+
+    def _item_box(
+        self, shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot
+    ) -> SingleUse:
+        return SingleUse.of(shared, framed(b"voile 1 item", at.encode(), address), ephemeral)
+
+    # Reports
+
+    def compose(self, at: TruckSlot, content: Content, randomness: Randomness) -> bytes:
+        """R, three positions, the number of items, the items.
+
+        Raises ``InputError`` for more parcels than the largest bucket has room for.
+        """
+        own = randomness.within("report", sha256(at.encode() + content.encode()).hexdigest())
+        count = _bucket(max(len(content.parcels), content.room))
+        dummies = (count - len(content.parcels)) * ITEM_BYTES
+        draws = drawn(own, 32 + LEVELS * _SEED_BYTES + dummies, "report")
+        secret, rest = draws[:32], draws[32:]
+        seeds = [*_pieces(rest[: LEVELS * _SEED_BYTES], _SEED_BYTES)]
+        ephemeral = self.ephemeral(secret)
+        boxes = self._level_boxes(content, at, ephemeral, seeds)
+        items = self._items(content.parcels, secret, ephemeral, at, seeds)
+        # Items for nobody: uniform bytes, as a tag and a box are to all others.
+        items += _pieces(rest[LEVELS * _SEED_BYTES :], ITEM_BYTES)
+        return ephemeral + b"".join(boxes) + number(count, _COUNT_BYTES) + b"".join(sorted(items))
+
+    def _level_boxes(
+        self, content: Content, at: TruckSlot, ephemeral: bytes, seeds: Sequence[bytes]
+    ) -> list[bytes]:
+        """A box for each position; what their derivations have in common is framed once."""
+        label = framed(_LEVEL_LABEL.encode(), at.encode()) + number(1, 4)
+        bound = self._bound(at, ephemeral, b"")[:-4] + number(1, 4)
+        levels = [number(level, 1) for level in range(LEVELS)]
+        return [
+            SingleUse.of(seed, label + level, ephemeral).seal(position.encode(), bound + level)
+            for level, seed, position in zip(levels, seeds, content.positions, strict=True)
+        ]
+
+    def _items(
+        self,
+        parcels: Sequence[Carried],
+        secret: bytes,
+        ephemeral: bytes,
+        at: TruckSlot,
+        seeds: Sequence[bytes],
+    ) -> list[bytes]:
+        """An item for each; what their derivations have in common is framed once."""
+        said = ephemeral + at.encode()
+        label = framed(b"voile 1 item", at.encode()) + number(group.POINT_BYTES, 4)
+        bound = self._bound(at, ephemeral, b"")[:-4] + number(group.POINT_BYTES, 4)
+        items = []
+        for one in parcels:
+            shared, key = group.x25519(secret, one.keys.tracking), one.keys.address
+            address = _pseudorandom(shared, said + key)
+            plaintext = number(one.level, 1) + encoded_remaining(one.remaining) + seeds[one.level]
+            box = SingleUse.of(shared, label + key, ephemeral)
+            items.append(address + box.seal(plaintext, bound + address))
+        return items
+
+    def _level_box(self, seed: bytes, at: TruckSlot, level: int, ephemeral: bytes) -> SingleUse:
+        context = (at.encode(), number(level, 1))
+        return SingleUse(seed, _LEVEL_LABEL, *context, salt=ephemeral)
+
+    def _bound(self, at: TruckSlot, ephemeral: bytes, last: bytes) -> bytes:
+        """Associated data: suite, truck, slot, R, and the level or P."""
+        return framed(number(self.code, 1), at.encode(), ephemeral, last)
+
+    def check_body(self, body: bytes) -> None:
+        """Size, bucket, a canonical R and ascending items.
+
+        P is not looked at: it is compared and never computed with.
+        """
+        count = _count(body)
+        if count not in BUCKETS:
+            msg = f"a report has {count} items, which is none of the buckets"
+            raise RejectedError(Reason.FIELD, msg)
+        places = range(_HEAD_BYTES + _COUNT_BYTES, len(body), ITEM_BYTES)
+        tags = [body[at : at + group.POINT_BYTES] for at in places]
+        if not all(map(lt, tags, tags[1:])):
+            msg = "the items of a report do not ascend"
+            raise RejectedError(Reason.FIELD, msg)
+        if not group.canonical_coordinate(body[: group.POINT_BYTES]):
+            msg = "the R of a report is not canonical"
+            raise RejectedError(Reason.POINT, msg)
+
+    def recognise(self, secret: TrackingSecret, at: TruckSlot, body: bytes) -> int | None:
+        """One exchange, and a binary search for the tag, or for what stood for it formerly."""
+        ephemeral = body[: group.POINT_BYTES]
+        shared = group.x25519(secret.tracking, ephemeral)
+        given = shared, secret.address, ephemeral, at
+        found = _place_of(_tag(*given), body)
+        return _place_of(_former_address(*given), body) if found is None else found
+
+    def open(self, secret: TrackingSecret, at: TruckSlot, body: bytes, item: int) -> Sighting:
+        """The position of the one level whose seed the item holds."""
+        parts = _Body.of(body)
+        shared = group.x25519(secret.tracking, parts.ephemeral)
+        address, box = (
+            parts.items[item][: group.POINT_BYTES],
+            parts.items[item][group.POINT_BYTES :],
+        )
+        plaintext = self._item_box(shared, secret.address, parts.ephemeral, at).open(
+            box, self._bound(at, parts.ephemeral, address), "the item of the parcel"
+        )
+        level, remaining, seed = plaintext[0], plaintext[1:4], plaintext[4:]
+        if level >= LEVELS:
+            msg = f"the item of the parcel names level {level}, of {LEVELS}"
+            raise RejectedError(Reason.FIELD, msg)
+        position = self._level_box(seed, at, level, parts.ephemeral).open(
+            parts.boxes[level],
+            self._bound(at, parts.ephemeral, number(level, 1)),
+            "the position",
+        )
+        return Sighting(at, level, Position.decode(position), decoded_remaining(remaining))
+
+
+def _count(body: bytes) -> int:
+    """How many items a body has; raises ``RejectedError`` where it has not the size of them."""
+    start = _HEAD_BYTES + _COUNT_BYTES
+    count = int.from_bytes(body[_HEAD_BYTES:start], "big")
+    surplus = len(body) - start - count * ITEM_BYTES
+    if surplus < 0:
+        msg = "the report ends before its last item"
+        raise RejectedError(Reason.TRUNCATED, msg)
+    if surplus:
+        msg = "the report goes on after its last item"
+        raise RejectedError(Reason.TRAILING, msg)
+    return count
+
+
+def _bucket(parcels: int) -> int:
+    fitting = [bucket for bucket in BUCKETS if bucket >= parcels]
+    if not fitting:
+        msg = f"a report has room for {BUCKETS[-1]} parcels, not for {parcels}"
+        raise InputError(msg)
+    return fitting[0]
+
+
+def _tag(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> bytes:
+    """P: a pseudorandom function under S.  All parts have one size each."""
+    return _pseudorandom(shared, ephemeral + at.encode() + address)
+
+
+def _pseudorandom(shared: bytes, said: bytes) -> bytes:
+    return blake2b(said, key=shared, digest_size=group.POINT_BYTES, person=b"voile 1 tag").digest()
+
+
+def _former_address(shared: bytes, address: bytes, ephemeral: bytes, at: TruckSlot) -> bytes:
+    """P as trucks of Voile 0.1 without tags write it: H_s(S, R, truck, slot) G + K_b."""
+    hashed = sha512(framed(b"voile 1 stealth", shared, ephemeral, at.encode())).digest()
+    return group.added(group.multiple_of_base(group.reduced(hashed)), address)
+
+
+def _place_of(address: bytes, body: bytes) -> int | None:
+    """Which item of a body begins so."""
+    start = _HEAD_BYTES + _COUNT_BYTES
+    items = range(start, len(body), ITEM_BYTES)
+    found = bisect_left(items, address, key=lambda at: body[at : at + group.POINT_BYTES])
+    return found if body.startswith(address, start + found * ITEM_BYTES) else None
+
+
+def _pieces(whole: bytes, size: int) -> Iterator[bytes]:
+    return (whole[start : start + size] for start in range(0, len(whole), size))

@@ -1,0 +1,348 @@
+"""The folder that a service runs on.
+
+    share.toml    what the operator chooses
+    vault.key     the key that seals secrets: to be kept apart from copies of the store
+    share.db      the store, where it is SQLite
+    roads.json    the map of the page, where there is one (``voile share roads``)
+    chain...      where reports go to a chain: see ``on_chain``
+
+The folder appears whole or not at all, readable by its owner only.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from voile_base.durable import new_private_folder, write_text
+from voile_base.errors import InputError, PlanError, nearest, place_in_toml
+from voile_share.platform import Platform, Settings, Vault
+from voile_share.platform.administration import unsealed_secrets
+from voile_share.platform.core import PlatformCore
+from voile_share.protocol import group
+from voile_share.service.broker import Broker
+from voile_share.service.chain_options import ChainOptions
+from voile_share.service.hook_options import HookOptions
+from voile_share.service.on_chain import check_place, open_on_chain
+from voile_share.service.options import Options
+from voile_share.service.telemetry import Telemetry
+from voile_share.store import StoreError
+
+if TYPE_CHECKING:
+    from voile_share.chain import Chain
+    from voile_share.map import MapFile
+
+__all__ = [
+    "CONFIGURATION",
+    "KEY",
+    "ROADS",
+    "STORE",
+    "Configuration",
+    "alone",
+    "create",
+    "open_platform",
+    "open_store",
+    "road_map",
+]
+
+CONFIGURATION, KEY, STORE, ROADS = "share.toml", "vault.key", "share.db", "roads.json"
+
+_GATHER_SECONDS = 0.02
+"""By which a position waits for others before it is worked on (``Platform``)."""
+_TABLES = ("service", "rates", "store", "platform", "mqtt", "chain", "telemetry", "hooks")
+_TEMPLATE = """\
+# A sharing service of Voile. Lines such as "# port = 8080" show defaults; under [store], [mqtt]
+# and [telemetry], which are off by default, examples.
+
+[service]
+# What people type: links begin with it. A proxy for TLS answers there and passes requests on.
+address = "{address}"
+{host}
+{port}
+# trusted_proxies = ["127.0.0.1", "::1"]   # whose X-Forwarded-For is believed
+# most_feeds = 2000                        # readers connected at a time
+# most_feeds_of_link = 8
+# most_connections = 4000                  # feeds included; an open file each
+
+[store]
+# PostgreSQL for more than one process; without it the store is share.db beside this file.
+# url = "postgresql://voile@db.example.org/share"
+
+[platform]
+# slot_seconds = 300                 # a truck publishes at most once in a slot
+# displacements = [150, 600, 2400]   # metres by which the three positions are off on average
+# near = [2000, 10000]               # metres to the destination from which a nearer one is seen
+# mechanism = "gaussian-field"       # or "correlated-gaussian": see docs/sharing-service.md
+# tau = 120                          # seconds (of driving) over which fresh noise is correlated
+# stays = 0.8                        # the share of the noise that stays with the place, and
+# lengths = [700, 800, 1400]         # metres over which it is correlated, near to far,
+# shared = 0.75                      # the part of it that trucks of a company have in common
+# period_days = 28                   # days until a place gets other noise
+# operator_sees = "far"              # of trucks, on the operator's page: or near, middle, nothing
+# keep_days = 31                     # reports and submissions, unless a company has its own
+# There is no budget by default: what reports cost is counted and never holds one back.
+# A budget is the most epsilon that a truck spends in a day (UTC), for these two:
+# distance = 100                     # metres between the trajectories that the budget is about
+# delta = 1e-5
+# room = 30                          # reports are padded as if a truck had so many parcels
+# There is no region by default. One, as [south, west, north, east], finds swapped coordinates.
+
+[rates]
+# [requests a second, most at once] for each token, and for wrong ones from one address
+# device   = [5, 300]
+# company  = [20, 200]
+# truck    = [5, 300]
+# auditor  = [10, 100]
+# link     = [1, 60]
+# failures = [0.5, 30]
+
+# Reports on a chain: `voile share chain deploy` adds a table for it; read docs/chain.md first.
+
+# OwnTracks by MQTT. Read in docs/trackers.md first what the broker must see to.
+# [mqtt]
+# host = "broker.example.org"
+# port = 8883
+# tls = true                         # false only where broker and service share this machine
+# ca_file = "broker-ca.pem"          # in this folder; without it the system's certificates count
+# user = "voile-share"
+# password_file = "mqtt.password"    # in this folder, readable by its owner only
+# topic = "owntracks/+/+"
+# client_id = "voile-share"          # the broker keeps messages for it while the service is away
+# version = "5"                      # or "3.1.1"
+# session_hours = 24                 # for how long it keeps them
+# [mqtt.companies]                   # of owntracks/USER/DEVICE: USER = "number of the company"
+# fleet = "0123456789abcdef0123456789abcdef"
+
+# What is measured, for Prometheus and OpenTelemetry: read docs/operations.md. Nothing by default.
+# [telemetry]
+# metrics_token_file = "metrics.token"   # in this folder, readable by its owner only
+# traces = "http://127.0.0.1:4318/v1/traces"
+# sampled = 0.01                         # the share of requests that are traced
+
+# Companies may be told by signed requests, and by mail where a server is named here: read
+# docs/sharing-service.md.
+# [hooks]
+# private_networks = false               # whether these, and http, may be called
+# mail_host = "mail.example.org"
+# mail_port = 587
+# mail_tls = "starttls"                  # or "tls"; "none" on this machine alone
+# mail_user = "voile"
+# mail_password_file = "mail.password"   # in this folder, readable by its owner only
+# mail_sender = "voile@share.example.org"
+"""
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """What share.toml says."""
+
+    settings: Settings
+    options: Options
+    database: str | None = None
+    """The address of PostgreSQL; None: SQLite, in the folder."""
+    broker: Broker | None = None
+    """Where devices publish by MQTT, where they do."""
+    chain: ChainOptions | None = None
+    """The chain that reports go to; None: the store."""
+    telemetry: Telemetry = field(default_factory=Telemetry)
+    """What is measured."""
+    hooks: HookOptions = field(default_factory=HookOptions)
+    """How companies are told of their parcels."""
+
+    @property
+    def private_files(self) -> list[str]:
+        """Names of files in the folder that hold passwords, and that share.toml names."""
+        named = (self.telemetry.metrics_token_file, self.hooks.mail_password_file)
+        own = [one for one in named if one and Path(one).name == one]
+        return own + ([] if self.broker is None else self.broker.files)
+
+    @classmethod
+    def read(cls, folder: Path) -> Configuration:
+        """Raises ``PlanError`` where it cannot be; ``InputError`` where it is not there."""
+        path = folder / CONFIGURATION
+        try:
+            document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        except FileNotFoundError:
+            msg = f"{folder}: no service was set up here: voile share init {folder}"
+            raise InputError(msg) from None
+        except OSError as error:
+            msg = f"{path}: it cannot be read ({error.strerror})"
+            raise InputError(msg) from None
+        except UnicodeDecodeError:
+            msg = f"{path}: this is not a text in UTF-8; see docs/sharing-service.md"
+            raise PlanError(msg) from None
+        except tomllib.TOMLDecodeError as error:
+            msg = f"{path}: not TOML at {place_in_toml(error)}; see docs/sharing-service.md"
+            raise PlanError(msg) from None
+        try:
+            return cls._of(document, folder)
+        except PlanError as error:
+            msg = f"{path}: {error}"
+            raise PlanError(msg) from None
+
+    @classmethod
+    def _of(cls, document: Mapping[str, Any], folder: Path) -> Configuration:
+        for name, table in document.items():
+            if name not in _TABLES:
+                msg = f"there is no table {name!r}{nearest(name, _TABLES)}"
+                raise PlanError(msg)
+            if not isinstance(table, Mapping):
+                msg = f"{name} must be a table: [{name}]"
+                raise PlanError(msg)
+        service, rates, store, platform, mqtt, chain, telemetry, hooks = (
+            document.get(name, {}) for name in _TABLES
+        )
+        return cls(
+            Settings.from_document(platform),
+            Options.from_document(service, rates),
+            _database(store),
+            Broker.from_document(mqtt, folder) if "mqtt" in document else None,
+            ChainOptions.from_document(chain) if "chain" in document else None,
+            Telemetry.from_document(telemetry, folder),
+            HookOptions.from_document(hooks, folder),
+        )
+
+    def on(self, host: str | None, port: int | None) -> Configuration:
+        """The same, listening elsewhere where that is said."""
+        options = self.options
+        options = options if host is None else replace(options, host=host)
+        options = options if port is None else replace(options, port=port)
+        return replace(self, options=options)
+
+
+def _database(store: Mapping[str, Any]) -> str | None:
+    for name in store:
+        if name != "url":
+            msg = f"there is no setting {name!r} of the store: only url"
+            raise PlanError(msg)
+    url = store.get("url")
+    if url is not None and not isinstance(url, str):
+        msg = "url of the store must be a text"
+        raise PlanError(msg)
+    return url
+
+
+def create(folder: Path, address: str = Options.address) -> None:
+    """Set a service up in a folder that is not there yet, or is empty.
+
+    Where the address has a port and no TLS, the service listens on that port, and at ``::1`` where
+    the address says so: nothing stands between.  With TLS both are the proxy's.  Raises
+    ``InputError``.
+    """
+    from voile_share.store.sqlite import SQLiteStore  # noqa: PLC0415
+
+    chosen = Options(address=address)
+    if not chosen.is_encrypted and not chosen.address_is_local:
+        msg = (
+            f"{address}: over http browsers decrypt nothing but on this machine itself, and the "
+            "service listens there alone: give the https address of a proxy (docs/sharing-service."
+            "md, TLS), or http://127.0.0.1:8080 for a trial"
+        )
+        raise InputError(msg)
+    port = None if chosen.is_encrypted else chosen.address_port
+    line = f"# port = {chosen.port}" if port in {None, chosen.port} else f"port = {port}"
+    by_ipv6 = not chosen.is_encrypted and chosen.address_is_loopback_6
+    host = 'host = "::1"' if by_ipv6 else f'# host = "{chosen.host}"'
+    text = _TEMPLATE.format(address=address, host=host, port=line)
+    with new_private_folder(folder) as unfinished:
+        Vault.create(unfinished / KEY)
+        SQLiteStore.open(unfinished / STORE).close()
+        write_text(unfinished / CONFIGURATION, text, private=True)
+
+
+@contextmanager
+def alone(folder: Path, configuration: Configuration) -> Iterator[None]:
+    """Be the only service of a folder whose reports one process must write.
+
+    That is so for SQLite, and for a chain.  Commands may work on the folder beside it.  Raises
+    ``InputError`` where another service runs; one that was killed is none.
+    """
+    if configuration.database is not None and configuration.chain is None:
+        yield
+        return
+    # The folder itself: files in it get replaced, and their locks would go with them.
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            msg = f"{folder}: a service runs on this folder already; stop it first"
+            raise InputError(msg) from None
+        yield
+    finally:
+        os.close(handle)
+
+
+def open_platform(
+    folder: Path, configuration: Configuration, node: Chain | None = None
+) -> Platform:
+    """The platform of a folder; the caller closes it.
+
+    ``node`` is the chain of a trial, where somebody else looks at it, too.
+
+    Raises ``InputError`` where the key is missing, readable by others or not the store's, and where
+    the store was written by a newer Voile or cannot be reached; ``StoreError`` where it fails then.
+    """
+    group.reduced(bytes(64))  # says what to install before anybody waits for an answer
+    vault = Vault.open(folder / KEY)
+    store = open_store(folder, configuration)
+    try:
+        held = next((truck for truck in store.trucks() if truck.secrets is not None), None)
+        if held is not None:
+            unsealed_secrets(PlatformCore(store, store, vault), held)
+        check_place(folder, configuration.chain, store)
+        lines = os.cpu_count() or 1
+        given = vault, configuration.settings
+        if configuration.chain is None:
+            return Platform(store, store, *given, writing_lines=lines, gather=_GATHER_SECONDS)
+        log, fleet = open_on_chain(folder, configuration.chain, store, vault, node)
+        return Platform(store, log, *given, registrar=fleet, writing_lines=lines)
+    except BaseException:
+        store.close()
+        raise
+
+
+def open_store(folder: Path, configuration: Configuration) -> Any:
+    """The store of a folder, a directory and a log; raises ``InputError``.
+
+    So it does where the store cannot be reached: nothing has begun that could be tried again.
+    """
+    try:
+        return _opened(folder, configuration.database)
+    except StoreError as error:
+        raise InputError(str(error)) from None
+
+
+def _opened(folder: Path, database: str | None) -> Any:
+    if database is not None:
+        try:
+            import_module("psycopg")
+        except ImportError:
+            msg = "a store in PostgreSQL needs psycopg: pip install 'voile-share[postgres]'"
+            raise InputError(msg) from None
+        from voile_share.store.postgres import PostgresStore  # noqa: PLC0415
+
+        return PostgresStore.open(database)
+    from voile_share.store.sqlite import SQLiteStore  # noqa: PLC0415
+
+    path = folder / STORE
+    if not path.exists():
+        # A new one would begin the chains of all trucks again.
+        msg = f"{path}: the store is missing; restore it from a backup"
+        raise InputError(msg)
+    return SQLiteStore.open(path)
+
+
+def road_map(folder: Path) -> MapFile | None:
+    """The map of the page, where there is one; raises ``InputError`` where it is none."""
+    from voile_share.map import read_map  # noqa: PLC0415 - it compiles
+
+    path = folder / ROADS
+    return read_map(path) if path.exists() else None

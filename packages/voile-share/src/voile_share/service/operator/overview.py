@@ -1,0 +1,209 @@
+"""What people who are signed in are shown: of their company, or of all."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from voile_base.errors import InputError
+from voile_share.ingest import AHEAD_SECONDS
+from voile_share.platform import Platform
+from voile_share.platform.links import Labelled
+from voile_share.platform.troubles import REMEDIES, trouble_text
+from voile_share.platform.writing import stream_context
+from voile_share.positions import spent_on
+from voile_share.protocol import day_of
+from voile_share.service.operator.drawing import Seen
+from voile_share.store import Company, FleetRow, ParcelRow, TrackingLink
+
+__all__ = ["Fleet", "LinkRow", "Overview", "Row"]
+
+PAGE = 200
+"""Trucks, parcels or links on a page."""
+_IDENTITY = re.compile("[0-9a-f]{16}")
+_LATE, _SILENT = 2, 12
+"""Slots that a truck has missed."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A truck as it is shown."""
+
+    truck: FleetRow
+    state: str
+    """``here``, ``late``, ``silent``, ``ahead`` or ``new``."""
+    minutes: int | None
+    """Since the slot of its last report began."""
+    spent: float | None
+    """Epsilon of this day; None of trucks that hold their keys."""
+    seen: Seen | None
+    trouble: str = ""
+    """Why nothing is published for what its tracker sends, and what helps."""
+
+    @property
+    def number(self) -> str:
+        """That of the truck."""
+        return self.truck.truck.hex()
+
+    @property
+    def title(self) -> str:
+        """How people call it: by its tracker, or the beginning of its number."""
+        return _title(self.truck.device, self.truck.truck)
+
+
+@dataclass(frozen=True)
+class LinkRow:
+    """An open link as it is shown; of which parcel it is nobody has said."""
+
+    link: TrackingLink
+    label: str
+    company: Company
+
+
+@dataclass(frozen=True)
+class Fleet:
+    """A page of trucks."""
+
+    rows: Sequence[Row]
+    counts: Counter[str]
+    following: int | None
+    """After which number the next page begins."""
+
+
+class Overview:
+    """Everything is asked for a ``company``, or None for all: what is another's is not there."""
+
+    def __init__(self, platform: Platform, store: Any) -> None:
+        self._platform = platform
+        self._store = store
+
+    def fleet(self, company: str | None, after: int = 0) -> Fleet:
+        """Trucks in the order of their creation."""
+        found = self._store.fleet(company, self._platform.clock(), after, PAGE + 1)
+        rows = [self._row(one) for one in found[:PAGE]]
+        following = rows[-1].truck.number if len(found) > PAGE else None
+        return Fleet(rows, Counter(one.state for one in rows), following)
+
+    def truck(self, company: str | None, number: bytes) -> Row | None:
+        """One; None where there is none."""
+        found = self._store.fleet_truck(company, self._platform.clock(), number)
+        return None if found is None else self._row(found)
+
+    def titles(self, trucks: Iterable[bytes | None]) -> Mapping[bytes, str]:
+        """How people call trucks, as on the page of the fleet."""
+        return {one: _title(self._tracker(one), one) for one in set(trucks) if one is not None}
+
+    def _tracker(self, truck: bytes) -> str | None:
+        devices = self._store.devices(truck)
+        return min((one.token.device for one in devices if one.token.revoked is None), default=None)
+
+    def parcels(self, company: str | None, search: str = "") -> Sequence[ParcelRow]:
+        """The latest ones whose number begins so."""
+        start = search.strip().encode()
+        now = self._platform.clock()
+        rows: Sequence[ParcelRow] = self._store.parcel_rows(company, now, start, PAGE)
+        return rows
+
+    def parcels_on(self, truck: bytes) -> Sequence[str]:
+        """Numbers of what a truck carries."""
+        return [shown_parcel(one.parcel) for one in self._store.parcels(truck)]
+
+    def links_to(self, truck: bytes) -> Sequence[Labelled]:
+        """Open links that show a truck now."""
+        now, links = self._platform.clock(), self._store.links(truck)
+        return [Labelled(one, self._platform.label(one)) for one in links if one.is_open(now)]
+
+    def links(self, company: str | None, search: str = "") -> tuple[Sequence[LinkRow], bool]:
+        """Open links whose label holds some words, the latest of each company first.
+
+        And whether there are more than are shown on one page.
+        """
+        found = list(islice(self._labelled(company, search), PAGE + 1))
+        return found[:PAGE], len(found) > PAGE
+
+    def _labelled(self, company: str | None, search: str) -> Iterator[LinkRow]:
+        now = self._platform.clock()
+        for one in self._store.companies():
+            if one.closed is None and company in {None, one.company}:
+                for named in reversed(self._platform.links_of(one, search)):
+                    if named.link.is_open(now):
+                        yield LinkRow(named.link, named.label, one)
+
+    def revoke(self, company: str | None, identity: str) -> str | None:
+        """Close an open link by its id; the number of its company, None where there is none."""
+        if not _IDENTITY.fullmatch(identity):
+            return None
+        now = self._platform.clock()
+        for link in self._store.links_beginning(bytes.fromhex(identity)):
+            owner = self._store.company(self._platform.company_behind(link))
+            if owner is None or company not in {None, owner.company} or not link.is_open(now):
+                continue
+            self._platform.revoke_link_of(owner, identity)
+            return str(owner.company)
+        return None
+
+    def _row(self, truck: FleetRow) -> Row:
+        now, slot_seconds = self._platform.clock(), self._platform.settings.slot_seconds
+        missed = None if truck.slot is None else (now - truck.slot) / slot_seconds
+        match missed:
+            case None:
+                state = "new"
+            case _ if missed * slot_seconds < -AHEAD_SECONDS:
+                state = "ahead"
+            case _ if missed > _SILENT:
+                state = "silent"
+            case _ if missed > _LATE:
+                state = "late"
+            case _:
+                state = "here"
+        minutes = None if truck.slot is None else int((now - truck.slot) // 60)
+        seen, spent = self._seen(truck, state), self._spent(truck, now)
+        return Row(truck, state, minutes, spent, seen, self._trouble(truck, state))
+
+    def _trouble(self, truck: FleetRow, state: str) -> str:
+        if state == "ahead":
+            return f"{REMEDIES['truck-ahead']} SERVICE {truck.truck.hex()}"
+        trouble = self._platform.trouble(truck.truck)
+        return "" if trouble is None else trouble_text(trouble.reason)
+
+    def _spent(self, truck: FleetRow, now: float) -> float | None:
+        if truck.own_keys:
+            return None
+        if truck.state is None:
+            return 0.0
+        try:
+            state = self._platform.vault.unseal(stream_context(truck.truck), truck.state)
+        except InputError:
+            return None
+        return spent_on(state, day_of(int(now)), self._platform.settings.delta)
+
+    def _seen(self, truck: FleetRow, state: str) -> Seen | None:
+        settings = self._platform.settings
+        shown, level = self._platform.shown(truck.truck), settings.operator_level
+        if shown is None or level is None:
+            return None
+        return Seen(
+            shown.latitude,
+            shown.longitude,
+            settings.displacements[level],
+            _title(truck.device, truck.truck),
+            f"/operator/trucks/{truck.truck.hex()}",
+            state,
+        )
+
+
+def _title(tracker: str | None, truck: bytes) -> str:
+    return tracker or truck.hex()[:8]
+
+
+def shown_parcel(parcel: bytes) -> str:
+    """Its number as people write it, or in hexadecimal digits."""
+    try:
+        text = parcel.decode("utf-8")
+    except UnicodeDecodeError:
+        return parcel.hex()
+    return text if text.isprintable() else parcel.hex()

@@ -1,0 +1,286 @@
+"""The routes below ``/operator``: what is shown to whom, and the little that can be done there.
+
+Each route takes a visitor, whom a dependency has let in, and looks at nothing but what is the
+visitor's: the company that restricts every question comes from the session and from nowhere else.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Annotated, Any
+
+import jinja2
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
+from starlette.responses import HTMLResponse, RedirectResponse
+
+from voile_share.service.context import ServiceContext
+from voile_share.service.operator.drawing import picture
+from voile_share.service.operator.gate import HEADERS, Gate, Visitor
+from voile_share.service.operator.overview import Overview, shown_parcel
+from voile_share.service.operator.users import Users
+from voile_share.service.problems import ProblemError
+
+if TYPE_CHECKING:
+    from voile_share.service.feed import Feeds
+    from voile_share.service.notices import Notices
+
+__all__ = ["OperatorPages", "add_operator_pages", "router"]
+
+router = APIRouter(prefix="/operator", include_in_schema=False)
+_LOGIN = "/operator/login"
+_MOST_SEARCH = 64
+_STATIC = {"operator.css": "text/css", "operator.js": "text/javascript"}
+_WRONG = "Name, password or code are not right, or too many were wrong: try again in a while."
+
+
+class OperatorPages:
+    """What the routes work with."""
+
+    def __init__(self, context: ServiceContext, feeds: Feeds, notices: Notices) -> None:
+        platform = context.platform
+        self.context, self.feeds, self.notices = context, feeds, notices
+        self.users = Users(platform.directory, platform.vault, platform.clock)
+        self.gate = Gate(context, self.users)
+        self.overview = Overview(platform, platform.directory)
+
+
+def add_operator_pages(app: FastAPI, notices: Notices) -> None:
+    """Let an application serve the pages."""
+    app.state.operator = OperatorPages(app.state.context, app.state.feeds, notices)
+    app.add_exception_handler(_RefusedError, _refused)
+
+
+def _pages(request: Request) -> OperatorPages:
+    pages: OperatorPages = request.app.state.operator
+    return pages
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("voile_share.service.operator"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["when"] = lambda at: f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M}"
+    environment.filters["parcel"] = shown_parcel
+    environment.globals["version"] = {name: _file(name)[1][:8] for name in _STATIC}
+    return environment
+
+
+def _page(name: str, visitor: Visitor | None, status: int = 200, **shown: Any) -> Response:
+    text = _templates().get_template(name).render(visitor=visitor, here=name, **shown)
+    return HTMLResponse(text, status, dict(HEADERS))
+
+
+def _missing(visitor: Visitor) -> Response:
+    """The same, whether there is no such thing or it is another company's."""
+    return _page("missing.html", visitor, 404)
+
+
+def _to(address: str) -> Response:
+    return RedirectResponse(address, 303, dict(HEADERS))
+
+
+class _RefusedError(Exception):
+    """Somebody asks for what is not shown to them; ``answer`` is what they get."""
+
+    def __init__(self, answer: Response) -> None:
+        super().__init__()
+        self.answer = answer
+
+
+async def _refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, _RefusedError)
+    return error.answer
+
+
+async def _visitor(request: Request) -> Visitor:
+    """Who asks; raises ``_RefusedError`` for who is not signed in."""
+    visitor = await _pages(request).gate.visitor(request)
+    if visitor is None:
+        raise _RefusedError(_to(_LOGIN))
+    return visitor
+
+
+AVisitor = Annotated[Visitor, Depends(_visitor)]
+
+
+async def _operator(visitor: AVisitor) -> Visitor:
+    """Who asks, an operator; raises ``_RefusedError`` for others."""
+    if not visitor.is_operator:
+        raise _RefusedError(_missing(visitor))
+    return visitor
+
+
+AnOperator = Annotated[Visitor, Depends(_operator)]
+
+
+@router.get("")
+async def home(request: Request) -> Response:
+    """Where people begin."""
+    return _to("/operator/fleet")
+
+
+@router.get("/login")
+async def login(request: Request) -> Response:
+    """The form."""
+    return _page("login.html", None, wrong="")
+
+
+@router.post("/login")
+async def enter(request: Request) -> Response:
+    """Sign in."""
+    gate, form = _pages(request).gate, await request.form()
+    name, password, code = (str(form.get(one, "")) for one in ("name", "password", "code"))
+    token = await gate.enter(request, name.strip(), password, code)
+    if token is None:
+        return _page("login.html", None, 401, wrong=_WRONG)
+    answer = _to("/operator/fleet")
+    gate.remember(answer, token)
+    return answer
+
+
+@router.post("/logout")
+async def leave(request: Request) -> Response:
+    """Sign out."""
+    gate, answer = _pages(request).gate, _to(_LOGIN)
+    visitor = await gate.visitor(request)
+    if visitor is not None:
+        gate.check_form(request, visitor, str((await request.form()).get("token", "")))
+        await gate.leave(visitor)
+    gate.forget(answer)
+    return answer
+
+
+@router.get("/fleet")
+async def fleet(request: Request, visitor: AVisitor, after: int = 0) -> Response:
+    """Trucks on the map and in a table."""
+    pages = _pages(request)
+    after = min(max(after, 0), 2**53)
+    found = await pages.context.do(lambda: pages.overview.fleet(visitor.company, after))
+    seen = [row.seen for row in found.rows if row.seen is not None]
+    roads = request.app.state.roads
+    drawn = await pages.context.do(lambda: picture(seen, None if roads is None else roads.body))
+    settings = pages.context.platform.settings
+    return _page("fleet.html", visitor, fleet=found, picture=drawn, settings=settings)
+
+
+@router.get("/trucks/{truck}")
+async def truck(request: Request, visitor: AVisitor, truck: str) -> Response:
+    """One truck with its parcels and links."""
+    pages = _pages(request)
+    number = _number(truck)
+    row = await pages.context.do(lambda: pages.overview.truck(visitor.company, number))
+    if row is None:
+        return _missing(visitor)
+    parcels = await pages.context.do(lambda: pages.overview.parcels_on(number))
+    links = await pages.context.do(lambda: pages.overview.links_to(number))
+    settings = pages.context.platform.settings
+    return _page("truck.html", visitor, row=row, parcels=parcels, links=links, settings=settings)
+
+
+@router.get("/links")
+async def links(request: Request, visitor: AVisitor, search: str = "") -> Response:
+    """Open links, by words of their label."""
+    pages = _pages(request)
+    words = search[:_MOST_SEARCH]
+    found, more = await pages.context.do(lambda: pages.overview.links(visitor.company, words))
+    trucks = [one.link.truck for one in found]
+    titles = await pages.context.do(lambda: pages.overview.titles(trucks))
+    return _page("links.html", visitor, links=found, more=more, search=words, titles=titles)
+
+
+@router.post("/links/{link}/revoke")
+async def revoke(request: Request, visitor: AVisitor, link: str) -> Response:
+    """Close a link; back to the truck that the form names, or to the links."""
+    pages = _pages(request)
+    form = await request.form()
+    pages.gate.check_form(request, visitor, str(form.get("token", "")))
+    if not visitor.may_revoke:
+        return _missing(visitor)
+    owner = await pages.context.do(lambda: pages.overview.revoke(visitor.company, link))
+    if owner is None:
+        return _missing(visitor)
+    journal, truck = pages.users.journal, _number(str(form.get("truck", "")))
+    await pages.context.do(lambda: journal.write(visitor.user.name, "link revoked", link, owner))
+    return _to(f"/operator/trucks/{truck.hex()}" if truck else "/operator/links")
+
+
+@router.get("/parcels")
+async def parcels(request: Request, visitor: AVisitor, search: str = "") -> Response:
+    """Parcels that are under way, by the beginning of their number."""
+    pages = _pages(request)
+    found = await pages.context.do(
+        lambda: pages.overview.parcels(visitor.company, search[:_MOST_SEARCH])
+    )
+    trucks = [one.truck for one in found]
+    titles = await pages.context.do(lambda: pages.overview.titles(trucks))
+    words = search[:_MOST_SEARCH]
+    return _page("parcels.html", visitor, parcels=found, search=words, titles=titles)
+
+
+@router.get("/companies")
+async def companies(request: Request, visitor: AnOperator) -> Response:
+    """Companies and people, for operators."""
+    pages = _pages(request)
+    platform = pages.context.platform
+    known = await pages.context.do(platform.companies)
+    days = {one: n for one, _, n in await pages.context.do(platform.retentions)}
+    people = await pages.context.do(pages.users.all)
+    return _page("companies.html", visitor, companies=known, days=days, people=people)
+
+
+@router.get("/load")
+async def load(request: Request, visitor: AnOperator) -> Response:
+    """What waits, and what went wrong, for operators."""
+    pages = _pages(request)
+    context = pages.context
+    return _page(
+        "load.html",
+        visitor,
+        waited=context.platform.waited(),
+        feeds=pages.feeds.count,
+        options=context.options,
+        outcomes=sorted(context.outcomes.items()),
+        notices=pages.notices.recent(),
+    )
+
+
+@router.get("/audit")
+async def audit(request: Request, visitor: AnOperator, before: int = 2**53) -> Response:
+    """Who did what, for operators."""
+    pages = _pages(request)
+    before = min(max(before, 1), 2**53)
+    done = await pages.context.do(lambda: pages.users.journal.last(100, before))
+    return _page("audit.html", visitor, done=done)
+
+
+@router.get("/static/{name}")
+async def static(request: Request, name: str) -> Response:
+    """The style and the script."""
+    if name not in _STATIC:
+        raise ProblemError("not-found")
+    body, digest = _file(name)
+    headers = {**HEADERS, "Cache-Control": "no-cache", "ETag": f'"{digest}"'}
+    if request.headers.get("if-none-match") == headers["ETag"]:
+        return Response(status_code=304, headers=headers)
+    return Response(body, media_type=_STATIC[name], headers=headers)
+
+
+@cache
+def _file(name: str) -> tuple[bytes, str]:
+    body = (files("voile_share.service.operator") / "static" / name).read_bytes()
+    return body, sha256(body).hexdigest()[:32]
+
+
+def _number(truck: str) -> bytes:
+    try:
+        return bytes.fromhex(truck)[:16]
+    except ValueError:
+        return b""

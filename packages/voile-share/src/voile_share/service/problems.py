@@ -1,0 +1,294 @@
+"""Errors as callers see them: RFC 9457, with a reason for programs.
+
+    {"type": "/problems/link-expired", "title": "The link has expired", "status": 410,
+     "detail": "...", "reason": "link-expired"}
+
+A reason keeps its meaning once published.  Nothing of a request is ever in an answer: neither
+bodies nor tokens, positions or names; only where in it something is wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+from starlette.exceptions import HTTPException
+
+from voile_share.ingest import REASONS, IngestError
+from voile_share.platform import REFUSALS, AccessError, BusyError
+from voile_share.protocol import Reason, RejectedError
+from voile_share.service.notices import Notices
+from voile_share.store import Appended, ConflictError, StoreError
+
+__all__ = [
+    "COMMON",
+    "TITLES",
+    "Problem",
+    "ProblemError",
+    "document_of",
+    "documented",
+    "handlers",
+    "outcome_problem",
+    "problem_of",
+    "response_of",
+    "status_of",
+]
+
+MEDIA_TYPE = "application/problem+json"
+
+_REJECTIONS: Mapping[Reason, str] = MappingProxyType(
+    {
+        Reason.TRUNCATED: "The message ends before its last field",
+        Reason.TRAILING: "Something follows the last field of the message",
+        Reason.VERSION: "The message is of another version of the protocol",
+        Reason.KIND: "Another message is awaited here",
+        Reason.SUITE: "The message is of another suite",
+        Reason.FIELD: "A field has a value that no honest party writes",
+        Reason.POINT: "A point of the message is not in the group",
+        Reason.TAMPERED: "A ciphertext does not open",
+        Reason.SIGNATURE: "The signature is not that of the truck or the party",
+        Reason.NONCE: "The message answers another run of key establishment",
+        Reason.IDENTITY: "The message is meant for another party",
+        Reason.REPLAYED: "The slot is not later than the last one",
+        Reason.FUTURE: "The slot has not begun",
+        Reason.FOREIGN: "The message is of another truck",
+        Reason.EXPIRED: "The message is of a day for which there is no key",
+        Reason.UNEXPECTED: "The message names a parcel that is not carried",
+        Reason.DISAGREEMENT: "Sender and receiver submit different keys",
+        Reason.CHAIN: "The record does not follow the one before it",
+    }
+)
+
+_OWN: Mapping[str, str] = MappingProxyType(
+    {
+        "busy": "Service Unavailable: too much is waiting",
+        "conflict": "Conflict",
+        "fault": "Internal Server Error",
+        "foreign-site": "The request does not come from a page of this service",
+        "headers-too-large": "Request Header Fields Too Large",
+        "invalid-request": "Unprocessable Content",
+        "method-not-allowed": "Method Not Allowed",
+        "not-http": "Bad Request",
+        "not-found": "Not Found",
+        "slot-taken": "Another report of this slot, or a later one, was published",
+        "store-unavailable": "Service Unavailable: the store cannot do its work now",
+        "token-missing": "There is no token",
+        "too-many-feeds": "Too many feeds are open",
+        "too-many-requests": "Too Many Requests",
+        "too-slow": "Request Timeout",
+        "type-unfit": "Unsupported Media Type",
+    }
+)
+
+TITLES: Mapping[str, str] = MappingProxyType(
+    {**REASONS, **REFUSALS, **{r.value: title for r, title in _REJECTIONS.items()}, **_OWN}
+)
+"""What each reason means, in words."""
+
+_STATUS = {
+    400: ("not-http",),
+    401: ("token-refused", "token-missing", "link-unknown"),
+    403: ("company-closed", "foreign", "foreign-site"),
+    404: ("not-found", "truck-unknown", "device-unknown", "parcel-unknown", "hook-unknown"),
+    405: ("method-not-allowed",),
+    408: ("too-slow",),
+    409: (
+        *("conflict", "card-taken", "parcel-carried", "own-keys", "truck-retired"),
+        *("chain", "replayed", "not-in-the-chain", "slot-taken", "truck-ahead"),
+    ),
+    410: ("link-expired", "link-revoked"),
+    413: ("too-large", "too-many-fixes"),
+    415: ("unknown-format", "type-unfit"),
+    431: ("headers-too-large",),
+    429: ("too-many-requests", "too-many-feeds", "mail-box-full"),
+    500: ("fault",),
+    503: ("busy", "store-unavailable"),
+}
+_STATUS_OF = {reason: status for status, reasons in _STATUS.items() for reason in reasons}
+_OTHERWISE = 422
+
+COMMON = (
+    *("invalid-request", "too-large", "too-slow", "too-many-requests"),
+    *("busy", "store-unavailable", "fault", "not-http", "headers-too-large"),
+)
+"""What may come of any call."""
+
+_RETRY_SECONDS = {"busy": 1.0, "store-unavailable": 5.0, "mail-box-full": 60.0}
+_AUTHENTICATE = 'Bearer realm="voile"'
+
+
+class Mistake(BaseModel):
+    """One thing that is wrong in a request."""
+
+    where: str = Field(description="Part and field of the request.", examples=["body.hours"])
+    what: str = Field(examples=["Input should be less than or equal to 744"])
+
+
+class Problem(BaseModel):
+    """A problem of RFC 9457."""
+
+    type: str = Field(description="/problems/ and the reason.", examples=["/problems/too-large"])
+    title: str = Field(description="What the reason means.")
+    status: int = Field(description="The status of the answer.")
+    reason: str = Field(description="For programs; it keeps its meaning.")
+    detail: str | None = Field(None, description="What to do, or where it is wrong.")
+    errors: list[Mistake] | None = Field(None, description="Of invalid-request alone.")
+
+
+class ProblemError(Exception):
+    """A call ends in this problem; ``reason`` is one of ``TITLES``."""
+
+    def __init__(
+        self,
+        reason: str,
+        detail: str | None = None,
+        *,
+        retry: float | None = None,
+        errors: Sequence[Mistake] = (),
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        """``retry``: the seconds after which one may try again."""
+        super().__init__(reason)
+        self.reason = reason
+        self.detail = detail
+        self.retry = _RETRY_SECONDS.get(reason) if retry is None else retry
+        self.errors = list(errors)
+        self.headers = dict(headers or {})
+
+
+def status_of(reason: str) -> int:
+    """The status that goes with a reason."""
+    return _STATUS_OF.get(reason, _OTHERWISE)
+
+
+def problem_of(error: Exception) -> ProblemError:
+    """What becomes of an error of Voile that a request may bring about."""
+    match error:
+        case IngestError() | AccessError():
+            return ProblemError(error.reason, str(error))
+        case RejectedError():
+            return ProblemError(error.reason.value, str(error))
+        case StoreError():
+            return ProblemError("store-unavailable", "try again in a moment")
+        case ConflictError():
+            return ProblemError("conflict")
+        case _:
+            assert isinstance(error, BusyError)
+            return ProblemError("busy", "try again in a moment")
+
+
+def document_of(reason: str) -> dict[str, Any]:
+    """A problem as it is sent, without details."""
+    return {
+        "type": f"/problems/{reason}",
+        "title": TITLES[reason],
+        "status": status_of(reason),
+        "reason": reason,
+    }
+
+
+def response_of(problem: ProblemError) -> JSONResponse:
+    """The answer."""
+    content = document_of(problem.reason)
+    status = int(content["status"])
+    if problem.detail:
+        content["detail"] = problem.detail
+    if problem.errors:
+        content["errors"] = [mistake.model_dump() for mistake in problem.errors]
+    headers = {"cache-control": "no-store", **problem.headers}
+    if problem.retry is not None:
+        headers["retry-after"] = str(max(1, math.ceil(problem.retry)))
+    if status == 401:
+        headers.setdefault("www-authenticate", _AUTHENTICATE)
+    return JSONResponse(content, status, headers, MEDIA_TYPE)
+
+
+def outcome_problem(outcome: Appended) -> ProblemError | None:
+    """Why a report that was not taken was not."""
+    match outcome:
+        case Appended.LATE:
+            return ProblemError("slot-taken", "publish in the next slot")
+        case Appended.UNCHAINED:
+            return ProblemError("not-in-the-chain", "go on after the last record that was taken")
+        case _:
+            return None
+
+
+def documented(*reasons: str) -> dict[int | str, dict[str, Any]]:
+    """What the OpenAPI description says of these problems, by status."""
+    grouped: dict[int, list[str]] = defaultdict(list)
+    for reason in dict.fromkeys(reasons):
+        grouped[status_of(reason)].append(reason)
+    return {status: _description(status, those) for status, those in sorted(grouped.items())}
+
+
+def _description(status: int, reasons: Sequence[str]) -> dict[str, Any]:
+    examples = {
+        reason: {"summary": TITLES[reason], "value": document_of(reason)} for reason in reasons
+    }
+    schema = {"$ref": "#/components/schemas/Problem"}
+    said: dict[str, Any] = {
+        "description": "; ".join(TITLES[reason] for reason in reasons),
+        "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
+    }
+    if status in {429, 503}:
+        said["headers"] = {
+            "Retry-After": {"description": "Seconds.", "schema": {"type": "integer"}}
+        }
+    return said
+
+
+class _Handlers:
+    """Exceptions as answers; which names may be said stands in ``fields``."""
+
+    def __init__(self, fields: frozenset[str], notices: Notices) -> None:
+        self._fields = fields
+        self._notices = notices
+
+    async def problem(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, ProblemError)
+        return response_of(error)
+
+    async def of_voile(self, request: Request, error: Exception) -> JSONResponse:
+        if isinstance(error, StoreError):
+            self._notices.say(str(error))
+        return response_of(problem_of(error))
+
+    async def invalid(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, RequestValidationError)
+        mistakes = [self._mistake(one) for one in error.errors()]
+        return response_of(ProblemError("invalid-request", errors=mistakes))
+
+    def _mistake(self, error: Mapping[str, Any]) -> Mistake:
+        """Names of fields that the caller made up are not repeated."""
+        steps = [
+            str(step) if isinstance(step, int) or step in self._fields else "?"
+            for step in error["loc"]
+        ]
+        return Mistake(where=".".join(steps), what=str(error["msg"]))
+
+    async def http(self, request: Request, error: Exception) -> JSONResponse:
+        assert isinstance(error, HTTPException)
+        reason = {404: "not-found", 405: "method-not-allowed", 413: "too-large"}.get(
+            error.status_code, "invalid-request" if error.status_code < 500 else "fault"
+        )
+        return response_of(ProblemError(reason, headers=error.headers))
+
+
+def handlers(fields: frozenset[str], notices: Notices) -> dict[Any, Any]:
+    """For FastAPI; ``fields`` are the names of fields that mistakes may be reported of."""
+    those = _Handlers(fields, notices)
+    of_voile = (IngestError, AccessError, RejectedError, StoreError, ConflictError, BusyError)
+    return {
+        ProblemError: those.problem,
+        RequestValidationError: those.invalid,
+        HTTPException: those.http,
+        **dict.fromkeys(of_voile, those.of_voile),
+    }

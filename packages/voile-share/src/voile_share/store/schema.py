@@ -1,0 +1,305 @@
+"""The tables of a store, for both engines, and how a database gets from one format to the next.
+
+``seq`` is the order of creation.  Where it numbers submissions it is also what a truck asks from,
+so numbers are never used twice.  Tables of the log refer to none of the directory: a log may stand
+alone, and its trucks need not be known.
+
+Formats are numbered, and each step to the next is one transaction that writes the number of the
+format, too: whoever is killed in it leaves the format before it, and the next that opens the store
+goes on there.  Alembic was looked at and does not fit: it takes a migration of SQLite for several
+transactions (its ``transactional_ddl`` is off there), and brings SQLAlchemy as a second way to the
+database, which knows nothing of our pragmas, our private file and our checks of what is a store.
+yoyo keeps a row as its lock, which one that was killed leaves behind for hands to break.  What both
+would spare are the forty lines below.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from voile_base.errors import InputError
+from voile_share.store.sql import Connection
+
+__all__ = ["FORMAT", "POSTGRES", "SQLITE", "TABLES", "migrate_once", "refuse_newer"]
+
+SQLITE: Mapping[str, str] = {
+    "bytes": "BLOB",
+    "whole": "INTEGER",
+    "real": "REAL",
+    "text": "TEXT",
+    "seq": "seq INTEGER PRIMARY KEY AUTOINCREMENT",
+    "table": "STRICT",
+    # Rows that are small or asked for in the order of their key lie in its index.
+    "clustered": "STRICT, WITHOUT ROWID",
+    "updated": "STRICT, WITHOUT ROWID",
+}
+POSTGRES: Mapping[str, str] = {
+    "bytes": "BYTEA",
+    "whole": "BIGINT",
+    "real": "DOUBLE PRECISION",
+    "text": "TEXT",
+    "seq": "seq BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
+    "table": "",
+    "clustered": "",
+    # Room for new versions of a row on its page, since each report replaces one.
+    "updated": "WITH (fillfactor = 50)",
+}
+
+_FORMAT_1 = (
+    """CREATE TABLE companies (
+        {seq},
+        company {text} NOT NULL UNIQUE,
+        name {text} NOT NULL,
+        created {real} NOT NULL,
+        closed {real}
+    ) {table}""",
+    """CREATE TABLE tokens (
+        {seq},
+        hash {bytes} NOT NULL UNIQUE,
+        role {text} NOT NULL,
+        holder {text} NOT NULL,
+        created {real} NOT NULL,
+        expires {real},
+        revoked {real}
+    ) {table}""",
+    "CREATE INDEX tokens_of_holder ON tokens (role, holder)",
+    """CREATE TABLE trucks (
+        {seq},
+        truck {bytes} NOT NULL UNIQUE,
+        company {text} NOT NULL REFERENCES companies (company),
+        card {bytes} NOT NULL,
+        secrets {bytes},
+        created {real} NOT NULL,
+        retired {real}
+    ) {table}""",
+    "CREATE INDEX trucks_of_company ON trucks (company, seq)",
+    """CREATE TABLE devices (
+        {seq},
+        hash {bytes} NOT NULL UNIQUE,
+        truck {bytes} NOT NULL REFERENCES trucks (truck),
+        device {text} NOT NULL,
+        issued {real} NOT NULL,
+        expires {real},
+        revoked {real}
+    ) {table}""",
+    "CREATE INDEX devices_of_truck ON devices (truck, seq)",
+    """CREATE TABLE parcels (
+        {seq},
+        truck {bytes} NOT NULL REFERENCES trucks (truck),
+        parcel {bytes} NOT NULL,
+        sender {bytes},
+        receiver {bytes},
+        destination {bytes},
+        created {real} NOT NULL,
+        ended {real}
+    ) {table}""",
+    "CREATE UNIQUE INDEX parcels_carried ON parcels (truck, parcel) WHERE ended IS NULL",
+    """CREATE TABLE mail (
+        {seq},
+        truck {bytes} NOT NULL REFERENCES trucks (truck),
+        digest {bytes} NOT NULL,
+        message {bytes} NOT NULL,
+        received {real} NOT NULL,
+        UNIQUE (truck, digest)
+    ) {table}""",
+    "CREATE INDEX mail_of_truck ON mail (truck, seq)",
+    "CREATE INDEX mail_by_time ON mail (received)",
+    """CREATE TABLE links (
+        {seq},
+        hash {bytes} NOT NULL UNIQUE,
+        truck {bytes} NOT NULL REFERENCES trucks (truck),
+        created {real} NOT NULL,
+        expires {real} NOT NULL,
+        revoked {real}
+    ) {table}""",
+    "CREATE INDEX links_of_truck ON links (truck, seq)",
+    # A row without a state is of a retired truck, and none is written into it again.
+    """CREATE TABLE states (
+        truck {bytes} NOT NULL PRIMARY KEY,
+        state {bytes}
+    ) {updated}""",
+    """CREATE TABLE heads (
+        truck {bytes} NOT NULL PRIMARY KEY,
+        slot {whole} NOT NULL,
+        number {whole} NOT NULL,
+        digest {bytes} NOT NULL
+    ) {updated}""",
+    """CREATE TABLE records (
+        truck {bytes} NOT NULL,
+        number {whole} NOT NULL,
+        record {bytes} NOT NULL,
+        PRIMARY KEY (truck, number)
+    ) {clustered}""",
+    """CREATE TABLE reports (
+        {seq},
+        truck {bytes} NOT NULL,
+        slot {whole} NOT NULL,
+        message {bytes} NOT NULL,
+        UNIQUE (truck, slot)
+    ) {table}""",
+    "CREATE UNIQUE INDEX reports_by_slot ON reports (slot, truck)",
+)
+
+_FORMAT_2 = ("CREATE INDEX devices_by_name ON devices (device)",)
+
+_FORMAT_3 = (
+    "ALTER TABLE trucks ADD COLUMN own_keys {whole} NOT NULL DEFAULT 0",
+    # Of those that were retired before it is not known any more.
+    "UPDATE trucks SET own_keys = 1 WHERE secrets IS NULL AND retired IS NULL",
+)
+
+_FORMAT_4 = ("ALTER TABLE links ADD COLUMN mails {whole} NOT NULL DEFAULT 0",)
+
+_FORMAT_5 = (
+    "ALTER TABLE parcels ADD COLUMN carrier {bytes}",
+    # A link to a parcel has a truck only while the parcel is on one.
+    """CREATE TABLE links_5 (
+        {seq},
+        hash {bytes} NOT NULL UNIQUE,
+        company {text} NOT NULL,
+        truck {bytes} REFERENCES trucks (truck),
+        created {real} NOT NULL,
+        expires {real} NOT NULL,
+        revoked {real},
+        follows_parcel {whole} NOT NULL,
+        label {bytes},
+        notice {bytes},
+        mails {whole} NOT NULL
+    ) {table}""",
+    """INSERT INTO links_5
+        (hash, company, truck, created, expires, revoked, follows_parcel, mails)
+        SELECT links.hash, trucks.company, links.truck, links.created, links.expires,
+            links.revoked, 0, links.mails
+        FROM links JOIN trucks ON trucks.truck = links.truck ORDER BY links.seq""",
+    "DROP TABLE links",
+    "ALTER TABLE links_5 RENAME TO links",
+    "CREATE INDEX links_of_truck ON links (truck, seq)",
+    "CREATE INDEX links_of_company ON links (company, seq)",
+    # What past drives teach of arrivals: one sealed document of each company, and its key.
+    """CREATE TABLE arrivals (
+        company {text} NOT NULL PRIMARY KEY REFERENCES companies (company),
+        version {whole} NOT NULL,
+        secret {bytes} NOT NULL,
+        past {bytes} NOT NULL,
+        fitted {bytes}
+    ) {updated}""",
+)
+
+# What of the noise trucks of a company have in common, of a period each: the key of it, sealed.
+_FORMAT_7 = (
+    """CREATE TABLE fleet_keys (
+        company {text} NOT NULL REFERENCES companies (company),
+        ends {real} NOT NULL,
+        sealed {bytes} NOT NULL,
+        PRIMARY KEY (company, ends)
+    ) {clustered}""",
+)
+
+# People who run a service: who may sign in, what was done, what companies are told.
+_OPERATED = (
+    """CREATE TABLE users (
+        {seq},
+        name {text} NOT NULL UNIQUE,
+        company {text} REFERENCES companies (company),
+        role {text} NOT NULL,
+        password {text} NOT NULL,
+        factor {bytes} NOT NULL,
+        created {real} NOT NULL,
+        disabled {real},
+        failures {whole} NOT NULL DEFAULT 0,
+        locked {real} NOT NULL DEFAULT 0,
+        code {whole} NOT NULL DEFAULT 0
+    ) {table}""",
+    """CREATE TABLE sessions (
+        hash {bytes} NOT NULL PRIMARY KEY,
+        name {text} NOT NULL REFERENCES users (name),
+        created {real} NOT NULL,
+        seen {real} NOT NULL
+    ) {updated}""",
+    """CREATE TABLE audit (
+        number {whole} NOT NULL PRIMARY KEY,
+        entry {text} NOT NULL,
+        digest {bytes} NOT NULL
+    ) {clustered}""",
+    """CREATE TABLE retention (
+        company {text} NOT NULL PRIMARY KEY REFERENCES companies (company),
+        days {whole} NOT NULL
+    ) {clustered}""",
+    """CREATE TABLE hooks (
+        {seq},
+        hook {text} NOT NULL UNIQUE,
+        company {text} NOT NULL REFERENCES companies (company),
+        kind {text} NOT NULL,
+        target {bytes},
+        secret {bytes},
+        created {real} NOT NULL,
+        ended {real}
+    ) {table}""",
+    """CREATE TABLE outbox (
+        {seq},
+        hook {text} NOT NULL REFERENCES hooks (hook),
+        subject {bytes} NOT NULL,
+        body {bytes},
+        created {real} NOT NULL,
+        due {real} NOT NULL,
+        tries {whole} NOT NULL DEFAULT 0,
+        ended {real},
+        UNIQUE (hook, subject)
+    ) {table}""",
+    "CREATE INDEX outbox_by_due ON outbox (due) WHERE ended IS NULL",
+)
+
+_FORMATS: tuple[tuple[str, ...], ...] = (
+    _FORMAT_1,
+    _FORMAT_2,
+    _FORMAT_3,
+    _FORMAT_4,
+    _FORMAT_5,
+    _OPERATED,
+    _FORMAT_7,
+)
+"""Statements that lead from format i to i + 1.  Append; never change an old entry."""
+
+FORMAT = len(_FORMATS)
+
+_TABLE = re.compile(r"(CREATE|DROP|ALTER) TABLE (\w+)(?: RENAME TO (\w+))?")
+
+
+def _tables() -> tuple[str, ...]:
+    """All that there are in the present format, each after those that it refers to."""
+    tables: list[str] = []
+    for statement in (one for statements in _FORMATS for one in statements):
+        found = _TABLE.match(statement.strip())
+        match found.groups() if found else None:
+            case "CREATE", name, _:
+                tables.append(name)
+            case "DROP", name, _:
+                tables.remove(name)
+            case "ALTER", before, str(after):
+                tables[tables.index(before)] = after
+    return tuple(tables)
+
+
+TABLES = _tables()
+"""All tables, each after those that it refers to."""
+
+
+def migrate_once(connection: Connection, format_: int, words: Mapping[str, str]) -> int:
+    """Lead a database of an older format, 0 being an empty one, to the next; that one's number.
+
+    The caller writes the number down in the same transaction.
+    """
+    for statement in _FORMATS[format_]:
+        connection.change(statement.format_map(words))
+    return format_ + 1
+
+
+def refuse_newer(where: str, format_: int) -> None:
+    """Raise ``InputError`` for the format of a Voile to come."""
+    if format_ > FORMAT:
+        msg = (
+            f"{where}: the store has format {format_}, and this Voile knows formats up to "
+            f"{FORMAT}; update Voile"
+        )
+        raise InputError(msg)

@@ -1,0 +1,198 @@
+"""What stands on the device of a truck: its keys, its parcels, and the reports it has made.
+
+    vault.key    the key that seals the truck's secrets
+    truck.db     its reports, its parcels and what parties have submitted
+    sent         the last slot that the platform was known to hold
+    shown        what was published lately, of which it is learnt how long arrivals take
+
+Reports are durable here before they are sent, so that a device that loses its power or its network
+goes on where it was, and no slot is ever published with two positions.  Those that the platform
+holds are dropped after a month, those that it does not hold never: it takes no chain with a gap.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, Self
+
+from voile_base.durable import new_private_folder, write_text
+from voile_base.errors import InputError
+from voile_share.ingest import Request, decode
+from voile_share.platform import Outcome, Platform, Settings, Vault
+from voile_share.protocol import Report
+from voile_share.protocol.base64url import from_base64url, to_base64url
+from voile_share.store import Company, Entry, SQLiteStore, TrackingLink, Truck
+
+__all__ = ["OwnTruck"]
+
+_KEY, _STORE, _SENT, _TRAIL = "vault.key", "truck.db", "sent", "shown"
+_DEVICE = "truck"
+_AT_ONCE = 100
+
+
+class OwnTruck:
+    """The truck of a folder.  Threads may share it, and processes its folder."""
+
+    def __init__(
+        self, folder: Path, settings: Settings | None = None, clock: Callable[[], float] = time.time
+    ) -> None:
+        """``settings`` must have the slots of the platform.  Raises ``InputError``."""
+        if not (folder / _STORE).exists():
+            msg = f"{folder}: no truck was set up here: voile share truck init {folder}"
+            raise InputError(msg)
+        vault = Vault.open(folder / _KEY)
+        self._store = SQLiteStore.open(folder / _STORE)
+        self._platform = Platform(self._store, self._store, vault, settings, clock=clock)
+        self._company: Company = self._store.companies()[0]
+        self._truck: Truck = self._store.trucks()[0]
+        self._sent_file = folder / _SENT
+        self._sent = self._read_sent()
+        self._trail_file = folder / _TRAIL
+        self._recall()
+        self._admit()
+        self.tidy()
+
+    @classmethod
+    def create(cls, folder: Path) -> Self:
+        """Draw the keys of a new truck; raises ``InputError`` where the folder is not empty."""
+        with new_private_folder(folder) as unfinished:
+            vault = Vault.create(unfinished / _KEY)
+            store = SQLiteStore.open(unfinished / _STORE)
+            with closing(Platform(store, store, vault)) as platform:
+                company, _ = platform.open_company("this truck")
+                platform.add_truck(company)
+        return cls(folder)
+
+    @property
+    def truck(self) -> bytes:
+        """Its number."""
+        return self._truck.truck
+
+    @property
+    def card(self) -> bytes:
+        """What its company registers it by (``protocol.TruckCard``)."""
+        return self._truck.card
+
+    @property
+    def sent(self) -> int:
+        """The last slot that the platform was known to hold, or -1; durable."""
+        return self._sent
+
+    @sent.setter
+    def sent(self, slot: int) -> None:
+        if slot != self._sent:
+            self._sent = slot
+            with suppress(OSError):  # it is a note, and the platform knows
+                write_text(self._sent_file, f"{slot}\n", private=True)
+
+    @property
+    def waiting(self) -> int:
+        """How many reports are later than ``sent``."""
+        last = self._store.last(self.truck)
+        first = self._store.after(self.truck, self._sent, 1)
+        if last is None or not first:
+            return 0
+        return 1 + Report.decode(last.message).sequence - Report.decode(first[0].message).sequence
+
+    def load(
+        self,
+        parcel: bytes,
+        sender: bytes,
+        receiver: bytes,
+        destination: tuple[float, float] | None = None,
+        carrier: bytes | None = None,
+    ) -> None:
+        """Take a parcel on board; raises ``AccessError``.
+
+        ``carrier`` is the number of the carrier for whose trucks its parties have signed, if they
+        have.
+        """
+        waybill = parcel, sender, receiver, destination, carrier
+        self._platform.add_parcel(self._company, self.truck, *waybill)
+
+    def unload(self, parcel: bytes, *, delivered: bool = False) -> None:
+        """Deliver a parcel: its keys are forgotten.  Raises ``AccessError``.
+
+        From one that was ``delivered`` now it is learnt how long arrivals take.
+        """
+        self._recall()
+        self._platform.end_parcel(self._company, self.truck, parcel, delivered=delivered)
+
+    def set_back(self) -> int:
+        """Take back reports of times that have not come, made while the clock was ahead; how many.
+
+        Raises ``InputError`` where there are none.
+        """
+        taken = self._platform.set_back(self.truck)
+        last = self._store.last(self.truck)
+        self.sent = min(self._sent, -1 if last is None else last.slot)
+        return taken
+
+    def past_drives(self) -> list[Any]:
+        """What was learnt of arrivals: documents of ``platform.arrivals``, for its company."""
+        return self._platform.past_drives(self._company)
+
+    def forget_past_drives(self) -> None:
+        """Forget what was learnt of arrivals."""
+        self._platform.forget_arrivals(self._company)
+
+    def parcels(self) -> list[bytes]:
+        """Numbers of the parcels on board."""
+        return [one.parcel for one in self._platform.parcels(self._company, self.truck)]
+
+    def receive(self, request: Request) -> Outcome:
+        """Make the report of a position, durably; raises ``IngestError`` or ``StoreError``.
+
+        A message that names its device must call it "truck".
+        """
+        # Whoever may read this folder may send: there is no token to ask for.
+        answer = self._platform.receive_vouched(
+            self._company.company, _DEVICE, lambda arrival: decode(request, arrival)
+        )
+        outcome = answer.result().outcome
+        if outcome is Outcome.PUBLISHED:
+            with suppress(OSError):  # it is a note, and only teaches
+                trail = to_base64url(self._platform.trail(self.truck))
+                write_text(self._trail_file, trail, private=True)
+        return outcome
+
+    def accept(self, message: bytes) -> None:
+        """Take what a party has submitted; raises ``RejectedError``."""
+        self._platform.submit(TrackingLink(b"", self.truck, 0.0, math.inf), message)
+
+    def reports(self, after: int) -> Iterator[Entry]:
+        """Reports later than a slot, ascending."""
+        while some := self._store.after(self.truck, after, _AT_ONCE):
+            yield from some
+            after = some[-1].slot
+
+    def tidy(self) -> None:
+        """Drop what is older than a month, but for reports that the platform may lack."""
+        self._platform.tidy(most=self._sent)
+
+    def close(self) -> None:
+        """Finish what was begun."""
+        self._platform.close()
+
+    def _recall(self) -> None:
+        """Read what was published lately, by whichever process."""
+        with suppress(OSError, ValueError):
+            self._platform.recall(self.truck, from_base64url(self._trail_file.read_text("ascii")))
+
+    def _read_sent(self) -> int:
+        """What is not there, or was cut off by a crash, only makes more reports seem to wait."""
+        try:
+            return int(self._sent_file.read_text("ascii"))
+        except (OSError, ValueError):
+            return -1
+
+    def _admit(self) -> None:
+        """Make the device that positions come from, where there is none; nobody has its token."""
+        tokens = [one.token for one in self._platform.devices(self._company, self.truck)]
+        # A clock that is wrong at first must not find one open that was revoked.
+        if not any(one.device == _DEVICE and one.revoked is None for one in tokens):
+            self._platform.add_device(self._company, self.truck, _DEVICE)

@@ -1,0 +1,153 @@
+"""The commands that Studio runs, as one would type them in the start folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from voile_studio.places import told
+from voile_studio.planning import plan_of
+from voile_studio.project import Project
+
+__all__ = [
+    "ROWS_SHOWN",
+    "VALUES_SHOWN",
+    "audit",
+    "check",
+    "compare",
+    "dossier",
+    "hold_against",
+    "inspect",
+    "ledger",
+    "look_at",
+    "make_key",
+    "plan_of_release",
+    "plan_of_try",
+    "propose",
+    "publish_seeded",
+    "settle_lost",
+    "sign",
+    "study",
+]
+
+ROWS_SHOWN = 50
+VALUES_SHOWN = 200
+"""Values of a column that are counted one by one, and that its levels can be edited for."""
+
+_COUNTS = ("--values", str(VALUES_SHOWN), "--rows", str(ROWS_SHOWN), "--json")
+
+
+def _table(project: Project) -> str:
+    """The table, as commands take it."""
+    return told(project.source_name)
+
+
+def propose(project: Project) -> list[str]:
+    """Write a first plan."""
+    return ["plan", _table(project), "--out", project.named(project.plan), "--json"]
+
+
+def inspect(project: Project) -> list[str]:
+    """Look at the table, by the plan if it can be read."""
+    plan = ["--plan", project.named(project.plan)] if plan_of(project.plan) else []
+    return ["inspect", _table(project), *plan, *_COUNTS]
+
+
+def check(project: Project) -> list[str]:
+    """Hold the plan against the table."""
+    return ["plan", _table(project), "--check", project.named(project.plan), "--json"]
+
+
+def plan_of_try(project: Project, attempt: Path) -> Path:
+    """The plan of a try, beside the plan, where files that it names are looked for."""
+    return project.folder / f"try-{attempt.name}.toml"
+
+
+def compare(project: Project, attempt: Path) -> list[str]:
+    """Study the grid of a try."""
+    plan, out = project.named(plan_of_try(project, attempt)), project.named(attempt / "compared")
+    return ["compare", _table(project), plan, "--out", out, "--json"]
+
+
+def publish_seeded(project: Project, plan: Path, out: Path) -> list[str]:
+    """Make a release to look at, which is unfit for publication."""
+    said = ["publish", _table(project), "--plan", project.named(plan)]
+    ledger = ["--ledger", f"{project.named(out)}.ledger"]
+    return [*said, "--out", project.named(out), *ledger, "--seed", "1", "--json"]
+
+
+def look_at(project: Project, data: Path, groups: str | None) -> list[str]:
+    """Look at the rows of a release, and at its groups, which a column of it tells."""
+    named = ["--quasi-identifiers", groups] if groups else []
+    return ["inspect", project.named(data), *named, *_COUNTS]
+
+
+def plan_of_release(project: Project, release: Path) -> Path:
+    """The plan of a release, beside the plan: what becomes of the plan later does not change it."""
+    return project.folder / f"release-{release.name}.toml"
+
+
+def study(
+    project: Project,
+    out: Path,
+    seed: int | None = None,
+    plan: Path | None = None,
+    roads: str = "",
+) -> list[str]:
+    """Make a release with its evidence, by its own plan, or by another.
+
+    The three risks are counted, too: what every policy asks stands then beside the release.
+    ``roads`` names a map in the start folder on which trips are followed; empty for none.
+    """
+    named = project.named(plan or plan_of_release(project, out))
+    said = ["study", _table(project), "--plan", named]
+    said += ["--out", project.named(out), "--ledger", project.named(project.ledger)]
+    said += ["--roads", told(roads)] if roads else []
+    return [*said, *([] if seed is None else ["--seed", str(seed)]), "--risks", "--json"]
+
+
+def hold_against(project: Project, release: Path, policy: str) -> list[str]:
+    """Hold a release with its evidence against a policy."""
+    return ["check", project.named(release), "--policy", policy, "--json"]
+
+
+def make_key(project: Project) -> list[str]:
+    """Make a private key of this project."""
+    return ["key", project.named(project.key)]
+
+
+def sign(project: Project, release: Path, role: str) -> list[str]:
+    """Sign a release that has passed."""
+    return ["sign", project.named(release), "--key", project.named(project.key), "--as", role]
+
+
+def dossier(project: Project, release: Path, out: Path) -> list[str]:
+    """Draw the dossier of a release, for those who decide."""
+    said = ["dossier", project.named(release), "--out", project.named(out)]
+    return [
+        *said,
+        *(["--ledger", project.named(project.ledger)] if project.ledger.is_file() else []),
+    ]
+
+
+def ledger(project: Project) -> list[str]:
+    """Show what was promised."""
+    return ["ledger", "show", "--ledger", project.named(project.ledger), "--json"]
+
+
+def settle_lost(project: Project, name: str) -> list[str]:
+    """Say that the newest release of a series or data set never appeared."""
+    return ["ledger", "settle", "--lost", "--ledger", project.named(project.ledger), "--", name]
+
+
+def audit(
+    project: Project,
+    released: str,
+    out: Path,
+    control: str | None = None,
+    plan: Path | None = None,
+) -> list[str]:
+    """Judge a release, or a released file of any origin, against the table."""
+    said = ["audit", told(released), "--original", _table(project)]
+    said += ["--control", told(control)] if control else []
+    said += ["--plan", project.named(plan)] if plan and plan.is_file() else []
+    return [*said, "--out", project.named(out), "--json"]

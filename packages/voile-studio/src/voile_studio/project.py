@@ -1,0 +1,213 @@
+"""The folder of one table: its plan, what was tried, its releases; all of it private but releases.
+
+    patients.csv
+    patients.voile/          for its owner alone
+        project.json         which table it is about
+        plan.toml            the plan, as every command takes it
+        ledger.db            what has been promised
+        key, key.pub         for signatures
+        hierarchies/         those that were edited
+        try-001.toml         the plan of a grid
+        tries/001/           its comparison
+        shown-001-0.toml     the plan of a study in it
+        shown/001-0/         a release by it with a seed, to look at
+        dossier-001.html     of a release, for those who decide
+        release-001.toml     the plan of a release, as it was when it was made
+        releases/001/        studies: `release` to hand over, `private` to keep
+        jobs/                what commands said
+
+Nothing is held in memory that a file does not say: two tabs, and a server that is started again,
+see the same.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from voile_base.durable import replace_private_file
+from voile_base.errors import InputError
+from voile_studio.jobs import Job, Jobs
+from voile_studio.places import Start, told
+
+__all__ = ["Project", "find_project", "project_of", "projects"]
+
+_ENDING = ".voile"
+_PRIVATE = 0o700
+_OTHERS = 0o022
+"""Write permission of others than the owner."""
+_DIGEST = 8
+
+
+@dataclass(frozen=True)
+class Project:
+    """One table and all that was done with it."""
+
+    start: Start
+    folder: Path
+    jobs: Jobs
+
+    @property
+    def name(self) -> str:
+        """Its name in addresses: that of its folder."""
+        return self.folder.name.removesuffix(_ENDING)
+
+    @property
+    def source(self) -> Path:
+        """The table; raises ``InputError`` where it is gone or became a link."""
+        return self.start.inside(self.source_name)
+
+    @property
+    def source_name(self) -> str:
+        """The table, by its path from the start folder."""
+        return _source_of(self.folder)
+
+    @property
+    def plan(self) -> Path:
+        """Where the plan is, or will be."""
+        return self.folder / "plan.toml"
+
+    @property
+    def ledger(self) -> Path:
+        """Where the ledger is, or will be."""
+        return self.folder / "ledger.db"
+
+    @property
+    def key(self) -> Path:
+        """Where the private key for signatures is, or will be."""
+        return self.folder / "key"
+
+    @property
+    def plan_text(self) -> str:
+        """The plan; empty where there is none."""
+        try:
+            return self.plan.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def keep_plan(self, text: str) -> None:
+        """Write the plan, whole or not at all."""
+        replace_private_file(self.plan, text)
+
+    @property
+    def digest(self) -> str:
+        """What tells states of the plan apart, its hierarchies included."""
+        files = sorted((self.folder / "hierarchies").glob("*.csv"))
+        said = [self.plan_text.encode(), *(file.read_bytes() for file in files)]
+        return blake2b(b"\0".join(said), digest_size=_DIGEST).hexdigest()
+
+    def run(
+        self,
+        purpose: str,
+        arguments: Sequence[str],
+        about: str = "",
+        before: Callable[[], None] = lambda: None,
+    ) -> Job:
+        """Start a command, as ``Jobs.start`` does.
+
+        Raises ``InputError`` where it is about a table that is gone, or that leads elsewhere now.
+        """
+        if told(self.source_name) in arguments and not self.source.is_file():
+            msg = "the table is no file any more"
+            raise InputError(msg)
+        return self.jobs.start(purpose, arguments, about, before)
+
+    def named(self, path: Path) -> str:
+        """How commands name a path of the project."""
+        return (
+            told(self.start.relative(self.folder)) + "/" + path.relative_to(self.folder).as_posix()
+        )
+
+    def numbered(self, what: str) -> list[Path]:
+        """The folders of tries or releases, the newest first."""
+        return sorted((self.folder / what).glob("[0-9][0-9][0-9]"), reverse=True)
+
+    def next_numbered(self, what: str) -> Path:
+        """The name of the next try or release, where nothing stands yet."""
+        taken = [int(path.name[:3]) for path in (self.folder / what).glob("[0-9][0-9][0-9]*")]
+        return self.folder / what / f"{max(taken, default=0) + 1:03}"
+
+    def new_numbered(self, what: str) -> Path:
+        """The same, in a folder that stands."""
+        (self.folder / what).mkdir(exist_ok=True, mode=_PRIVATE)
+        return self.next_numbered(what)
+
+    def dossier_of(self, release: Path) -> Path:
+        """Where the dossier of a release is, or will be; private."""
+        return self.folder / f"dossier-{release.name}.html"
+
+
+def projects(start: Start) -> list[Project]:
+    """The projects in the start folder, by name; those of other people are none."""
+    folders = sorted(start.folder.resolve().glob(f"*{_ENDING}"))
+    return [_opened(start, folder) for folder in folders if _ours(folder)]
+
+
+def _ours(folder: Path) -> bool:
+    """Whether a folder is a project that nobody but its owner, who we are, can have written."""
+    try:
+        found = folder.lstat()
+        ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
+        return ours and not found.st_mode & _OTHERS and bool(_source_of(folder))
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _source_of(folder: Path) -> str:
+    """The table of a project; raises what reading of a broken file does."""
+    said = json.loads((folder / "project.json").read_text(encoding="utf-8"))
+    return str(said["source"])
+
+
+def find_project(start: Start, name: str) -> Project:
+    """The project of a name; raises ``InputError`` where there is none."""
+    for project in projects(start):
+        if project.name == name:
+            return project
+    msg = "there is no such project in the folder that Studio was started in"
+    raise InputError(msg)
+
+
+def project_of(start: Start, source: str) -> Project:
+    """The project of a table, made where there is none.
+
+    Raises ``InputError`` where the file is not in the start folder.
+    """
+    path = start.inside(source)
+    if not path.is_file():
+        msg = "that is no file"
+        raise InputError(msg)
+    named = start.relative(path)
+    for project in projects(start):
+        if project.source_name == named:
+            return project
+    stem = path.name.partition(".")[0] or "table"
+    folder, number = start.folder.resolve() / f"{stem}{_ENDING}", 2
+    while folder.exists():
+        folder, number = folder.with_name(f"{stem}-{number}{_ENDING}"), number + 1
+    try:
+        folder.mkdir(mode=_PRIVATE)
+        replace_private_file(folder / "project.json", json.dumps({"source": named}))
+    except OSError as error:
+        msg = f"{folder}: the project's folder cannot be made ({error.strerror})"
+        raise InputError(msg) from None
+    return _opened(start, folder)
+
+
+def _opened(start: Start, folder: Path) -> Project:
+    return Project(start, folder, _jobs_of(folder, start.folder.resolve()))
+
+
+_open: dict[Path, Jobs] = {}
+
+
+def _jobs_of(folder: Path, start: Path) -> Jobs:
+    """The jobs of a project, one object for all requests, which holds their processes."""
+    if folder not in _open:
+        _open[folder] = Jobs(folder / "jobs", start)
+    return _open[folder]

@@ -1,0 +1,130 @@
+"""Data: choose a file; what it holds, who is protected, how exposed they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from voile.schema.kinds import UNORDERED
+from voile_base.errors import InputError
+from voile_studio import commands
+from voile_studio.jobs import Job, told_as_command
+from voile_studio.pictures import bars_of, few
+from voile_studio.planning import ROLES, ColumnLine, column_lines
+from voile_studio.project import Project, project_of, projects
+from voile_studio.screens.pages import Pages
+from voile_studio.spreads import size_classes
+
+__all__ = ["columns_of", "found_in", "look", "ordered", "routes", "values_of"]
+
+_ORDERED = frozenset({"integer", "decimal", "float", "number", "date", "datetime", "time"})
+
+
+def routes(pages: Pages) -> APIRouter:
+    """The addresses of the screen."""
+    router = APIRouter()
+
+    @router.get("/")
+    def home() -> Response:
+        return pages.show(
+            "home.html", None, files=pages.start.files(), projects=projects(pages.start)
+        )
+
+    @router.post("/open")
+    def open_file(source: Annotated[str, Form(max_length=4096)]) -> Response:
+        return pages.to(project_of(pages.start, source), "data")
+
+    @router.get("/p/{name}/data")
+    def data(name: str) -> Response:
+        project = pages.project(name)
+        proposing = _begun(project)
+        return pages.show("data.html", project, proposing=proposing, **_page(project))
+
+    @router.post("/p/{name}/look")
+    def look_again(name: str) -> Response:
+        project = pages.project(name)
+        look(project)
+        return pages.to(project, "data")
+
+    return router
+
+
+def _begun(project: Project) -> Job | None:
+    """Propose a plan for a new project, and look at the table when there is one."""
+    proposing = project.jobs.latest("propose")
+    if proposing is None and not project.plan_text:
+        return project.run("propose", commands.propose(project))
+    at_work = proposing is not None and proposing.state == "running"
+    if not at_work and project.jobs.latest("inspect") is None:
+        look(project)
+    return proposing
+
+
+def look(project: Project) -> Job:
+    """Look at the table, by the plan as it is now."""
+    return project.run("inspect", commands.inspect(project), project.digest)
+
+
+def found_in(project: Project) -> Mapping[str, Any]:
+    """What was found in the table last; empty before it was looked at."""
+    return project.jobs.found("inspect")
+
+
+def columns_of(project: Project) -> list[str]:
+    """The names of the table's columns; none before it was looked at."""
+    return [column["name"] for column in found_in(project).get("columns", [])]
+
+
+def values_of(project: Project, column: str) -> dict[str, int]:
+    """The values of a column and their rows, the most frequent first.
+
+    Raises ``InputError`` where they are too many to be put in groups one by one.
+    """
+    spread = found_in(project).get("values", {}).get(column)
+    if spread is None:
+        msg = "this column tells persons or things apart, or was not looked at: it has no levels"
+        raise InputError(msg)
+    if spread["binned"] or spread["others"]:
+        msg = (
+            f"the column has more than {commands.VALUES_SHOWN} values: give it widths, prefixes or "
+            "periods"
+        )
+        raise InputError(msg)
+    return {str(bar["value"]): int(bar["rows"]) for bar in spread["bars"]}
+
+
+def ordered(lines: Mapping[str, ColumnLine], column: Mapping[str, Any]) -> bool:
+    """Whether a column holds numbers or times that are no names of groups."""
+    line = lines.get(column["name"])
+    named = line is not None and line.kind in UNORDERED
+    return column["type"] in _ORDERED and not named
+
+
+def _page(project: Project) -> dict[str, Any]:
+    job, found = project.jobs.latest("inspect"), found_in(project)
+    lines = {line.name: line for line in column_lines(project.plan_text, columns_of(project))}
+    spread, masked = found.get("values", {}), found.get("masked", [])
+    columns = [
+        {
+            **column,
+            "role": ROLES[lines[column["name"]].role],
+            "masked": column["name"] in masked,
+            "spread": bars_of(few(spread.get(column["name"]), ordered=ordered(lines, column))),
+        }
+        for column in found.get("columns", [])
+    ]
+    return {
+        "job": job,
+        "rows": found.get("rows"),
+        "columns": columns,
+        "exposure": found.get("exposure"),
+        "sizes": size_classes(found.get("group_sizes", []), []),
+        "units": found.get("units"),
+        "doubts": found.get("rows_as_persons", []),
+        "first": found.get("first", []),
+        "stale": job is not None and job.state == "done" and job.about != project.digest,
+        "command": told_as_command(commands.inspect(project)),
+    }

@@ -1,0 +1,166 @@
+"""Plan: a line for each column and the text beside it, either of which changes the other."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import Response
+
+from voile.schema.questions import open_questions
+from voile_base.errors import InputError
+from voile_studio import commands
+from voile_studio.jobs import told_as_command
+from voile_studio.planning import (
+    KINDS,
+    ROLES,
+    ColumnLine,
+    column_lines,
+    problem_of,
+    with_answer,
+    with_column_key,
+    with_role,
+    with_row_as_person,
+)
+from voile_studio.project import Project
+from voile_studio.screens.data import columns_of, found_in
+from voile_studio.screens.pages import Pages
+from voile_studio.words import numbers_of
+
+__all__ = ["column_of", "keep", "routes"]
+
+_LONGEST = 1_000_000
+
+_Short = Annotated[str, Form(max_length=200)]
+_Perhaps = Annotated[str | None, Form(max_length=200)]
+
+
+def routes(pages: Pages) -> APIRouter:
+    """The addresses of the screen."""
+    router = APIRouter(prefix="/p/{name}")
+
+    def answer(request: Request, project: Project, refusal: str | None = None) -> Response:
+        """The whole screen; a script of ours puts its parts in place."""
+        del request
+        status = 200 if refusal is None else 409
+        return pages.show("plan.html", project, status=status, **_page(project, refusal))
+
+    @router.get("/plan")
+    def plan(name: str, request: Request) -> Response:
+        return answer(request, pages.project(name))
+
+    @router.post("/plan/text")
+    def plan_text(
+        name: str,
+        request: Request,
+        text: Annotated[str, Form(max_length=_LONGEST)],
+        digest: _Short,
+    ) -> Response:
+        project = pages.project(name)
+        refusal = keep(project, digest, text.replace("\r\n", "\n"))
+        return answer(request, project, refusal)
+
+    @router.post("/plan/column/{index}")
+    def plan_column(
+        name: str,
+        index: int,
+        request: Request,
+        digest: _Short,
+        role: _Perhaps = None,
+        kind: _Perhaps = None,
+        bounds: _Perhaps = None,
+    ) -> Response:
+        project = pages.project(name)
+        line = column_of(project, index)
+        text = _changed(project.plan_text, line, role, kind, bounds)
+        return answer(request, project, keep(project, digest, text))
+
+    @router.post("/plan/rows")
+    def rows_as_persons(name: str, request: Request, digest: _Short) -> Response:
+        project = pages.project(name)
+        refusal = keep(project, digest, with_row_as_person(project.plan_text))
+        return answer(request, project, refusal)
+
+    @router.post("/plan/answer/{index}")
+    def answered(name: str, index: int, request: Request, digest: _Short) -> Response:
+        project = pages.project(name)
+        refusal = keep(project, digest, with_answer(project.plan_text, index))
+        return answer(request, project, refusal)
+
+    @router.post("/plan/check")
+    def check(name: str) -> Response:
+        project = pages.project(name)
+        project.run("check", commands.check(project), project.digest)
+        return pages.to(project, "plan")
+
+    @router.post("/propose")
+    def propose(name: str) -> Response:
+        project = pages.project(name)
+        if project.plan_text:
+            msg = "there is a plan already; change it, or empty its text first"
+            raise InputError(msg)
+        project.plan.unlink(missing_ok=True)
+        project.run("propose", commands.propose(project))
+        return pages.to(project, "plan")
+
+    return router
+
+
+def keep(project: Project, digest: str, text: str) -> str | None:
+    """Keep a changed plan; what to say where it changed meanwhile in another tab."""
+    if digest != project.digest:
+        return "the plan was changed elsewhere meanwhile: look at it, and make your change again"
+    project.keep_plan(text)
+    return None
+
+
+def column_of(project: Project, index: int) -> ColumnLine:
+    """The column of an index; raises ``InputError`` where there is none."""
+    lines = column_lines(project.plan_text, columns_of(project))
+    if not 0 <= index < len(lines):
+        msg = "there is no such column"
+        raise InputError(msg)
+    return lines[index]
+
+
+def _changed(
+    text: str, line: ColumnLine, role: str | None, kind: str | None, bounds: str | None
+) -> str:
+    """The text of the plan with what a form says of a column."""
+    if role is not None and role != line.role:
+        text = with_role(text, line.name, role)
+    if kind is not None and kind != line.kind:
+        if kind and kind not in KINDS:
+            msg = "there is no such kind"
+            raise InputError(msg)
+        text = with_column_key(text, line.name, "kind", kind or None)
+    if bounds is not None and bounds.strip() != line.bounds:
+        said = numbers_of(bounds, "bounds") or None
+        if said is not None and len(said) != 2:
+            msg = "bounds are two numbers, the lowest and the highest possible value: 0, 120"
+            raise InputError(msg)
+        text = with_column_key(text, line.name, "bounds", said)
+    return text
+
+
+def _page(project: Project, refusal: str | None) -> dict[str, Any]:
+    names, text = columns_of(project), project.plan_text
+    wrong = problem_of(project.plan, names, project.start) if text else None
+    job = project.jobs.latest("propose")
+    proposed = project.jobs.found("propose").get("columns", [])
+    return {
+        "job": job,
+        "looking": project.jobs.latest("inspect"),
+        "text": text,
+        "digest": project.digest,
+        "lines": column_lines(text, names),
+        "questions": open_questions(text),
+        "proposal": {column["name"]: column for column in proposed},
+        "roles": ROLES,
+        "kinds": KINDS,
+        "wrong": wrong,
+        "refusal": refusal,
+        "doubts": found_in(project).get("rows_as_persons", []),
+        "check": project.jobs.latest("check", project.digest),
+        "command": told_as_command(commands.check(project)),
+    }

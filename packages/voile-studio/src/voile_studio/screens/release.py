@@ -1,0 +1,129 @@
+"""Sign off: what the ledger will be charged, publishing, and what is handed over."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Form
+from fastapi.responses import Response
+
+from voile.schema.plan import Plan
+from voile.schema.trajectory import TrajectoryColumns
+from voile_base.durable import replace_private_file
+from voile_base.errors import InputError, RefusedError
+from voile_studio import commands
+from voile_studio.charging import charge_told
+from voile_studio.jobs import Job, told_as_command
+from voile_studio.planning import plan_of, problem_of
+from voile_studio.project import Project
+from voile_studio.screens.data import columns_of
+from voile_studio.screens.evidence import releases
+from voile_studio.screens.pages import Pages
+from voile_studio.screens.trying import looks
+
+__all__ = ["clear_after_kill", "routes"]
+
+
+def routes(pages: Pages) -> APIRouter:
+    """The addresses of the screens."""
+    router = APIRouter(prefix="/p/{name}")
+
+    @router.get("/sign")
+    def page(name: str) -> Response:
+        project = pages.project(name)
+        return pages.show("sign.html", project, **_page(project))
+
+    @router.post("/release")
+    def release(
+        name: str,
+        digest: Annotated[str, Form(max_length=200)],
+        number: Annotated[str, Form(max_length=6)],
+        seed: Annotated[str, Form(max_length=20)] = "",
+        roads: Annotated[str, Form(max_length=4096)] = "",
+    ) -> Response:
+        project = pages.project(name)
+        if wrong := problem_of(project.plan, columns_of(project), project.start):
+            raise InputError(wrong.message)
+        said = seed.strip()
+        if said and not (said.isascii() and said.isdigit()):
+            msg = "a seed is one whole number"
+            raise InputError(msg)
+        plan = plan_of(project.plan)
+        if not said and plan and (asked := plan.questions_open):
+            msg = f"{asked}; answer them on the plan's page, each with its button"
+            raise InputError(msg)
+        if roads and roads not in {file.name for file in project.start.maps()}:
+            msg = "there is no such map in the folder that Studio was started in"
+            raise InputError(msg)
+        _publish(project, digest, number, int(said) if said else None, roads)
+        return pages.to(project, "sign")
+
+    return router
+
+
+def _publish(project: Project, digest: str, number: str, seed: int | None, roads: str) -> None:
+    """Make the release that a page offered, of the plan that it showed, once.
+
+    Its trips are followed on a map where one is named.
+
+    Raises ``RefusedError`` where the plan is another now, or the release was made meanwhile.
+    """
+    out = project.new_numbered("releases")
+    text = project.plan_text
+
+    def prepare() -> None:
+        if number != out.name or out.exists():
+            msg = "a release was made meanwhile: look at it, and publish another if you mean to"
+            raise RefusedError(msg)
+        if digest != project.digest:
+            msg = "the plan was changed meanwhile: look at what will be published, and publish then"
+            raise RefusedError(msg)
+        clear_after_kill(project, out)
+        replace_private_file(commands.plan_of_release(project, out), text)
+
+    project.run("release", commands.study(project, out, seed, roads=roads), digest, prepare)
+
+
+def clear_after_kill(project: Project, out: Path) -> None:
+    """Remove the hidden folder of a release whose command was killed; it holds private rows."""
+    job = project.jobs.latest("release")
+    if job is not None and job.state == "interrupted" and project.named(out) in job.arguments:
+        for left in out.parent.glob(f".{out.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _unfinished(project: Project, out: Path) -> Job | None:
+    """The command of the next release, unless it has made one, after which it may be killed."""
+    job = project.jobs.latest("release")
+    if job is None or (job.state != "running" and project.named(out) not in job.arguments):
+        return None
+    return job
+
+
+def _has_trips(project: Project, plan: Plan) -> bool:
+    """Whether a plan names positions, or the table has the columns that are taken for them."""
+    named = plan.trajectory or TrajectoryColumns()
+    return {named.latitude, named.longitude} <= set(columns_of(project))
+
+
+def _page(project: Project) -> dict[str, Any]:
+    plan = plan_of(project.plan)
+    out = project.next_numbered("releases")
+    wrong = problem_of(project.plan, columns_of(project), project.start)
+    return {
+        "wrong": wrong,
+        "asked": plan.questions_open if plan else None,
+        "digest": project.digest,
+        "number": out.name,
+        "method": plan.method if plan else None,
+        "maps": project.start.maps() if plan and _has_trips(project, plan) else [],
+        "charge": charge_told(project, plan) if plan and not wrong else None,
+        "releases": releases(project),
+        "running": _unfinished(project, out),
+        "looks": looks(project),
+        "has_key": project.key.is_file(),
+        "making_key": project.jobs.latest("key"),
+        "command": told_as_command(commands.study(project, out, plan=project.plan)),
+    }

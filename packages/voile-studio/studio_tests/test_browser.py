@@ -1,0 +1,158 @@
+"""A new user in a real browser: from a table to a signed release, without typing a plan."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from studio_tests.browsing import POLICY, User, studio
+
+MOST_ACTIONS = 25
+HOSPITALS = "census/diabetes-hospitals.parquet"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a table of stays, some persons with two, and a policy."""
+    draw = random.Random(7)
+    lines = ["patient_id,age,sex,diagnosis,cost"]
+    for number in range(300):
+        age, sex = draw.randrange(18, 90), draw.choice("fm")
+        for _ in range(draw.choice((1, 1, 2))):
+            illness = draw.choice(("asthma", "flu", "migraine"))
+            lines.append(f"P{number:05},{age},{sex},{illness},{round(draw.lognormvariate(7, 1))}")
+    (tmp_path / "stays.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    return tmp_path
+
+
+@pytest.mark.slow
+def test_from_a_table_to_a_signed_release(folder: Path, user: User):
+    """In at most 25 actions, without TOML, complaints, or requests to anywhere else."""
+    with studio(folder / "stays.csv") as address:
+        walk(user, address)
+    release = folder / "stays.voile" / "releases" / "001"
+    signed_and_verified(release)
+    with (release / "release" / "data.csv").open("a") as data:
+        data.write("\n")
+    assert verified(release) == 4
+
+
+@pytest.mark.slow
+def test_from_the_hospital_table_to_a_signed_release(shared_data: Path, tmp_path: Path, user: User):
+    """101,766 stays of 71,518 patients, by the proposed plan once its questions are answered."""
+    shutil.copyfile(shared_data / HOSPITALS, tmp_path / "hospitals.parquet")
+    (tmp_path / "policy.toml").write_text(POLICY)
+    with studio(tmp_path / "hospitals.parquet") as address:
+        walk(user, address, leaving_out=["10"])
+    signed_and_verified(tmp_path / "hospitals.voile" / "releases" / "001")
+
+
+@pytest.mark.slow
+def test_the_road_of_data_protection_has_an_end(folder: Path, user: User):
+    """All that the policy asks is counted; ticks are kept; what is not met says what would be."""
+    with studio(folder / "stays.csv") as address:
+        user.enter(address)
+        publish(user, ())
+        user.click("text=Its evidence")
+        user.page.wait_for_selector("text=The three risks that")
+        user.choose("select[name=policy]", "gdpr")
+        user.click("text=Hold it against this")
+        tick(user)
+        user.page.wait_for_function(
+            "() => !document.querySelector('.job') && document.querySelector('.rulings .met')"
+        )
+        rulings = user.page.locator(".rulings li").all_inner_texts()
+    assert len(rulings) > 6
+    assert not any("not counted" in each or "nobody has ticked" in each for each in rulings)
+    unmet = [each for each in rulings if each.startswith("not met")]
+    assert all("What would change it: " in each for each in unmet)
+    assert user.complaints == []
+
+
+def signed_and_verified(release: Path) -> None:
+    """A release bears one signature, and the command line finds it in order."""
+    said = json.loads((release / "release" / "signatures.json").read_text())
+    assert len(said["signatures"]) == 1
+    assert verified(release) == 0
+
+
+def verified(release: Path) -> int:
+    """The exit status of a look at the signatures."""
+    command = [sys.executable, "-m", "voile", "verify", str(release)]
+    return subprocess.run(command, check=False).returncode
+
+
+def walk(user: User, address: str, leaving_out: Sequence[str] = ()) -> None:
+    """From the table to a signed release, as a new user goes, without complaints or detours."""
+    user.enter(address)
+    publish(user, leaving_out)
+    sign(user)
+    assert user.actions <= MOST_ACTIONS
+    assert user.complaints == []
+    home = address.split("/enter", maxsplit=1)[0]
+    assert all(url.startswith(home) for url in user.asked)
+
+
+def publish(user: User, leaving_out: Sequence[str]) -> None:
+    """Plan, try, use one, publish."""
+    user.click("text=Go on to the plan")
+    answer(user)
+    user.click("text=Go on to try it")
+    card = 'form[aria-label="Make people alike"]'
+    for k in leaving_out:
+        user.click(f"{card} input[name='generalization.k'][value='{k}']")
+    user.click(f"{card} button")
+    user.page.wait_for_selector("svg.picture")
+    user.click("svg.picture a >> nth=0")
+    user.click("text=Use this one")
+    user.click("button.deed")
+    user.page.wait_for_selector("text=/Release 1\\b|This did not work/")
+    assert not user.page.locator("text=This did not work").count()
+
+
+def answer(user: User) -> None:
+    """Answer each question of the plan as proposed."""
+    user.page.wait_for_selector("text=Go on to try it")
+    questions = user.page.locator("#questions button")
+    for left in reversed(range(questions.count())):
+        user.click("#questions button >> nth=0")
+        user.page.wait_for_function(
+            "left => document.querySelectorAll('#questions button').length === left", arg=left
+        )
+
+
+def sign(user: User) -> None:
+    """Hold it against the policy, tick, make a key, sign."""
+    user.click("text=Its evidence")
+    user.choose("select[name=policy]", "policy.toml")
+    user.click("text=Hold it against this")
+    tick(user)
+    user.page.wait_for_selector("text=/criteria are met/")
+    user.page.wait_for_function(
+        "() => !document.querySelector('.job') && !document.querySelector('.rulings .unmet')"
+    )
+    user.click("nav >> text=Sign off")
+    user.click("text=Make a key")
+    user.page.wait_for_selector("input[name=role]")
+    user.fill("input[name=role]", "data protection officer")
+    user.click('button:text-is("Sign")')
+    user.page.wait_for_selector("text=Signed by")
+
+
+def tick(user: User) -> None:
+    """Tick all that a policy asks humans to make sure of."""
+    user.page.wait_for_selector(".assumptions input[type=checkbox]")
+    for box in range(user.page.locator(".assumptions input[type=checkbox]").count()):
+        user.click(f".assumptions input[type=checkbox] >> nth={box}")
+    user.fill("input[name=by]", "data protection officer")
+    user.click("text=Keep the ticks")

@@ -1,0 +1,76 @@
+"""Commands outlive the server that started them, and tell how they ended."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from voile_studio.jobs import Job, Jobs
+from voile_testing import waiting
+
+
+@pytest.fixture
+def jobs(tmp_path: Path) -> Jobs:
+    """None yet."""
+    return Jobs(tmp_path / "jobs", tmp_path)
+
+
+def ended(job: Job) -> Job:
+    """Wait until a job has ended."""
+    wait_for(lambda: job.state != "running")
+    return job
+
+
+def wait_for(done: Callable[[], bool]) -> None:
+    """Wait until something holds."""
+    deadline = time.monotonic() + waiting.PATIENCE
+    while not done() and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def test_a_command_is_done_and_its_result_is_found(jobs: Jobs, tmp_path: Path):
+    """By another object too, as after a restart."""
+    (tmp_path / "people.csv").write_text("age\n30\n40\n")
+    job = ended(jobs.start("inspect", ["inspect", "people.csv", "--json"], "now"))
+    assert job.state == "done"
+    again = Jobs(tmp_path / "jobs", tmp_path)
+    assert again.found("inspect")["rows"] == 2
+    assert again.latest("inspect", "then") is None
+    assert job.command == "voile inspect people.csv --json"
+
+
+def test_a_command_that_fails_says_why(jobs: Jobs):
+    """In the words of the command line."""
+    job = ended(jobs.start("inspect", ["inspect", "nothing.csv", "--json"]))
+    assert job.state == "failed"
+    assert "nothing.csv" in job.message
+    assert jobs.found("inspect") == {}
+
+
+def test_what_is_killed_is_interrupted_and_what_is_cancelled_is_cancelled(jobs: Jobs):
+    """A second start for the same purpose is the one at work."""
+    waits = ["share", "truck", "--help"]
+    first = ended(jobs.start("help", waits))
+    assert first.state == "done"
+    (first.folder / "ended.json").unlink()
+    assert first.state == "interrupted"
+
+
+@pytest.mark.slow
+def test_a_running_command_is_cancelled_or_killed(jobs: Jobs, tmp_path: Path):
+    """A second start for the same purpose is the one at work."""
+    for purpose, state in (("cancel", "cancelled"), ("kill", "interrupted")):
+        job = jobs.start(purpose, ["studio", "--no-browser", "--folder", str(tmp_path)])
+        assert job.state == "running"
+        assert jobs.start(purpose, ["studio"]).number == job.number
+        wait_for(lambda job=job: "http" in job.message)
+        if state == "cancelled":
+            job.cancel()
+        else:
+            os.kill(int((job.folder / "pid").read_text()), signal.SIGKILL)
+        assert ended(job).state == state

@@ -1,0 +1,167 @@
+"""A plan is edited as text with its comments, and an error is shown at its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from voile.schema.plan import parse_plan
+from voile.schema.questions import open_questions
+from voile_base.errors import InputError
+from voile_studio.planning import (
+    ROLES,
+    column_lines,
+    problem_of,
+    with_answer,
+    with_column_key,
+    with_method,
+    with_role,
+    with_row_as_person,
+)
+
+PLAN = """\
+# keep me
+nulls = "category"
+
+[roles]
+identifiers = ["id"]
+quasi_identifiers = [  # others may know
+    "age",  # an age
+    "sex",
+]
+
+[columns.age]
+bounds = [0, 120]  # public
+
+[method]
+name = "generalization"
+k = 5
+"""
+COLUMNS = ("id", "age", "sex", "pay")
+
+
+def test_a_role_is_changed_and_comments_stay():
+    """In a list of one line and in one of several."""
+    text = with_role(with_role(PLAN, "pay", "sensitive"), "age", "keep")
+    lines = {line.name: line for line in column_lines(text, COLUMNS)}
+    assert [lines[name].role for name in COLUMNS] == [
+        "identifiers",
+        "keep",
+        "quasi_identifiers",
+        "sensitive",
+    ]
+    assert "# keep me" in text
+    assert "# public" in text
+
+
+@given(st.lists(st.tuples(st.sampled_from(COLUMNS), st.sampled_from(sorted(ROLES))), max_size=8))
+def test_after_any_changes_a_column_has_its_last_role(changes: list[tuple[str, str]]):
+    """Other columns have theirs; of persons and of households there is one column each."""
+    text = PLAN
+    expected = {"id": "identifiers", "age": "quasi_identifiers", "sex": "quasi_identifiers"}
+    for column, role in changes:
+        text = with_role(text, column, role)
+        if role in {"person", "household"}:
+            expected = {name: said for name, said in expected.items() if said != role}
+        expected[column] = role
+    assert {line.name: line.role for line in column_lines(text, COLUMNS)} == {
+        name: expected.get(name, "") for name in COLUMNS
+    }
+
+
+def test_one_hierarchy_takes_the_place_of_another():
+    """A column has one."""
+    text = with_column_key(PLAN, "age", "intervals", {"widths": [5]})
+    text = with_column_key(text, "age", "prefix", [1])
+    assert column_lines(text, COLUMNS)[1].hierarchy == "prefix [1]"
+    assert column_lines(text, COLUMNS)[1].bounds == "0, 120"
+
+
+def test_a_name_that_toml_must_quote_is_quoted():
+    """Dots, spaces, quotes, other scripts."""
+    for name in ("a.b", "two words", 'say "x"', "名前", "[x]", "a\nb"):
+        text = with_role(with_column_key(PLAN, name, "kind", "nominal"), name, "quasi_identifiers")
+        (line,) = column_lines(text, [name])
+        assert (line.role, line.kind) == ("quasi_identifiers", "nominal")
+
+
+def test_the_method_is_replaced_whole():
+    """No parameter of the old one stays."""
+    import tomllib  # noqa: PLC0415
+
+    document = tomllib.loads(with_method(PLAN, "m-shuffle", {"clusters": [4, 16]}))
+    assert document["method"] == {"name": "m-shuffle", "clusters": [4, 16]}
+    assert parse_plan(tomllib.loads(with_method(PLAN, "generalization", {"k": 3}))).method
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line"),
+    [
+        ("bounds = [0, 120]", "bounds = [120, 0]", 12),
+        ("k = 5", "k = 1", 16),
+        ('nulls = "category"', "nulls = ", 2),
+        ('"sex",', '"sax",', 6),
+        ("k = 5", "kk = 5", 16),
+    ],
+)
+def test_an_error_is_shown_at_its_line(tmp_path: Path, old: str, new: str, line: int):
+    """Of the table's head where the key is not told."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN.replace(old, new))
+    found = problem_of(plan, COLUMNS)
+    assert found is not None
+    assert found.line in {line, line - 1, line - 2}, found
+    assert str(tmp_path) not in found.message
+
+
+def test_a_right_plan_has_no_problem(tmp_path: Path):
+    """It can be used as it is."""
+    plan = tmp_path / "plan.toml"
+    plan.write_text(PLAN)
+    assert problem_of(plan, COLUMNS) is None
+
+
+def test_a_text_that_is_no_toml_is_not_edited():
+    """But may be typed on."""
+    with pytest.raises(InputError, match="mended first"):
+        with_role("[roles\n", "age", "keep")
+    assert [line.role for line in column_lines("[roles\n", COLUMNS)] == [""] * 4
+
+
+ASKING = """\
+[roles]
+# ? "sex": is it a group?
+quasi_identifiers = ["age", "sex"]
+# ? "id": are the rows of one value a person's? The values of "id" stand in several rows each.
+#   If so, say person = "id". If each row is another
+#   person all the same, say person = "row".
+
+[columns.age]
+# ? "age": may others know it?
+kind = "number"
+"""
+
+
+def test_questions_are_found_with_their_columns_and_all_their_lines():
+    """A question ends where a comment does not go on with it."""
+    found = open_questions(ASKING)
+    assert [one.column for one in found] == ["sex", "id", "age"]
+    assert found[1].text.endswith('say person = "row".')
+    assert [(one.first, one.last) for one in found] == [(2, 2), (4, 6), (9, 9)]
+
+
+def test_a_question_is_answered_as_it_stands_or_by_a_choice():
+    """By its button, by a role or a kind for its column, by the word that rows are persons."""
+    left = [one.column for one in open_questions(with_answer(ASKING, 0))]
+    assert left == ["id", "age"]
+    by_role = with_role(ASKING, "sex", "sensitive")
+    assert [one.column for one in open_questions(by_role)] == ["id", "age"]
+    by_kind = with_column_key(ASKING, "age", "kind", "ordinal")
+    assert [one.column for one in open_questions(by_kind)] == ["sex", "id"]
+    by_rows = with_row_as_person(ASKING)
+    assert [one.column for one in open_questions(by_rows)] == ["sex", "age"]
+    with pytest.raises(InputError):
+        with_answer(ASKING, 3)

@@ -1,0 +1,186 @@
+"""The screens show what commands found, and forms start the commands that they show."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi")
+
+from studio_tests.studio import Visitor
+
+NAMES = ("patient_id", "age", "<script>alert(1)</script>", "'; DROP TABLE x; --", "a" * 3000)
+EVIL = "<img src=x onerror=alert(1)>"
+RIGHT_TO_LEFT = "\N{RIGHT-TO-LEFT OVERRIDE}txet"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a table of 60 rows of 20 persons, whose names and values are hostile."""
+    folder = tmp_path_factory.mktemp("office")
+    lines = [",".join(f'"{name}"' for name in NAMES)]
+    for row in range(60):
+        group = (EVIL, RIGHT_TO_LEFT, "ordinary")[row % 3]
+        lines.append(f'P{row % 20:06},{20 + row % 7},"{group}","{"x" * 10_000}",{row % 2}')
+    (folder / "stays.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def visitor(folder: Path) -> Visitor:
+    """Somebody who has opened the table; a plan was proposed and the table looked at."""
+    found = Visitor(folder)
+    found.post("/open", source="stays.csv")
+    found.wait("/p/stays/data", "<h2>Columns</h2>")
+    return found
+
+
+def test_who_is_protected_is_said(visitor: Visitor):
+    """Persons in rows, by the proposal."""
+    assert (
+        "<strong>20 persons</strong> in <strong>60 rows</strong>"
+        in visitor.get("/p/stays/data").text
+    )
+
+
+def test_identifiers_are_masked(visitor: Visitor):
+    """In the first rows, and their values are not counted."""
+    page = visitor.get("/p/stays/data").text
+    assert "•••" in page
+    assert "P00000" not in page
+
+
+@pytest.mark.parametrize("path", ["data", "plan", "plan/column/2", "try", "evidence", "sign"])
+def test_names_and_values_are_texts(visitor: Visitor, path: str):
+    """Nothing of a file becomes an element, and no page has an inline script."""
+    page = visitor.get(f"/p/stays/{path}").text
+    assert EVIL not in page
+    assert "<script>alert" not in page
+    assert "onclick" not in page
+    assert len(page) < 500_000
+
+
+def test_a_proposed_plan_has_its_reasons(visitor: Visitor):
+    """And can be used."""
+    page = html.unescape(visitor.get("/p/stays/plan").text)
+    assert "its name says that it tells persons apart" in page
+    assert "Copy as command" in page
+
+
+def test_an_open_question_is_answered_by_its_button(visitor: Visitor, folder: Path):
+    """Its lines go, and nothing else of the plan."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before = plan.read_text("utf-8")
+    seen = visitor.digest("/p/stays/plan")
+    asking = before.replace("[roles]\n", '[roles]\n# ? "sex": is it a group?\n#   Really?\n', 1)
+    visitor.post("/p/stays/plan/text", digest=seen, text=asking)
+    page = html.unescape(visitor.get("/p/stays/plan").text)
+    assert "is it a group? Really?" in page
+    assert "Answered as proposed</button>" in page
+    seen = visitor.digest("/p/stays/plan")
+    visitor.post("/p/stays/plan/answer/0", digest=seen)
+    assert plan.read_text("utf-8") == before
+
+
+def test_a_role_is_changed_in_the_text_and_the_line(visitor: Visitor, folder: Path):
+    """Whichever of two tabs comes second is told, and changes nothing."""
+    seen = visitor.digest("/p/stays/plan")
+    page = visitor.post("/p/stays/plan/column/4", digest=seen, role="keep").text
+    plan = folder / "stays.voile" / "plan.toml"
+    assert "keep = [" in plan.read_text()
+    assert 'value="keep" selected' in page
+    late = visitor.post("/p/stays/plan/column/4", digest=seen, role="")
+    assert late.status_code == 409
+    assert "changed elsewhere" in late.text
+    assert "keep = [" in plan.read_text()
+
+
+def test_a_wrong_text_is_kept_and_its_line_is_told(visitor: Visitor, folder: Path):
+    """Nothing can be published by it."""
+    plan = folder / "stays.voile" / "plan.toml"
+    before = plan.read_text()
+    wrong = before + "\n[oops\n"
+    page = visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=wrong)
+    line = wrong.count("\n")
+    assert f"Line {line}" in page.text
+    refused = visitor.post("/p/stays/release", digest="x", number="001")
+    assert refused.status_code == 400
+    assert not (folder / "stays.voile" / "releases").exists()
+    visitor.post("/p/stays/plan/text", digest=visitor.digest("/p/stays/plan"), text=before)
+    assert plan.read_text() == before
+
+
+def test_levels_are_edited_as_a_tree(visitor: Visitor, folder: Path):
+    """Merged, renamed, and taken by the plan."""
+    to = "/p/stays/plan/column/2/levels"
+    page = "/p/stays/plan/column/2"
+
+    def edit(**fields: object) -> str:
+        answer: str = visitor.post(to, digest=visitor.digest(page), **fields).text
+        return answer
+
+    edit(deed="begin")
+    merged = edit(deed="merge", group=["0:ordinary", f"0:{EVIL}"], called="some <b>")
+    assert html.escape("some <b>") in merged
+    assert "choose" in edit(deed="rename", called="x")
+    assert "different" not in edit(deed="rename", group=["1:some <b>"], called="some")
+    named = re.search(
+        r"hierarchies/002-\w+\.csv", (folder / "stays.voile" / "plan.toml").read_text()
+    )
+    assert named is not None
+    lines = (folder / "stays.voile" / named[0]).read_text().splitlines()
+    assert f"{EVIL};some;*" in lines
+    assert len(list((folder / "stays.voile" / "hierarchies").iterdir())) == 3, "each has its file"
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/open", {"source": "../stays.csv"}),
+        ("/open", {}),
+        ("/p/stays/try", {"method": "no-such-method"}),
+        ("/p/stays/try", {"method": "generalization", "generalization.k": "five"}),
+        ("/p/stays/try", {"method": "generalization", "generalization.k": "1e400"}),
+        ("/p/stays/plan/column/99", {"digest": "x", "role": "keep"}),
+        ("/p/stays/plan/column/1", {"digest": "x", "role": "king"}),
+        ("/p/stays/plan/column/1", {"digest": "x", "bounds": "a, b"}),
+        ("/p/nothing/look", {}),
+        ("/p/stays/release", {"seed": "-1", "digest": "x", "number": "001"}),
+        ("/p/stays/release", {}),
+        ("/p/stays/audit", {"released": "/etc/passwd"}),
+        ("/p/stays/try/001/0/use", {}),
+    ],
+)
+def test_a_wrong_form_is_refused_in_words(visitor: Visitor, path: str, fields: dict[str, str]):
+    """Never with a fault of the server."""
+    answer = visitor.post(path, **fields)
+    assert answer.status_code in {400, 404, 409}
+    assert "Traceback" not in answer.text
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/p/stays/try/../..", "/static/../server.py", "/static/%2e%2e/server.py", "/p/%00/data",
+     "/p/stays/try/abc/0", "/p/stays/releases/001/report", "/p/stays/job/99999", "/docs"],
+)  # fmt: skip
+def test_an_address_that_leads_nowhere_is_no_fault(visitor: Visitor, path: str):
+    """And shows nothing of the machine."""
+    answer = visitor.get(path)
+    assert answer.status_code in {200, 400, 404}
+    assert "voile_studio" not in answer.text
+
+
+def test_another_server_shows_the_same(visitor: Visitor, folder: Path):
+    """Nothing is held in memory that a file does not say."""
+    again = Visitor(folder)
+    for path in ("data", "plan", "try", "sign"):
+        assert again.get(f"/p/stays/{path}").text == visitor.get(f"/p/stays/{path}").text
+
+
+def test_the_project_is_for_its_owner_alone(visitor: Visitor, folder: Path):
+    """It holds private figures."""
+    visitor.get("/")
+    assert (folder / "stays.voile").stat().st_mode & 0o077 == 0

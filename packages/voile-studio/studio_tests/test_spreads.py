@@ -1,0 +1,74 @@
+"""What a release did to columns and groups is told as it is."""
+
+from __future__ import annotations
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given
+
+from voile.study.record import Distribution
+from voile_studio.spreads import pair_of, ruler_of, size_classes
+from voile_studio.words import method_cards, most_error, numbers_of, odds_told
+
+shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+@given(shares)
+def test_bars_stand_beside_each_other_and_none_is_too_high(before: list[float]):
+    """Places and heights are shares of the picture; the moved share is half the difference."""
+    after = sorted(before)
+    labels = [str(index) for index in range(len(before))]
+    found = pair_of(
+        Distribution("age", "keep", "number", labels, None, before, after)  # type: ignore[arg-type]
+    )
+    assert all(0 <= twin.high_before <= 100 >= twin.high_after for twin in found.twins)
+    for one, after_it in zip(found.twins, found.twins[1:], strict=False):
+        assert one.x + 2 * one.width <= after_it.x + 1e-9
+    gone = sum(abs(was - now) for was, now in zip(before, after, strict=True)) / 2
+    assert found.moved == pytest.approx(gone)
+
+
+@pytest.mark.parametrize(
+    ("declared", "steps"),
+    [
+        ({}, ["as it is", "*"]),
+        (
+            {"intervals": {"widths": [5, 10]}},
+            ["as it is", "intervals of 5", "intervals of 10", "*"],
+        ),
+        ({"prefix": [3, 1]}, ["as it is", "3 characters", "1 character", "*"]),
+        ({"dates": ["month"]}, ["as it is", "month", "*"]),
+        ({"hierarchy": "x.csv"}, []),
+    ],
+)
+def test_levels_are_told_in_words(declared: dict[str, object], steps: list[str]):
+    """From the value itself to everything; those of a file have no names."""
+    assert ruler_of(declared) == steps
+
+
+def test_sizes_of_groups_are_shares_of_the_rows():
+    """Before and after; not made yet is not zero."""
+    before = [{"least": 1, "most": 1, "groups": 3, "rows": 3},
+              {"least": 2, "most": None, "groups": 1, "rows": 9}]  # fmt: skip
+    after = [{**before[0], "groups": 0, "rows": 0}, {**before[1], "groups": 2, "rows": 12}]
+    one, more = size_classes(before, after)
+    assert (one.told, one.before, one.after) == ("1", (3, 0.25), (0, 0.0))
+    assert (more.told, more.before, more.after) == ("2 or more", (1, 0.75), (2, 1.0))
+    assert size_classes(before, [])[0].after is None
+
+
+def test_epsilon_is_told_in_odds_and_in_error():
+    """E to 1, and the mean of Laplace noise on the columns that share it."""
+    assert odds_told(1) == "2.72 to 1: right 73.1 times out of 100"
+    assert "no bound" in odds_told(30)
+    assert most_error(2, {"age": 120, "pay": 1000}) == {"age": 120, "pay": 1000}
+    assert most_error(0.5, {"age": 120}) == {"age": 240}
+
+
+def test_every_card_offers_what_it_ticks():
+    """And values that are numbers."""
+    for card in method_cards():
+        for parameter in card.parameters:
+            assert set(parameter.tried) <= set(parameter.offered)
+            assert numbers_of(", ".join(parameter.offered), "x") or not parameter.offered
+            assert parameter.tried or not parameter.needed or not parameter.offered

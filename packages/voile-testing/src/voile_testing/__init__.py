@@ -1,0 +1,1 @@
+"""What the tests of several distributions share; never published."""

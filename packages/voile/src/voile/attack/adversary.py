@@ -1,0 +1,186 @@
+"""The course of an attack on people: aim, guess, and what the guesses come to.
+
+An attack says whom it is aimed at and what is known of them (``aim``), and how good the guesses
+about them are (``guess``); everything else stands here, once: whether the attack makes sense, what
+the private files say, who is given away most, and rates with their intervals.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.knowledge import require_sense
+from voile.attack.outcome import AttackOutcome, Estimate, KnownRows, Target
+from voile.attack.posterior import worst_and_typical
+from voile.attack.protocol import Attack
+from voile.release.reading.sightings import People, PublishedRows, Sightings
+from voile.release.release import Release
+from voile.schema.plan import Plan
+from voile.schema.roles import Protected
+from voile.table.frames import from_native
+from voile_base.randomness import Randomness
+
+__all__ = ["Adversary", "Guesses", "Scene"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+Aim = TypeVar("Aim")
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A release, and what is true of its people; private."""
+
+    release: Release
+    people: People
+    """The original, with its plan."""
+    randomness: Randomness
+    """Draws the targets, and whatever else an attack draws."""
+    _seen: list[tuple[Any, Sightings]] = field(default_factory=list, init=False, repr=False)
+
+    @cached_property
+    def published(self) -> PublishedRows:
+        """The rows of the release, read once."""
+        return PublishedRows.of(self.release)
+
+    def sightings(
+        self, published: PublishedRows, columns: Sequence[str], targets: Indices
+    ) -> Sightings:
+        """What the release shows of some targets; the last answer is kept for who asks again."""
+        asked = published, tuple(columns), targets.tobytes()
+        if not self._seen or self._seen[0][0] != asked:
+            found = Sightings.of(published, self.people, columns, targets)
+            self._seen[:] = [(asked, found)]
+        return self._seen[0][1]
+
+
+@dataclass(frozen=True, eq=False)
+class Guesses:
+    """What an attack came to for t targets; private."""
+
+    goal: str
+    """What counts as a success, as a clause."""
+    success: Floats
+    """Shape (t,): the chance that it succeeds."""
+    probability: Floats
+    """Shape (t,): the probability that the adversary gives to the truth."""
+    baseline: float
+    """The success of guessing without looking at the release."""
+    known: Callable[[int], Mapping[str, Any]]
+    """What he knows of a target, by its place."""
+    assumptions: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+    checked: bool = True
+    """Whether successes were counted; False: they are what he believes."""
+    aimed: Floats | None = None
+    """Shape (t,): by how much each target is given away; None: ``probability``."""
+    shown: Indices | None = None
+    """Indices of the targets of whom something can be shown; None: all."""
+    drawn_from: int | None = None
+    """Of how many the targets were drawn; None: all who are protected in the original."""
+    aimed_at: Protected | None = None
+    """What a target is; None: who is protected."""
+    mean: Fraction | None = None
+    """The mean of ``success`` over all of ``drawn_from``, where it has a closed form."""
+
+    @property
+    def worst_and_typical(self) -> tuple[Target | None, Target | None]:
+        """The targets who are given away most, and by the median."""
+        aimed = self.probability if self.aimed is None else self.aimed
+        places = np.arange(len(aimed)) if self.shown is None else self.shown
+        if not len(places):
+            return None, None
+        worst, typical = (int(places[i]) for i in worst_and_typical(aimed[places]))
+        return self._target(worst, aimed), self._target(typical, aimed)
+
+    def estimate(self, shares: Floats, *, all_of_them: bool) -> Estimate:
+        """The mean of shares of the targets (t,), or that in closed form.
+
+        Of ``all_of_them`` there is no interval, for none was drawn.
+        """
+        if self.mean is not None:
+            return Estimate.exactly(float(self.mean))
+        if all_of_them and len(shares):
+            return Estimate.exactly(min(max(float(shares.mean()), 0.0), 1.0))
+        return Estimate.of_total(float(shares.sum()), len(shares))
+
+    def _target(self, place: int, aimed: Floats) -> Target:
+        return Target(self.known(place), float(aimed[place]))
+
+
+class Adversary(Attack, Generic[Aim]):
+    """An attack that is aimed at people and succeeds or fails for each of them."""
+
+    known_rows: ClassVar[KnownRows] = "one"
+    """Whether he knows one row of a person who has several, or all of them."""
+
+    @abstractmethod
+    def aim(self, scene: Scene) -> Aim:
+        """Whom the attack is aimed at, and what he knows of them.
+
+        Raises ``InputError``, ``TableError`` or ``PlanError`` where the release, the original and
+        the plan disagree.
+        """
+
+    @abstractmethod
+    def guess(self, scene: Scene, aim: Aim) -> Guesses:
+        """What his guesses about them come to."""
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """Attack a release of a table, given as a data frame of any kind; private.
+
+        ``randomness`` draws the targets.  Raises ``InputError``, ``TableError`` or ``PlanError``
+        where the release, the original and the plan disagree, or where the attack makes no sense.
+        """
+        require_sense(self.name, self.refusal(release, plan))
+        people = People(from_native(original)[0], plan)
+        return self.outcome(Scene(release, people, randomness or Randomness.secure()))
+
+    def outcome(self, scene: Scene) -> AttackOutcome:
+        """The same of what has been read already, of a release of which it makes sense."""
+        people, found = scene.people, self.guess(scene, self.aim(scene))
+        drawn_from = people.units[1] if found.drawn_from is None else found.drawn_from
+        exact = found.mean is not None
+        count = drawn_from if exact else len(found.success)
+        whole = count == drawn_from and (found.aimed_at or people.protected) == "row"
+        worst, typical = found.worst_and_typical
+        return AttackOutcome(
+            attack=self.name,
+            goal=found.goal,
+            targets=count,
+            checked=found.checked,
+            success=found.estimate(found.success, all_of_them=whole),
+            probability=found.estimate(found.probability, all_of_them=whole),
+            baseline=found.baseline,
+            worst=worst,
+            typical=typical,
+            assumptions=(*found.assumptions, *self._of_rows(people)),
+            notes=found.notes,
+            aimed_at=found.aimed_at or people.protected,
+            drawn_from=drawn_from,
+            exact=exact,
+            known_rows=self.known_rows,
+        )
+
+    def _of_rows(self, people: People) -> Iterator[str]:
+        """Which rows of a target he knows, where persons may have several."""
+        unit = people.protected
+        if unit != "row" and self.known_rows == "one":
+            yield f"he knows one row of a {unit}, and not which others are of the same {unit}"
+        elif unit != "row":
+            yield f"he knows all rows of a {unit}"

@@ -1,0 +1,118 @@
+"""Differencing as one attack among others: a release against the earlier ones of its table.
+
+``DifferencingAttack`` needs no original and tells each victim's story.  Here it has the form that
+all attacks share, so that a study can put it beside them: an ``AttackOutcome``, whose targets are
+all people of the releases, and in whose notes the worst claims are checked against the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from voile.attack.asking import asks
+from voile.attack.differencing import DifferencingAttack, permutes_sensitive
+from voile.attack.knowledge import check_names, require_sense
+from voile.attack.outcome import AttackOutcome
+from voile.attack.protocol import Attack
+from voile.attack.result import AttackResult
+from voile.attack.verification import verify
+from voile.release.reading.sightings import People
+from voile.release.release import Release
+from voile.schema.plan import Plan
+from voile.table.arrays import frame_of
+from voile.table.frames import from_native
+from voile_base.randomness import Randomness
+
+__all__ = ["AgainstEarlierReleases"]
+
+
+@dataclass(frozen=True)
+class AgainstEarlierReleases(Attack):
+    """An adversary who compares a release with earlier ones of the same table.
+
+    Raises ``InputError`` where there is not one name for each release, and as
+    ``DifferencingAttack`` does.
+    """
+
+    earlier: Sequence[Release] = ()
+    """In any order; without any, the groups of the newest are held to its own promise."""
+    names: Sequence[str] | None = None
+    """Names of the newest and of the earlier releases, for people; made up if None."""
+    k: int | None = field(
+        default=None,
+        metadata=asks("--k"),
+    )
+    """Fewer distinct values than this expose; None: what the newest release guarantees."""
+    e: Decimal | None = field(
+        default=None,
+        metadata=asks("--e"),
+    )
+    """A range below this exposes; None: what the newest release guarantees."""
+    most: int = field(
+        default=10,
+        metadata=asks("--most"),
+    )
+    """How many victims, the worst first, are checked against the original."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "earlier", tuple(self.earlier))
+        check_names(self.names, self.earlier)
+        _ = self._adversary  # which validates the rest
+
+    @property
+    def name(self) -> str:
+        """The name by which a command or a study asks for the attack."""
+        return "differencing"
+
+    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
+        """Why the attack makes no sense for a release, as a clause; None where it does."""
+        if not permutes_sensitive(release):
+            return (
+                "it compares groups within which sensitive values are permuted, and the release "
+                "permutes none"
+            )
+        return None
+
+    def run(
+        self,
+        release: Release,
+        original: Any,
+        plan: Plan | None = None,
+        randomness: Randomness | None = None,
+    ) -> AttackOutcome:
+        """Attack a release of a table, given as a data frame of any kind; private.
+
+        Everybody is a target, so nothing is drawn.  Raises ``InputError`` or ``TableError`` where
+        the releases and the original disagree, or where the attack makes no sense.
+        """
+        require_sense(self.name, self.refusal(release, plan))
+        result = self._adversary.run(release, self.earlier, self.names)
+        people = People(from_native(original)[0], plan)
+        outcome = result.outcome()
+        return replace(outcome, notes=(*outcome.notes, *_checked(result, people)))
+
+    @property
+    def _adversary(self) -> DifferencingAttack:
+        return DifferencingAttack(k=self.k, e=self.e, most=self.most)
+
+
+def _checked(result: AttackResult, people: People) -> list[str]:
+    """A sentence on the claims about the worst victims, if there are any."""
+    if not result.victims:
+        return []
+    wanted = (*result.victims[0].quasi_identifiers, result.sensitive)
+    there = [name for name in wanted if name in people.frame.columns]
+    original = frame_of(people.column(name) for name in there)
+    found = verify(result.victims, original, result.sensitive)
+    unknown = f"; {found.unknown:,} are not in the original" if found.unknown else ""
+    claims = (
+        "the claim about the worst victim"
+        if found.victims == 1
+        else (f"of the claims about the {found.victims:,} worst victims {found.right:,}")
+    )
+    verb = "is" if found.victims == 1 else "are"
+    truth = "true" if found.victims > 1 or found.right else "false"
+    return [f"{claims} {verb} {truth}{unknown}"]

@@ -1,0 +1,321 @@
+"""Whose row is which by the best guess: where rows do not simply fit or not, or are too many.
+
+What it does: for some targets, each a published row with its owner, weighs the owner against all
+published rows, or the row against all people, by Bayes' rule (``posterior``), and says how often
+the best guess is right.  With noise, or with permuted columns, it takes the place of a guess among
+equals.
+
+Persons.  Where the plan names persons or households, they are the targets: one row of each is
+drawn, the known one, with the row that it was published as.  The best guess is one among the
+persons whose rows weigh most, whatever the number of their rows, and is right where it is the
+target, by whichever of the target's rows.  Who looks among published rows is told by the link, or
+by drawn owners (``owners``), whose they are; who looks among the rows of a population is told by
+its column of persons or households, and need not find there the row that was published.  The
+probability that is given to the truth is that of the target's row that weighs most, where the rows
+that weigh most count as often as there are persons among them.
+
+Cost: O(t (n + d) m) for t targets, n different rows, d different people and m columns; for persons
+as much for each of the rows that weigh most for some target.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.fitted import spread
+from voile.attack.owners import Crowd, Owners, telling_columns, tells_all, uniform
+from voile.attack.posterior import (
+    draw_rows,
+    draw_targets,
+    owner_posteriors,
+    posteriors,
+    rows_of_people,
+)
+from voile.release.reading.sightings import People, PublishedRows, Sightings, texts_of
+from voile_base.randomness import Key, Randomness
+
+__all__ = ["Aim", "Joined", "owner_of_each_row", "rarest_rows", "row_of_each_owner"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """Some published rows with their owners, and what the adversary has to join them."""
+
+    published: PublishedRows
+    people: People
+    """Those who are the owners: of persons the original, and else whom rows are joined with."""
+    everybody: People
+    """Whom rows are joined with."""
+    columns: tuple[str, ...]
+    """What the adversary knows of people."""
+    rows: Indices
+    """The t published rows that are targets."""
+    owners: Owners
+    """Of these rows."""
+    link: str | None
+    """What tells rows apart, if anything does."""
+    key: Key
+    """Draws owners."""
+    drawn_from: int
+    """Of how many rows or persons the targets were drawn."""
+    by_person: bool = False
+    """Whether the targets are persons or households."""
+
+    @classmethod
+    def at_rows(
+        cls,
+        published: PublishedRows,
+        people: People,
+        columns: tuple[str, ...],
+        link: str | None,
+        targets: int | None,
+        randomness: Randomness,
+    ) -> Aim:
+        """Published rows, and their owners."""
+        rows, key = draw_rows(published, targets, randomness), randomness.key("owners")
+        owners = _owners(published, people, rows, link, key)
+        drawn_from = published.frame.height
+        return cls(published, people, people, columns, rows, owners, link, key, drawn_from)
+
+    @classmethod
+    def at_persons(
+        cls,
+        published: PublishedRows,
+        crowd: tuple[People, People],
+        columns: tuple[str, ...],
+        link: str | None,
+        targets: int | None,
+        randomness: Randomness,
+    ) -> Aim:
+        """Persons or households, a row of each that was published, and that published row.
+
+        ``crowd`` is the original, and whom rows are joined with.
+        """
+        people, everybody = crowd
+        key, there = randomness.key("owners"), np.arange(people.frame.height)
+        row_of = None
+        if link is not None:
+            row_of = rows_of_people(published, people, link, there)
+            there = np.flatnonzero(row_of >= 0)
+        own = draw_targets(people, columns, targets, randomness, link, there)
+        told = True
+        if row_of is not None:
+            rows = row_of[own]
+        else:
+            rows, told = _drawn_rows(published, people, own, key)
+        found = rows >= 0
+        drawn_from = len(np.unique(people.units[0][there]))
+        owners = Owners(own[found], told)
+        return cls(
+            published, people, everybody, columns, rows[found], owners, link, key, drawn_from, True
+        )
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether rows either fit or do not: what is known is neither noisy nor permuted."""
+        shown = map(self.published.shown, self.columns)
+        return not any(one and (one.graded or one.permuted) for one in shown)
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """What came of t targets."""
+
+    right: Floats
+    """Shape (t,): the chance that the best guess is right."""
+    given: Floats
+    """Shape (t,): the probability that the adversary gives to the truth."""
+    choices: int
+    """Among how many rows or people he chooses."""
+    notes: tuple[str, ...]
+    overlap: bool = False
+    """Whether people fit rows of several groups, so that owners may be drawn wrongly."""
+
+
+def row_of_each_owner(aim: Aim) -> Joined:
+    """The owners of t rows, each weighed against all published rows."""
+    with_owner = np.flatnonzero(aim.owners.person >= 0)
+    owners = aim.owners.person[with_owner]
+    sightings = Sightings.of(aim.published, aim.people, aim.columns, owners)
+    own = sightings.place[aim.rows[with_owner]]
+    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
+    several = 0
+    for chunk, weights in posteriors(sightings, len(owners)):
+        top = weights.max(axis=1)
+        best = weights == top[:, np.newaxis]
+        one = np.arange(len(weights)), own[chunk]
+        rows = best @ sightings.rows
+        found, among = best[one], rows
+        if aim.by_person:
+            found, among = _persons_in(aim, sightings, best, owners[chunk])
+        right[with_owner[chunk]] = (top > 0) * found / among
+        given[with_owner[chunk]] = np.where(found, top * rows / among, weights[one])
+        several += int((np.count_nonzero(weights, axis=1) > 1).sum())
+    notes = sightings.notes
+    plain = aim.is_plain
+    if plain and several:
+        notes += (f"{several:,} of the targets fit rows of several groups, which overlap",)
+    elif plain and not aim.by_person:
+        notes += (rarest_rows(len(sightings.rows), int(sightings.rows.min())),)
+    choices = aim.drawn_from if aim.by_person else len(sightings.place)
+    return Joined(right, given, choices, notes, overlap=plain and several > 0)
+
+
+def owner_of_each_row(aim: Aim) -> Joined:
+    """The t rows, each weighed against all people."""
+    everybody = aim.everybody
+    crowd = Crowd.of(everybody, aim.columns)
+    every = Sightings.of(aim.published, everybody, aim.columns, crowd.first)
+    wanted, sighting = np.unique(every.place[aim.rows], return_inverse=True)
+    places, (units, count) = len(crowd.count), everybody.units
+    persons = _Incidence.of(crowd.number, units, count, places)
+    if aim.by_person:
+        own = _Incidence.of(units, crowd.number, places, count)
+        target, notes = _among(everybody, aim)
+    else:
+        own = _Incidence.of(np.arange(len(units)), crowd.number, places, len(units))
+        target, notes = aim.owners.person, ()
+    right, given = np.zeros(len(aim.rows)), np.zeros(len(aim.rows))
+    for chunk, who, weights in owner_posteriors(every.only(wanted), crowd.count):
+        within = (chunk.start <= sighting) & (sighting < chunk.stop) & (target >= 0)
+        these = np.flatnonzero(within)
+        column = sighting[these] - chunk.start
+        top = weights.max(axis=0, initial=0.0)
+        weight = own.most(weights, who, target[these], column)
+        best = weights == top
+        rows = crowd.count[who] @ best
+        among = persons.among(best.T, who) if aim.by_person else rows
+        found, rows, among = weight == top[column], rows[column], np.maximum(among[column], 1)
+        right[these] = (weight > 0) * found / among
+        given[these] = weight * np.where(found, rows / among, 1.0)
+    choices = count if aim.by_person else everybody.frame.height
+    return Joined(right, given, choices, (*every.notes, *notes))
+
+
+def _among(everybody: People, aim: Aim) -> tuple[Indices, tuple[str, ...]]:
+    """The number of each target among the persons of a population; -1 for one who is not there."""
+    whose, count = aim.people.units
+    units, _ = everybody.units
+    if everybody is aim.people:
+        return whose[aim.owners.person], ()
+    column = everybody.unit_column
+    called = texts_of(everybody.frame[column])
+    number = dict(zip(called, units.tolist(), strict=True))
+    first = np.zeros(count, dtype=np.int64)
+    first[whose[::-1]] = np.arange(len(whose))[::-1]
+    named = texts_of(aim.people.frame[column].gather(first))
+    found = np.array([number.get(name, -1) for name in named], dtype=np.int64)
+    target = found[whose[aim.owners.person]]
+    absent = int(np.count_nonzero(target < 0))
+    if not absent:
+        return target, ()
+    note = f"{absent:,} of the targets are not in the population; for them every guess fails"
+    return target, (note,)
+
+
+def _persons_in(
+    aim: Aim, sightings: Sightings, best: NDArray[np.bool_], owners: Indices
+) -> tuple[NDArray[np.bool_], Indices]:
+    """Whose the rows are that weigh most for each of some targets.
+
+    Whether any is the target's, and of how many persons they are; shape (targets,) each.
+    """
+    rows = np.flatnonzero(np.append(best.any(axis=0), False)[sightings.place])
+    person = _owners(aim.published, aim.people, rows, aim.link, aim.key).person
+    own = np.full(len(sightings.place), -1)
+    own[aim.rows] = aim.owners.person
+    person = np.where(own[rows] >= 0, own[rows], person)
+    told = person >= 0
+    whose, units = aim.people.units
+    held = _Incidence.of(
+        sightings.place[rows[told]], whose[person[told]], units, len(sightings.rows)
+    )
+    places = np.arange(len(sightings.rows))
+    among, found = np.empty(len(best), np.int64), np.empty(len(best), np.bool_)
+    for line, (marked, owner) in enumerate(zip(best, whose[owners].tolist(), strict=True)):
+        persons = held.of_sets(places[marked])
+        among[line], found[line] = max(len(persons), 1), owner in persons
+    return found, among
+
+
+@dataclass(frozen=True, eq=False)
+class _Incidence:
+    """The different members of each of some sets: persons of places, or places of persons."""
+
+    start: Indices
+    member: Indices
+
+    @classmethod
+    def of(cls, place: Indices, member: Indices, members: int, places: int) -> _Incidence:
+        """Pairs of a set, between 0 and ``places``, and one of so many members."""
+        pairs = np.unique(place * members + member)
+        return cls(np.searchsorted(pairs // members, np.arange(places + 1)), pairs % members)
+
+    def of_sets(self, which: Indices) -> Indices:
+        """The different members of some sets together, ascending."""
+        return np.unique(spread(self.start, self.member, which)[1])
+
+    def among(self, best: NDArray[np.bool_], which: Indices) -> Indices:
+        """How many members have those of the sets ``which`` that each line of best marks."""
+        return np.array([len(self.of_sets(which[marked])) for marked in best], dtype=np.int64)
+
+    def most(self, weights: Floats, who: Indices, sets: Indices, column: Indices) -> Floats:
+        """The largest weight of a member of each of some sets, in a column of its own; 0 for none.
+
+        ``weights`` (who, columns) are those of the members ``who``; all others have none.
+        """
+        line = np.full(int(self.member.max(initial=-1)) + 1, -1)
+        line[who] = np.arange(len(who))
+        place, member = spread(self.start, self.member, sets)
+        weighed = line[member] >= 0
+        place, member = place[weighed], line[member[weighed]]
+        found = np.zeros(len(sets))
+        np.maximum.at(found, place, weights[member, column[place]])
+        return found
+
+
+def _owners(
+    published: PublishedRows, people: People, rows: Indices, link: str | None, key: Key
+) -> Owners:
+    if link is None:
+        return Owners.drawn(published, people, rows, key)
+    return Owners.linked(published, people, rows, link)
+
+
+def _drawn_rows(
+    published: PublishedRows, people: People, own: Indices, key: Key
+) -> tuple[Indices, bool]:
+    """A published row for each of t rows of the original, drawn by all columns that both have.
+
+    -1 where none fits; and whether that is how the true ones are distributed.
+    """
+    shared = telling_columns(published, people)
+    sightings = Sightings.of(published, people, shared, own)
+    order = np.argsort(sightings.place, kind="stable")
+    start = np.cumsum(sightings.rows) - sightings.rows
+    draws = uniform(key.within("rows"), len(own))
+    rows = np.full(len(own), -1)
+    for chunk, weights in posteriors(sightings, len(own)):
+        share = np.cumsum(weights * sightings.rows, axis=1)
+        for place in np.flatnonzero(share[:, -1] > 0):
+            reached = draws[chunk.start + place] * share[place, -1]
+            one = int(np.searchsorted(share[place], reached, side="right"))
+            one = min(one, int(np.flatnonzero(weights[place])[-1]))
+            back = int((share[place, one] - reached) / weights[place, one])
+            back = min(back, int(sightings.rows[one]) - 1)
+            rows[chunk.start + place] = order[start[one] + back]
+    return rows, tells_all(published, shared) and not sightings.notes
+
+
+def rarest_rows(combinations: int, fewest: int) -> str:
+    """How few rows show what the fewest rows show, as a clause."""
+    return (
+        f"of the {combinations:,} combinations that are published the rarest stands in "
+        f"{fewest:,} of the rows"
+    )

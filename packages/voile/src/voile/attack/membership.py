@@ -1,0 +1,311 @@
+"""Membership: whether a person is in the table at all.
+
+What it does: for people of whom half are in the table that was published and half are not, scores
+how much likelier the release is if a person is in it, and decides by a threshold who is.
+
+Source: the likelihood ratio is the best test between two hypotheses (Neyman and Pearson, 1933);
+Homer et al., "Resolving individuals contributing trace amounts of DNA to highly complex mixtures"
+(PLoS Genetics 4, 2008) made it an attack on published data.  Success and advantage are those of
+Yeom, Giacomelli, Fredrikson and Jha, "Privacy risk in machine learning" (CSF 2018), definition 4:
+a target is in or out with probability 1/2, and the advantage is TPR - FPR.
+
+Adversary: knows some columns of the target exactly (by default all quasi-identifiers), the release,
+the method with its parameters, and the other targets, but not who of them is in.  He has seen
+such people before, of whom he knew that half were in: from these he learns the threshold.
+
+Claim: accuracy is counted and not optimistic.  Targets are split at random into two halves with as
+many in as out in each, and each half is judged by the threshold that was best on the other.
+Where the score says nothing, half of the decisions are right.
+
+The score: if the target is out, all n published rows are drawn from the population; if in, one of
+them is the target's, and n - 1 are drawn.  With a Dirichlet prior of weight a for every kind of
+row, N other targets of whom c would look like row r, and b published rows that look like it, the
+release is likelier if the target is in by
+
+    (1 / n) (sum over rows r that fit the target of (n + N) / (c + b - 1 + a)),
+
+because that is how probable the last of b alike rows was after the others (Polya's urn).  Rows
+that fit weigh by how well they do (``release.reading``): with noise, in permuted columns.  It is 0
+without such a row, near 1 where many look alike, and large for a row that nobody else explains.
+
+Success: the decision is right.  The probability given to the truth is the share of members, among
+those that he has seen before, with a score like the target's.
+
+Cost: that of ``posterior`` for all targets, twice.
+
+Departures: Homer et al. score frequencies of independent genes, here it is rows that are scored.
+Who is in the table and was left out of the release counts as in; so methods that leave rows out
+or sample them hide some of their people.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.adversary import Adversary, Guesses, Scene
+from voile.attack.asking import asks
+from voile.attack.knowledge import (
+    COLUMNS,
+    TARGETS,
+    check_targets,
+    checked_columns,
+    nobody_known,
+)
+from voile.attack.posterior import draw_targets, plain_weights
+from voile.release.reading.rows import require_columns
+from voile.release.reading.sightings import People, PublishedRows, Sightings, known_columns
+from voile.release.release import Release
+from voile.schema.persons import units_told
+from voile.schema.plan import Plan
+from voile.schema.roles import EACH_ROW
+from voile.table.alignment import common_places
+from voile.table.frames import from_native
+from voile_base.errors import InputError
+from voile_base.randomness import Key, Randomness
+
+__all__ = ["MembershipAttack"]
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
+
+_LEAST = 2
+"""People who are in, and people who are not: one of each in each half."""
+_PRIOR = 0.5
+"""Weight of every kind of row before anything was seen (Jeffreys)."""
+_BINS = 8
+"""Scores that are like each other, in parts of equally many targets."""
+
+
+@dataclass(frozen=True)
+class MembershipAttack(Adversary["_Aim"]):
+    """An adversary who decides whether a person is in the table that was published.
+
+    Raises ``InputError`` where no target or no column is asked for.
+    """
+
+    needs_absent = True
+
+    absent: Any = field(
+        default=None,
+        metadata=asks("--absent"),
+    )
+    """A data frame of people of the same origin who are not in the table."""
+    columns: Sequence[str] | None = field(default=None, metadata=COLUMNS)
+    """Columns of the original that the adversary knows; None: the quasi-identifiers."""
+    targets: int | None = field(default=1000, metadata=TARGETS)
+    """At how many people it is aimed, half of them absent; None: at as many as there are."""
+
+    def __post_init__(self) -> None:
+        check_targets(self.targets)
+        object.__setattr__(self, "columns", checked_columns(self.columns))
+
+    @property
+    def name(self) -> str:
+        """The name by which a command or a study asks for the attack."""
+        return "membership"
+
+    def refusal(self, release: Release, plan: Plan | None = None) -> str | None:
+        """Why the attack makes no sense for a release, as a clause; None where it does."""
+        if self.absent is None:
+            return "nobody is known who is not in the table: hold rows out, or name absent people"
+        return nobody_known(release, self.columns)
+
+    def aim(self, scene: Scene) -> _Aim:
+        """As many people who are in the table as people who are not."""
+        published = scene.published
+        present = scene.people
+        absent = _absent_like(present, from_native(self.absent)[0])
+        columns = known_columns(published, present, self.columns, None)
+        require_columns(absent, columns, "the frame of absent people")
+        size = self._size(present, absent)
+        sides = [
+            _Side.of(published, people, columns, size, scene.randomness.within(which))
+            for people, which in ((present, "present"), (absent, "absent"))
+        ]
+        return _Aim(published, columns, size, sides)
+
+    def guess(self, scene: Scene, aim: _Aim) -> Guesses:
+        """Whether each of them is in the table."""
+        judged = _judged(
+            np.concatenate(_scores(aim.sides, _alike(aim.published, aim.columns))),
+            np.arange(2 * aim.size) < aim.size,
+            scene.randomness.key("halves"),
+        )
+        return Guesses(
+            goal="it is decided rightly whether the target is in the table that was published",
+            success=judged.right.astype(np.float64),
+            probability=judged.probability,
+            baseline=0.5,
+            known=lambda i: aim.sides[0].known(i, aim.columns),
+            assumptions=tuple(_assumptions(aim.columns)),
+            notes=(*aim.sides[0].sightings.notes, *_notes(judged, aim.size)),
+            shown=np.arange(aim.size),
+            drawn_from=sum(side.people.units[1] for side in aim.sides),
+        )
+
+    def _size(self, present: People, absent: People) -> int:
+        """How many of either kind there are among the targets."""
+        there = min(present.units[1], absent.units[1])
+        size = there if self.targets is None else min(there, (self.targets + 1) // 2)
+        if size < _LEAST:
+            msg = (
+                "to judge who is in the table, at least two targets must be in it and two absent; "
+                f"there are {units_told(present.protected, present.units[1])} and "
+                f"{absent.units[1]:,} absent people"
+            )
+            raise InputError(msg)
+        return size
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """Targets that are all in the table, or all absent."""
+
+    people: People
+    places: Indices
+    sightings: Sightings
+
+    @classmethod
+    def of(
+        cls,
+        published: PublishedRows,
+        people: People,
+        columns: Sequence[str],
+        size: int,
+        randomness: Randomness,
+    ) -> _Side:
+        """So many people, drawn at random."""
+        places = draw_targets(people, columns, size, randomness)
+        return cls(people, places, Sightings.of(published, people, columns, places))
+
+    def known(self, place: int, columns: Sequence[str]) -> Mapping[str, Any]:
+        """What the adversary knows of one of them."""
+        return self.people.frame.select(columns).row(int(self.places[place]), named=True)
+
+
+@dataclass(frozen=True, eq=False)
+class _Aim:
+    """Those who are in the table, those who are not, and what is known of either."""
+
+    published: PublishedRows
+    columns: tuple[str, ...]
+    size: int
+    """How many there are on either side."""
+    sides: Sequence[_Side]
+    """Those who are in it, then the others."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """What came of t targets, shape (t,) each."""
+
+    right: Mask
+    """Whether the decision is right."""
+    probability: Floats
+    """What the adversary gives to the truth."""
+
+
+def _alike(published: PublishedRows, columns: Sequence[str]) -> NDArray[np.int64]:
+    """For each published row, how many look like it in all columns that are not permuted."""
+    staying = [
+        c for name in columns if name not in published.permuted for c in published.columns_of(name)
+    ]
+    if not staying:
+        return np.full(published.frame.height, published.frame.height)
+    (place,) = common_places([published.frame.select(staying)])
+    return np.bincount(place)[place]
+
+
+def _scores(sides: Sequence[_Side], alike: NDArray[np.int64]) -> list[Floats]:
+    """How much likelier the release is if each target is in the table; one array for each side."""
+    sightings = sides[0].sightings
+    rows, others = sightings.rows, sum(len(side.places) for side in sides) - 1
+    looks = np.empty(len(rows))
+    looks[sightings.place] = alike
+    known = np.zeros(len(rows))
+    for side in sides:
+        for _, weights in plain_weights(side.sightings, len(side.places)):
+            known += weights.sum(axis=0)
+    factor = rows * (rows.sum() + others) / rows.sum()
+    scores = []
+    for side in sides:
+        score = np.empty(len(side.places))
+        for chunk, weights in plain_weights(side.sightings, len(side.places)):
+            # What the target adds to ``known`` is not known of others; rounding leaves traces.
+            explained = np.maximum(known - weights, 0) + (looks - 1 + _PRIOR)
+            score[chunk] = (weights / explained) @ factor
+        scores.append(score)
+    return scores
+
+
+def _judged(scores: Floats, member: Mask, key: Key) -> _Judged:
+    """Decide on each half of the targets by what the other half shows.
+
+    As many are members as not, members first.
+    """
+    size = len(scores) // 2
+    words = key.stream(len(scores)).reshape(2, size)
+    rank = np.argsort(np.argsort(words, axis=1), axis=1).ravel()
+    first = rank < size // 2
+    right, probability = np.empty(len(scores), np.bool_), np.empty(len(scores))
+    for half in (first, ~first):
+        seen, truth = scores[~half], member[~half]
+        inside = scores[half] > _threshold(seen, truth)
+        right[half] = inside == member[half]
+        chance = _chance_of_membership(seen, truth, scores[half])
+        probability[half] = np.where(member[half], chance, 1 - chance)
+    return _Judged(right, probability)
+
+
+def _threshold(scores: Floats, member: Mask) -> float:
+    """Above which score most decisions are right on these targets."""
+    order = np.argsort(scores, kind="stable")
+    ascending = scores[order]
+    # Right decisions if the lowest i are called absent: members above, others below.
+    gained = np.concatenate(([0], np.cumsum(np.where(member[order], -1, 1))))
+    ends = np.concatenate(([-np.inf], ascending, [np.inf]))
+    gained[np.flatnonzero(ends[:-1] == ends[1:])] = -len(scores)  # no cut between equal scores
+    best = int(gained.argmax())
+    low, high = ends[best], ends[best + 1]
+    return float(low if np.isinf(low) or np.isinf(high) else (low + high) / 2)
+
+
+def _chance_of_membership(seen: Floats, member: Mask, scores: Floats) -> Floats:
+    """The share of members among those seen with such scores, by the rule of succession."""
+    inner = np.quantile(seen, np.arange(1, _BINS) / _BINS)
+    edges = np.unique(inner)
+    bin_of_seen = np.searchsorted(edges, seen, side="right")
+    every = np.bincount(bin_of_seen, minlength=len(edges) + 1)
+    inside = np.bincount(bin_of_seen, member, minlength=len(edges) + 1)
+    chance: Floats = (inside + 1) / (every + 2)
+    return chance[np.searchsorted(edges, scores, side="right")]
+
+
+def _absent_like(present: People, frame: Any) -> People:
+    """Absent people; each row is another one where the frame does not say whose it is."""
+    plan = present.plan
+    unit = plan.roles.unit if plan else None
+    if plan is not None and unit is not None and unit not in frame.columns:
+        plan = replace(plan, roles=replace(plan.roles, person=EACH_ROW, household=None))
+    return People(frame, plan)
+
+
+def _assumptions(columns: Sequence[str]) -> Iterator[str]:
+    yield f"the adversary knows {', '.join(columns)} of a target exactly"
+    yield "a target is in the table or absent with probability 1/2"
+    yield "he knows the release, and the method with its parameters"
+    yield "he has learnt from other such people, of whom he knows whether they are in the table"
+
+
+def _notes(judged: _Judged, size: int) -> Iterator[str]:
+    found, cleared = judged.right[:size].mean(), judged.right[size:].mean()
+    yield (
+        f"{found:.1%} of those who are in the table are found, and {1 - cleared:.1%} of the absent "
+        f"are taken for members: an advantage of {100 * (found + cleared - 1):+.1f} points"
+    )

@@ -1,0 +1,406 @@
+"""Attacks on a release of trips: how far each adversary is off, and how often on the right road.
+
+What it does: lets every adversary of ``adversaries`` follow the trips of a release on a road map,
+and judges them by the true positions.
+
+Adversary: has the published trips, the map, the method with its parameters, and a distribution of
+movement.  The informed one uses the mechanism's own distribution; where zones depend on a receiver
+he knows that place.
+
+Claim: rates are counted.  The true road at a report is the one that map matching of the exact track
+finds, with a receiver's error of 15 m; a road goes from crossing to crossing (``roads.stretches``).
+Means are over trips, with intervals of confidence 95 % by Student's distribution over trips,
+because the reports of one trip are not independent.  What is left out is counted in notes
+(``selection``).
+
+The informed one is the strongest of several (``strongest``).  Where an adversary on the map errs in
+a way that can be seen, a better one finds more: his figures are marked as a lower bound of what is
+found, with the reason (``strongest.doubts``).  What more the informed one may know, and what that
+adds, is that of ``knowing``.
+
+Cost: that of ``inference`` for each trip and adversary; drawn trips bound it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from voile.attack.outcome import Estimate
+from voile.attack.trajectory.adversaries import Finding, RoadAdversary, share_right
+from voile.attack.trajectory.inference import Movement
+from voile.attack.trajectory.knowing import Seen, TripKnowledge, findings, vehicles_of
+from voile.attack.trajectory.reports import Sighted
+from voile.attack.trajectory.selection import counted, selected
+from voile.attack.trajectory.speeds import fastest_of
+from voile.attack.trajectory.strongest import Strongest, attempts, doubts, strongest_of
+from voile.disclosure import moved as stating
+from voile.disclosure.moved import Moved
+from voile.release.reading.tracks import columns_of
+from voile.release.release import Release
+from voile.schema.trajectory import TrajectoryColumns
+from voile.table.arrays import Frame
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+from voile_geo.geodesy import Floats
+from voile_geo.planar.noise import (
+    AngleSelection,
+    CorrelatedGaussian,
+    GaussianField,
+    LocationNoise,
+    PlanarLaplace,
+)
+from voile_geo.planar.zones import Zones, ZoneTable
+from voile_geo.roads.density import RoadRadii, radii_of_roads
+from voile_geo.roads.network import RoadNetwork
+
+__all__ = ["Limits", "TripsOutcome", "Watch", "follow_trips", "noise_of"]
+
+_ON_ROADS = ("map-matching", "informed")
+Watch = Callable[[Seen, Mapping[str, Finding]], None]
+"""Takes a trip, and what each adversary makes of it, by name; private."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is followed, and how fast; raises ``InputError`` for a speed that cannot be."""
+
+    trips: int = 100
+    """At most so many are drawn."""
+    reports: int | None = None
+    """At most so many of each trip, its first ones; None: all of them."""
+    fastest: float | None = None
+    """In m/s: for the adversaries no truck is faster; None for a limit by the map and the trips
+    (``speeds``)."""
+    movement: Movement | None = None
+    """What adversaries on the map suppose of trucks; None for the usual."""
+
+    def __post_init__(self) -> None:
+        if self.fastest is not None and not 0 < self.fastest < math.inf:
+            msg = "the fastest speed of trucks must be a number above 0, in km/h"
+            raise InputError(msg)
+
+
+@dataclass(frozen=True)
+class TripsOutcome:
+    """What one adversary makes of the trips of a release; private."""
+
+    adversary: str
+    trips: int
+    reports: int
+    error: Estimate
+    """Mean distance between his estimate and the truth, in metres."""
+    right: Estimate
+    """Share of the reports at which he names the true road."""
+    seconds: float
+    """Processor time a trip, without the look-up of what can be reached on the map."""
+    lost: int = 0
+    """Reports at which he lost the truck, and began anew."""
+    beyond: int = 0
+    """Reports farther from the one before than he looks for a truck in that time."""
+    reasons: tuple[str, ...] = ()
+    """Why he finds less than his knowledge allows; empty where nothing is known against it."""
+    notes: tuple[str, ...] = ()
+    """What was left out, and what bounds figures; the same for all of a release."""
+
+    @property
+    def lower_bound(self) -> bool:
+        """Whether he finds less than his knowledge allows: errors are smaller, shares larger."""
+        return bool(self.reasons)
+
+    def document(self) -> dict[str, Any]:
+        """The outcome for JSON, without the notes."""
+        return {
+            "adversary": self.adversary,
+            "trips": self.trips,
+            "reports": self.reports,
+            "error_metres": self.error.document(),
+            "right_roads": self.right.document(),
+            "lost_reports": self.lost,
+            "reports_beyond": self.beyond,
+            "lower_bound": self.lower_bound,
+            "lower_bound_reasons": list(self.reasons),
+            "seconds_per_trip": self.seconds,
+        }
+
+
+def follow_trips(  # noqa: PLR0913 - what is followed, and what is known
+    release: Release,
+    original: Any,
+    roads: RoadNetwork,
+    named: TrajectoryColumns | None = None,
+    *,
+    limits: Limits | None = None,
+    knowledge: TripKnowledge | None = None,
+    randomness: Randomness | None = None,
+    watch: Watch | None = None,
+) -> tuple[TripsOutcome, ...]:
+    """Let each adversary follow drawn trips within limits; private.
+
+    What is left out is said in the notes of every outcome, and where adversaries lost a truck.
+    What ``knowledge`` adds to the informed adversary are further outcomes.
+
+    ``original`` is the private table, a data frame of any kind, with the columns of ``named``, by
+    default those of the release.  ``watch`` is shown each trip with what each adversary makes of
+    it.
+
+    Raises ``InputError`` where the release shows no positions or has levels for receivers that it
+    does not name, where its trips are not those of the original, have one report each or lie off
+    the map, or where its noise was chosen by another map.
+    """
+    limits = limits or Limits()
+    moved = _positions(release)
+    named = named or columns_of(release)
+    randomness = randomness or Randomness.secure()
+    followed = limits.trips, limits.reports
+    chosen = selected(release, original, named, roads, followed, randomness)
+    noise = noise_of(moved, roads)
+    zones = _zones(noise, moved.destination)
+    knowledge = knowledge or TripKnowledge()
+    vehicle_of: Mapping[str, str] = {}
+    if knowledge.vehicle is not None:
+        vehicle_of = vehicles_of(original, named.trip, knowledge.vehicle)
+    sighted = [_sighted(trip, roads, zones) for trip in chosen.trips]
+    judge, adversary = _judge_and_adversary(roads, sighted, limits)
+    seen, unsure = _true_ways(judge, chosen.trips, sighted)
+    beyond = [adversary.beyond(one.sighted.time, one.track) for one in seen]
+    plain = [dict(_plainly_followed(adversary, one.sighted)) for one in seen]
+    best = strongest_of(seen, [attempts(adversary, one.sighted, noise) for one in seen])
+    made = {name: [one[name] for one in plain] for name in plain[0]}
+    made["informed"] = list(best.findings)
+    if watch is not None:
+        for i, one in enumerate(seen):
+            watch(one, {name: some[i] for name, some in made.items()})
+    made |= {
+        f"informed, {name}": some
+        for name, some in findings(adversary, seen, noise, knowledge, vehicle_of)
+    }
+    judged = _Judged(seen, beyond, chosen.cut, best)
+    outcomes = [judged.outcome(name, some, made["none"]) for name, some in made.items()]
+    notes = (
+        *chosen.notes,
+        *_unsure(unsure),
+        *best.notes,
+        *_bounded(outcomes),
+        *_supposed(adversary),
+        *_knew(knowledge, seen, vehicle_of),
+    )
+    return tuple(replace(outcome, notes=notes) for outcome in outcomes)
+
+
+def noise_of(moved: Moved, roads: RoadNetwork | None = None) -> LocationNoise:
+    """The noise that a release states of its positions, as everybody can read it.
+
+    Raises ``InputError`` where radii were chosen by the roads of a map, and this is another one.
+    """
+    stated = moved.zones
+    radii, grid = stated.radii, None
+    if stated.map is not None:
+        found = _radii_of(stated.map, roads)
+        radii, grid = found.radii, found.grid
+    zones = Zones(
+        levels=[level * stated.factor for level in stated.levels],
+        radii=radii,
+        level_limits=stated.level_limits,
+        radius_limits=stated.radius_limits,
+        centre=stated.centre,
+        by=stated.by,
+        grid=grid,
+    )
+    match moved.law:
+        case stating.CorrelatedGaussian(tau=tau):
+            return CorrelatedGaussian(zones, tau)
+        case stating.GaussianField() as distribution:
+            return GaussianField(
+                zones,
+                distribution.share,
+                distribution.length,
+                distribution.period_days,
+                distribution.tau,
+                distribution.shared,
+            )
+        case stating.TurningLaplace(deviation=deviation, start=start):
+            return AngleSelection(zones, deviation, start)
+        case stating.PlanarLaplace():
+            return PlanarLaplace(zones)
+
+
+def _radii_of(stated: stating.RoadMap, roads: RoadNetwork | None) -> RoadRadii:
+    """The radii that a release chose by the roads of a map, found anew."""
+    if roads is None or roads.digest != stated.digest:
+        msg = (
+            f"the release chose its noise by the roads of the map {stated.name}, and this is "
+            "another map, or another version of it: the noise cannot be known without that one"
+        )
+        raise InputError(msg)
+    return radii_of_roads(roads, stated.within, stated.bounds)
+
+
+def _positions(release: Release) -> Moved:
+    """How a release moved its positions; raises ``InputError`` where it shows none."""
+    for role in ("latitude", "longitude"):
+        for column in release.roles.get(role, ()):
+            shown = release.disclosure.columns.get(release.disclosure.owner(column) or "")
+            if isinstance(shown, Moved):
+                return shown
+    msg = "the release shows no positions, so that no truck can be followed on a map"
+    raise InputError(msg)
+
+
+def _plainly_followed(adversary: RoadAdversary, sighted: Sighted) -> Iterator[tuple[str, Finding]]:
+    """Who do not know the mechanism."""
+    yield "none", adversary.as_shown(sighted)
+    yield "median", adversary.median(sighted)
+    yield "smoother", adversary.smoother(sighted)
+    yield "map-matching", adversary.matching(sighted)
+
+
+def _judge_and_adversary(
+    roads: RoadNetwork,
+    seen: Sequence[tuple[Floats, Sighted]],
+    limits: Limits,
+) -> tuple[RoadAdversary, RoadAdversary]:
+    """Who finds the true roads, and who follows trucks; both share what they know of the map.
+
+    A movement that is given says how fast trucks are for who follows them, and at least so fast
+    they are for who finds the true roads.
+    """
+    adversary, usual = RoadAdversary(roads), limits.movement or Movement()
+    trips = [(sighted.time, track) for track, sighted in seen]
+    limit = fastest_of(roads, adversary.nearby, trips, usual.fastest)
+    judge = adversary.supposing(replace(usual, fastest=limit))
+    if limits.fastest is None and limits.movement is None:
+        return judge, judge
+    fastest = limits.fastest or usual.fastest
+    return judge, adversary.supposing(replace(usual, fastest=fastest))
+
+
+def _true_ways(
+    judge: RoadAdversary, trips: Sequence[Frame], sighted: Sequence[tuple[Floats, Sighted]]
+) -> tuple[list[Seen], int]:
+    """Trips with their true roads, and at how many reports these are not sure."""
+    seen, unsure = [], 0
+    for trip, (track, one) in zip(trips, sighted, strict=True):
+        truth = judge.match(one.time, track)
+        unsure += truth.lost
+        began = float(trip["time"].filter(trip["followed"])[0])
+        seen.append(Seen(trip["trip"][0], track, truth.road, one, began))
+    return seen, unsure
+
+
+def _unsure(reports: int) -> Iterator[str]:
+    if reports:
+        yield (
+            f"no way led on at {counted(reports, 'report')} of the exact tracks themselves: the "
+            "true roads before and after are less sure than elsewhere. A tunnel or a ferry that "
+            "the map lacks does that, a clock that was set, and vehicles that share ids of trips"
+        )
+
+
+def _bounded(outcomes: Sequence[TripsOutcome]) -> Iterator[str]:
+    """Why figures are lower bounds."""
+    for outcome in outcomes:
+        for reason in outcome.reasons:
+            yield (
+                f"{outcome.adversary}: {reason}: what it finds is a lower bound of what can be "
+                "found"
+            )
+
+
+def _supposed(adversary: RoadAdversary) -> Iterator[str]:
+    yield (
+        "adversaries on the map suppose that no truck is faster than "
+        f"{3.6 * adversary.movement.fastest:.0f} km/h"
+    )
+    yield (
+        f"looking up what can be reached on the map took {adversary.looking:.2g} s in all, which "
+        "the adversaries who match to it share and no trip's time holds"
+    )
+
+
+def _knew(
+    knowledge: TripKnowledge, seen: Sequence[Seen], vehicle_of: Mapping[str, str]
+) -> Iterator[str]:
+    """Of how many trips there was something to know."""
+    if knowledge.vehicle is not None:
+        vehicles = len({vehicle_of[one.trip] for one in seen})
+        yield (
+            f"all days are those that are followed: {counted(len(seen), 'trip')} of "
+            f"{counted(vehicles, 'vehicle')}; --targets follows more"
+        )
+
+
+def _zones(noise: LocationNoise, receiver: Any) -> ZoneTable:
+    if noise.zones.needs_receiver and receiver is None:
+        msg = "the noise depends on where each trip is bound for, and the release does not say that"
+        raise InputError(msg)
+    return noise.zones.table(None if receiver is None else (receiver[0], receiver[1]))
+
+
+def _sighted(trip: Frame, roads: RoadNetwork, zones: ZoneTable) -> tuple[Floats, Sighted]:
+    """The true track in the plane of the map, and what is seen of it, where it is followed."""
+    true, shown = (
+        roads.to_plane(trip[f"{side}_latitude"].to_numpy(), trip[f"{side}_longitude"].to_numpy())
+        for side in ("true", "shown")
+    )
+    places = zip(trip["shown_latitude"].to_list(), trip["shown_longitude"].to_list(), strict=True)
+    epsilons, last = [], None
+    for place in places:
+        epsilons.append(zones.epsilon(place, last))
+        last = place
+    kept = np.flatnonzero(trip["followed"].to_numpy())
+    time = trip["time"].to_numpy()[kept]
+    seen = Sighted(time - time[0], shown[kept], np.array(epsilons)[kept], number=kept)
+    return true[kept], seen
+
+
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """Trips by which findings are judged."""
+
+    seen: Sequence[Seen]
+    beyond: Sequence[int]
+    """Of each trip, how many reports lie farther from the one before than adversaries look."""
+    cut: int
+    """Trips of which later reports are not followed."""
+    best: Strongest
+
+    def outcome(
+        self, name: str, found: Sequence[Finding], shown: Sequence[Finding]
+    ) -> TripsOutcome:
+        """What came of an adversary; ``shown`` takes what is published for true."""
+        pairs = list(zip(self.seen, found, strict=True))
+        errors = [float(np.hypot(*(one.position - trip.track).T).mean()) for trip, one in pairs]
+        right = [share_right(one.road, trip.road) for trip, one in pairs]
+        on_roads = name.startswith(_ON_ROADS)
+        outcome = TripsOutcome(
+            name,
+            trips=len(found),
+            reports=sum(len(trip.track) for trip in self.seen),
+            error=Estimate.of_units(errors),
+            right=Estimate.of_units(right, most=1.0),
+            seconds=math.fsum(one.seconds for one in found) / len(found),
+            lost=sum(one.lost for one in found),
+            beyond=sum(self.beyond) if on_roads else 0,
+        )
+        reasons = [*self._reasons(outcome)] if on_roads else []
+        if name.startswith("informed"):
+            reasons += doubts(self.seen, found, shown)
+        if name == "informed":
+            reasons += self.best.reasons
+        return replace(outcome, reasons=tuple(reasons))
+
+    def _reasons(self, outcome: TripsOutcome) -> Iterator[str]:
+        if outcome.lost:
+            yield f"it lost the truck at {counted(outcome.lost, 'report')} and began anew there"
+        if outcome.beyond:
+            yield (
+                f"{counted(outcome.beyond, 'report')} {'lies' if outcome.beyond == 1 else 'lie'} "
+                "farther from the one before than it looks for a truck"
+            )
+        if self.cut:
+            yield f"of {counted(self.cut, 'trip')} only the first reports were followed"

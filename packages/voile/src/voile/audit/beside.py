@@ -1,0 +1,256 @@
+"""People and published rows beside each other, column by column, as codes; private.
+
+For every column that a file shows: the v different values that people have in it, the g different
+cells of the file, which cells cover which value, and how near each is to each.  Where numbers are
+more than some thousand, both sides are cut into as many parts of equally many published rows.
+
+Cost: O(v g) a column; sets of texts with too many pairs are left out, and said.  Dates and texts of
+which there are thousands count as numbers: their places in the order of all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.audit.foreign import Foreign
+from voile.audit.recognition import Recognised
+from voile.release.reading.rows import People, PublishedRows, floats_of, texts_of
+from voile.release.reading.views import ColumnView
+from voile.schema.kinds import ShownAs
+from voile.schema.plan import Plan
+from voile.table.alignment import common_codes
+from voile.table.dictionary import encode
+from voile_base.randomness import Draws
+
+__all__ = ["Beside", "Column"]
+
+Floats = NDArray[np.float32]
+Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+_PARTS = 2000
+"""Of numbers: more of them are taken together."""
+_PAIRS = 20_000_000
+_LEAST = 0.02
+"""How near a cell is at least that does not fit: mistakes happen, and synthesizers vary."""
+_NOTHING = 1e-6
+_REACH = 0.05
+"""The share of rows between two numbers at which they are a third as near as equal ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column on both sides."""
+
+    name: str
+    value: tuple[Indices, ...]
+    """For each group of people, shape (p,): the value of each."""
+    cell: Indices
+    """Shape (n,): the cell of each published row."""
+    covers: Mask
+    """Shape (v, g)."""
+    near: Floats
+    """Shape (v, g), between 0 and 1."""
+    numbers: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    """Of values (v,) and of cells (g,), the middle of intervals; None for texts."""
+    wide: Mask
+    """Shape (g,): whether a cell is an interval of more than one number."""
+    how: ShownAs
+    """How the file shows it."""
+    whole: tuple[tuple[NDArray[np.float64], ...], NDArray[np.float64]] | None = None
+    """Numbers that were taken together, as they are: for each group of people shape (p,), and of
+    published rows (n,); None where none were."""
+
+    @property
+    def values(self) -> int:
+        """How many different values there are."""
+        return len(self.covers)
+
+    @property
+    def fits(self) -> Floats:
+        """Shape (v, g): 1 where a cell covers a value, and next to nothing elsewhere."""
+        return np.where(self.covers, 1, _NOTHING).astype(np.float32)
+
+    @property
+    def as_cell(self) -> Indices:
+        """Shape (v,): the cell by which each value would be shown; the most frequent of several."""
+        rows = np.bincount(self.cell, minlength=self.covers.shape[1])
+        near = self.near * (1 + 1e-3 * rows / max(rows.max(), 1))
+        return np.asarray(near.argmax(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """All columns that a file shows, beside those of groups of people."""
+
+    columns: tuple[Column, ...]
+    rows: int
+    """Published rows that are looked at."""
+    left_out: tuple[str, ...]
+    """Columns of too many texts."""
+    units: tuple[Indices, ...]
+    """For each group of people, shape (p,): which person or household each row is of, from 0."""
+
+    def people(self, group: int) -> int:
+        """How many persons or households a group has."""
+        return int(self.units[group].max()) + 1
+
+    def drawn(self, group: int, count: int, draws: Draws) -> Indices:
+        """Rows of ``count`` different persons of a group, drawn at random, and a row of each."""
+        unit = self.units[group]
+        order = draws.permutation(len(unit))
+        if self.people(group) == len(unit):
+            return order[:count]
+        rows = order[np.unique(unit[order], return_index=True)[1]]
+        return rows[draws.permutation(len(rows))[:count]]
+
+    @classmethod
+    def of(
+        cls,
+        foreign: Foreign,
+        people: Sequence[pl.DataFrame],
+        plan: Plan | None,
+        unit: str | None = None,
+    ) -> Beside:
+        """A file beside groups of people, such as the original and the control.
+
+        ``unit`` is the column that tells persons or households apart; None: each row is another.
+        """
+        published = PublishedRows.of(foreign.release)
+        shown = [one for one in foreign.recognised if one.columns]
+        names = [one.name for one in shown]
+        everybody = People(pl.concat([each.select(names) for each in people]), plan)
+        sizes = [each.height for each in people]
+        columns, left_out = [], []
+        for one in shown:
+            column = _column(published, one, everybody, sizes)
+            if column is None:
+                left_out.append(one.name)
+            else:
+                columns.append(column)
+        units = [
+            np.arange(each.height) if unit is None else encode(each[unit]).codes.astype(np.int64)
+            for each in people
+        ]
+        return cls(tuple(columns), published.frame.height, tuple(left_out), tuple(units))
+
+
+def _column(
+    published: PublishedRows, one: Recognised, everybody: People, sizes: Sequence[int]
+) -> Column | None:
+    """One column; None where it has too many texts to compare all with all."""
+    names, whole = published.columns_of(one.name), None
+    seen = published.frame.select(names)
+    own = everybody.frame.select(one.name)
+    values_alone = one.how in {"exact", "permuted", "synthetic", "averaged", "noisy"}
+    if (values_alone or _are_points(one.how, seen)) and _many(own, seen):
+        shown = seen.select(pl.first())
+        if not own.to_series().dtype.is_numeric():
+            own, shown = _in_order(own, shown)
+        whole = floats_of(own.to_series()), floats_of(shown.to_series())
+        own, shown = _in_parts(own, shown)
+        seen = pl.DataFrame([shown.to_series().alias(name) for name in names])
+        everybody = People(own, everybody.plan)
+    cells, (cell,) = common_codes([seen])
+    values, (value,) = common_codes([own])
+    if values.height * cells.height > _PAIRS:
+        return None
+    first = np.unique(value, return_index=True)[1]
+    counted = cells, np.bincount(cell, minlength=cells.height)
+    view = ColumnView.of(published, counted, everybody, one.name, first)
+    weights = view.evidence().log_weights(slice(None))
+    covers = weights > -1
+    near = np.maximum(np.exp(weights), _LEAST)
+    numbers = _numbers(values, cells)
+    if numbers is not None:
+        near = np.maximum(near, _nearness(numbers, cells, cell))
+    ends = np.cumsum(sizes)[:-1]
+    parts = tuple(np.split(value, ends))
+    kept = whole and (tuple(np.split(whole[0], ends)), whole[1])
+    wide = _are_wide(cells) if numbers is not None else np.zeros(cells.height, dtype=bool)
+    return Column(
+        one.name, parts, cell, covers, near.astype(np.float32), numbers, wide, one.how, kept
+    )
+
+
+def _are_points(how: ShownAs, seen: pl.DataFrame) -> bool:
+    """Whether intervals are numbers, of which some are missing."""
+    if how != "interval":
+        return False
+    low, high = (seen[name] for name in seen.columns)
+    return bool((low == high).all())
+
+
+def _many(own: pl.DataFrame, seen: pl.DataFrame) -> bool:
+    return own.to_series().n_unique() > _PARTS or seen.n_unique() > _PARTS * 2
+
+
+def _in_order(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Texts and dates as numbers: their places in the order of all of both sides."""
+    name = own.columns[0]
+    texts = [pl.Series(name, texts_of(each.to_series())) for each in (own, seen)]
+    texts = [each.cast(pl.String) for each in texts]
+    order = pl.concat(texts).drop_nulls().unique().sort()
+    place = {text: number for number, text in enumerate(order)}
+    numbers = (each.replace_strict(place, default=None, return_dtype=pl.Float64) for each in texts)
+    first, second = (each.to_frame() for each in numbers)
+    return first, second
+
+
+def _in_parts(own: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Numbers as the middles of parts of equally many published rows, alike on both sides."""
+    name = own.columns[0]
+    shown, known = floats_of(seen.to_series()), floats_of(own.to_series())
+    finite = shown[np.isfinite(shown)]
+    cuts = np.linspace(0, 1, _PARTS + 1)[1:-1]
+    edges = np.unique(np.quantile(finite, cuts)) if len(finite) else finite
+    both = np.concatenate((finite, known[np.isfinite(known)]))
+    part = np.searchsorted(edges, both, side="right")
+    total = np.bincount(part, both, len(edges) + 1)
+    middle = total / np.maximum(np.bincount(part, minlength=len(edges) + 1), 1)
+
+    def of(numbers: NDArray[np.float64]) -> pl.Series:
+        parts = middle[np.searchsorted(edges, numbers, side="right")]
+        return pl.Series(name, np.where(np.isfinite(numbers), parts, np.nan)).fill_nan(None)
+
+    return of(known).to_frame(), of(shown).to_frame()
+
+
+def _numbers(
+    values: pl.DataFrame, cells: pl.DataFrame
+) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+    if not values.to_series().dtype.is_numeric():
+        return None
+    ends = [floats_of(cells[name]) for name in cells.columns]
+    return floats_of(values.to_series()), np.mean(ends, axis=0)
+
+
+def _are_wide(cells: pl.DataFrame) -> Mask:
+    ends = [floats_of(cells[name]) for name in cells.columns]
+    return np.asarray(ends[0] < ends[-1])
+
+
+def _nearness(
+    numbers: tuple[NDArray[np.float64], NDArray[np.float64]], cells: pl.DataFrame, cell: Indices
+) -> NDArray[np.float64]:
+    """How near values are to the ends of cells, by the share of published rows between them."""
+    values, middle = numbers
+    shown = np.sort(middle[cell][np.isfinite(middle[cell])])
+    if not len(shown):
+        return np.zeros((len(values), len(middle)))
+
+    def rank(at: NDArray[np.float64]) -> NDArray[np.float64]:
+        sides = (np.searchsorted(shown, at, side) for side in ("left", "right"))
+        return sum(sides) / (2 * len(shown))  # type: ignore[return-value]
+
+    ends = [rank(floats_of(cells[name])) for name in cells.columns]
+    own = rank(values)[:, np.newaxis]
+    below, above = np.maximum(ends[0] - own, 0), np.maximum(own - ends[-1], 0)
+    near: NDArray[np.float64] = np.exp(-(below + above) / _REACH)
+    missing = np.isnan(values)[:, np.newaxis] | np.isnan(middle)
+    return np.where(missing, 0.0, near)

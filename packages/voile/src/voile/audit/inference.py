@@ -1,0 +1,278 @@
+"""Inference: one column of a person from all others, through a file; private.
+
+Source: WP216, section 3.
+
+Three adversaries know all other columns of t persons: one takes the value that the nearest
+published rows show, one that of the rows that fit (``likeness``), one has learnt it from the file
+by a forest of trees, where scikit-learn is installed.  A number is right within a twentieth of the
+range of the published ones; where these are few, if none of them is nearer.  Of intervals the one
+is right that holds the number; a wider one than the narrowest that does so counts by what it tells,
+the share of people outside of it.  Guess: the value that would be right of most published rows.
+
+All columns are asked for of the same people, so that rows are compared with them once.
+
+Cost: t n a column for t people and n different rows, t n more for each column that is wanted, and a
+forest of 50 trees for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.audit.beside import Beside, Column
+from voile.audit.likeness import Likeness, Rows
+from voile.audit.registry import Setting
+from voile.audit.risk import ORIGINAL, Question, Risk
+from voile_base.ondemand import on_demand
+from voile_base.randomness import Draws, Randomness
+
+__all__ = ["Inference", "inference"]
+
+ensemble = on_demand("sklearn.ensemble")
+
+sparse = on_demand("scipy.sparse")
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_BY = {"rows that are near": False, "rows that fit": True}
+"""Adversaries who let rows vote, and whether they let only cells count that fit."""
+_TREES = 50
+_AT_A_TIME = 5
+"""Trees that are held in memory."""
+_LEARNT = 50_000
+"""Published rows that a forest learns from."""
+_FEW = 20
+"""Published numbers, up to which the nearest one is right."""
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The risk as audits count it."""
+
+    name: ClassVar[str] = "inference"
+
+    def refusal(self, setting: Setting) -> str | None:
+        """One column has no others to be told from."""
+        return "the file shows one column alone" if len(setting.names) < 2 else None
+
+    def risks(self, setting: Setting) -> Iterator[Risk]:
+        """One for each sensitive column, or for each column where none is."""
+        wanted = setting.sensitive or setting.names
+        setting.progress("inference: by rows that are near")
+        yield from _Inferring.of(setting.beside, wanted, setting.targets, setting.randomness).risks(
+            setting.progress
+        )
+
+
+def inference(beside: Beside, wanted: str, targets: int, randomness: Randomness) -> Risk:
+    """One column of a person from all others, of which the file shows at least one."""
+    return next(_Inferring.of(beside, [wanted], targets, randomness).risks(lambda _: None))
+
+
+@dataclass(frozen=True, eq=False)
+class _Inferring:
+    """Columns of the same people in each group, each told from all others."""
+
+    beside: Beside
+    wanted: Sequence[str]
+    drawn: Sequence[Indices]
+    """The people of each group."""
+    voted: Sequence[Mapping[tuple[str, str], Indices]]
+    """For each group the cells that rows vote for, by the column and by the adversary."""
+    randomness: Randomness
+
+    @classmethod
+    def of(
+        cls, beside: Beside, wanted: Sequence[str], targets: int, randomness: Randomness
+    ) -> _Inferring:
+        """Draw the people, and let rows vote for the wanted columns of each."""
+        groups = range(len(beside.units))
+        count = min(targets, *map(beside.people, groups))
+        draws = randomness.key("inference").generator()
+        drawn = [beside.drawn(group, count, draws) for group in groups]
+        voted = _voted(beside.columns, wanted, drawn)
+        return cls(beside, wanted, drawn, voted, randomness)
+
+    def risks(self, progress: Callable[[str], None]) -> Iterator[Risk]:
+        """One for each of the columns."""
+        for name in self.wanted:
+            progress(f"inference: {name}")
+            yield self._risk(name)
+
+    def _risk(self, name: str) -> Risk:
+        column = next(one for one in self.beside.columns if one.name == name)
+        right, won = _right(column), []
+        learnt = self._learnt(column) if find_spec("sklearn") else None
+        for group, people in enumerate(self.drawn):
+            truth = column.value[group][people]
+            guesses = {by: self.voted[group][name, by] for by in _BY}
+            if learnt is not None:
+                guesses["a forest that learnt from the rows"] = learnt[group]
+            won.append({by: right[truth, guess] for by, guess in guesses.items()})
+        best = _best_constant(column, right)
+        guessed = right[column.value[ORIGINAL][self.drawn[ORIGINAL]], best]
+        goal = f"{name!r} is told from all other columns{_within(column)}"
+        return Question("inference", name, goal).answered(won, guessed)
+
+    def _learnt(self, column: Column) -> list[Indices]:
+        others = [one for one in self.beside.columns if one.name != column.name]
+        known = [
+            np.stack([one.as_cell[one.value[group][people]] for one in others], axis=1)
+            for group, people in enumerate(self.drawn)
+        ]
+        draws = self.randomness.key("inference", column.name).generator()
+        return _learnt(others, column, known, draws)
+
+
+def _right(column: Column) -> Floats:
+    """How far naming a cell is right about a value, between 0 and 1, shape (v, g).
+
+    A text that stands for several values names each of them as often, and one that stands for
+    anything tells nothing, as does an interval of everybody.
+    """
+    if column.numbers is None:
+        return np.asarray(column.covers / np.maximum(column.covers.sum(axis=0), 1))
+    values, shown = column.numbers
+    missing = np.isnan(values)[:, np.newaxis] & np.isnan(shown)
+    apart = np.abs(values[:, np.newaxis] - shown)
+    if reach := _tolerance(column):
+        near = apart <= reach
+    else:
+        nearest = np.nanmin(np.where(column.wide, np.nan, apart), axis=1, initial=np.inf)
+        near = (apart <= nearest[:, np.newaxis]) & ~column.wide
+    within = np.where(column.wide, _told_by_intervals(column), 0)
+    return np.maximum(within, near | missing)
+
+
+def _told_by_intervals(column: Column) -> Floats:
+    """What each cell tells of the values that it covers, beside the cell that tells most of them.
+
+    A cell tells the share of people whose value it does not cover.
+    """
+    people = np.bincount(column.value[ORIGINAL], minlength=column.values)
+    outside = 1 - people @ column.covers / max(people.sum(), 1)
+    told = column.covers * outside
+    return np.asarray(told / np.maximum(told.max(axis=1, keepdims=True), np.finfo(float).tiny))
+
+
+def _tolerance(column: Column) -> float:
+    """How far off a number may be: a twentieth of the range of the published ones; 0 of few."""
+    assert column.numbers is not None
+    numbers = column.numbers[1][column.cell]
+    numbers = numbers[np.isfinite(numbers)]
+    if not len(numbers) or len(np.unique(numbers)) <= _FEW:
+        return 0.0
+    return float(np.subtract(*np.quantile(numbers, [0.99, 0.01]))) / 20
+
+
+def _within(column: Column) -> str:
+    if column.wide.any():
+        return " by an interval that holds it"
+    reach = 0.0 if column.numbers is None else _tolerance(column)
+    return f", within {reach:.3g}" if reach else ""
+
+
+def _counted(rows: Rows, column: Column) -> Any:
+    """How many published rows show each cell of a column in each of g different rows; sparse."""
+    each = np.ones(len(rows.place), dtype=np.float32)
+    shape = len(rows.count), column.covers.shape[1]
+    return sparse.csr_array((each, (rows.place, column.cell)), shape=shape)
+
+
+def _voted(
+    columns: Sequence[Column], wanted: Sequence[str], drawn: Sequence[Indices]
+) -> list[dict[tuple[str, str], Indices]]:
+    """The cell that most weight of the nearest rows falls to, for each person of each group."""
+    names, rows = [one.name for one in columns], Rows.of(columns)
+    shown = {names.index(name): _counted(rows, columns[names.index(name)]) for name in wanted}
+    found = []
+    for group, people in enumerate(drawn):
+        votes = {(name, by): np.zeros(len(people), np.int64) for name in wanted for by in _BY}
+        for by, exact in _BY.items():
+            alike = Likeness.of(columns, rows, (group, people), exact=exact)
+            for some, place, weights in alike.without_each(list(shown)):
+                votes[names[place], by][some] = (weights @ shown[place]).argmax(axis=1)
+        found.append(votes)
+    return found
+
+
+def _learnt(
+    others: Sequence[Column], column: Column, asked: Sequence[Indices], draws: Draws
+) -> list[Indices]:
+    """The wanted cell of people whose other cells are known, as a forest has learnt it.
+
+    Of many numbers it learns the number, and names the nearest cell.  Texts nearly each of which
+    stands in one row cannot be learnt: then it names the most frequent one.  Few trees are held at
+    a time.
+    """
+    rows = draws.permutation(len(column.cell))[:_LEARNT]
+    known = _ordered(others, np.stack([one.cell[rows] for one in others], axis=1))
+    wanted = [_ordered(others, each) for each in asked]
+    cells, seeds = column.cell[rows], draws.integers(2**31, size=_TREES // _AT_A_TIME)
+    if column.numbers is not None and len(np.unique(cells)) > _FEW:
+        shown = column.numbers[1]
+        there = np.isfinite(shown[cells])
+        order = np.argsort(shown)[: int(np.isfinite(shown).sum())]
+        middles = (shown[order][1:] + shown[order][:-1]) / 2
+        found = _grown(_regressor, (known[there], shown[cells][there]), wanted, seeds)
+        return [order[np.searchsorted(middles, numbers)] for numbers in found]
+    kinds = np.unique(cells)
+    if 2 * len(kinds) > len(cells):
+        usual = int(np.bincount(cells).argmax())
+        return [np.full(len(each), usual) for each in asked]
+    return [kinds[s.argmax(axis=1)] for s in _grown(_classifier, (known, cells), wanted, seeds)]
+
+
+def _grown(
+    trees: Callable[[int, Floats, Any], Callable[[Floats], Floats]],
+    learnt: tuple[Floats, Any],
+    wanted: Sequence[Floats],
+    seeds: Indices,
+) -> list[Floats]:
+    """What all trees together say, added up."""
+    found: list[Floats] | None = None
+    for seed in seeds.tolist():
+        says = trees(seed, *learnt)
+        some = [says(each) / len(seeds) for each in wanted]
+        found = some if found is None else [a + b for a, b in zip(found, some, strict=True)]
+    assert found is not None
+    return found
+
+
+def _classifier(seed: int, known: Floats, cells: Indices) -> Callable[[Floats], Floats]:
+
+    forest = ensemble.ExtraTreesClassifier(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
+    return forest.fit(known, cells).predict_proba  # type: ignore[no-any-return]
+
+
+def _regressor(seed: int, known: Floats, numbers: Floats) -> Callable[[Floats], Floats]:
+
+    forest = ensemble.ExtraTreesRegressor(_AT_A_TIME, min_samples_leaf=2, random_state=seed)
+    return forest.fit(known, numbers).predict  # type: ignore[no-any-return]
+
+
+def _ordered(columns: Sequence[Column], cells: Indices) -> Floats:
+    """Cells as numbers that a tree may cut: numbers by their size, texts by their codes."""
+    return np.stack(
+        [
+            cells[:, i].astype(np.float64)
+            if column.numbers is None
+            else np.nan_to_num(column.numbers[1][cells[:, i]], nan=-1e18)
+            for i, column in enumerate(columns)
+        ],
+        axis=1,
+    )
+
+
+def _best_constant(column: Column, right: Floats) -> int:
+    """The cell whose naming would be right for most published rows."""
+    count = np.bincount(column.cell, minlength=column.covers.shape[1])
+    weight = column.covers @ count / np.maximum(column.covers.sum(axis=0), 1).max()
+    return int((weight @ right).argmax())

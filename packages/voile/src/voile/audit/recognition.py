@@ -1,0 +1,461 @@
+"""How each column of a released file is shown, found out beside the original; private.
+
+What is told apart, column by column:
+
+    exact        all cells are values of the original, or numbers that were only shifted or scaled
+    permuted     the same, and each value as often as in the original, but beside others
+    synthetic    the same, in rows that nobody has
+    interval     two columns, or texts that write intervals
+    set          texts that name several values: labels of a hierarchy, prefixes, lists, ``*``
+    averaged     numbers of nobody, nearly each of which stands in several rows, or numbers and
+                 texts that stand together in groups of rows: means, medians, modes, medoids
+    noisy        numbers of nobody
+    withheld     no column shows it
+
+A number beside two columns of an interval, such as noise with its confidence, counts by itself.
+
+Whether rows are those of the original is asked of the columns whose cells are values: a row whose
+values nobody has together is of nobody.  In few columns of few values every row is of somebody,
+whoever made it; such columns count as shown as they are, which is how an adversary reads them.
+
+A plan overrules what was found (``[columns.X] shown``).  Cost: O(n m) and a sort for m columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from voile.audit.common_rows import CommonRows
+from voile.audit.displacement import distance_by_people, distance_by_shape
+from voile.audit.grouping import BothSides, are_of_groups, row_groups
+from voile.audit.rescaling import last_digit, rescaled
+from voile.audit.spellings import ANYTHING, SetReader, ends_of
+from voile.disclosure.altered import Altered
+from voile.disclosure.disclosure import Shown
+from voile.disclosure.exact import Exact
+from voile.disclosure.interval import Interval
+from voile.disclosure.permuted import Permuted
+from voile.disclosure.perturbed import Perturbed
+from voile.disclosure.value_set import ANYTHING as ANY_VALUE
+from voile.disclosure.value_set import ValueSet, set_text
+from voile.disclosure.withheld import Withheld
+from voile.release.reading.rows import (
+    People,
+    Texts,
+    distinct_texts_of,
+    finite,
+    floats_of,
+    texts_of,
+)
+from voile.release.reading.views import KnownValues
+from voile.schema.kinds import ShownAs
+from voile_base.errors import TableError, nearest
+
+__all__ = ["Recognised", "recognise"]
+
+_PAIRS = ((".low", ".high"), ("_low", "_high"), ("_min", "_max"), ("_from", "_to"), ("_lo", "_hi"))
+_RARE = 0.02
+"""The share of rows whose cells may be others than the rest, such as mistakes in a file."""
+_SHARED = 3
+"""Rows that show numbers, where numbers are averages."""
+_DICTIONARY = 1 << 16
+"""Different texts up to which a column of them holds a number a row, and no texts."""
+
+
+@dataclass(frozen=True, eq=False)
+class Recognised:
+    """How one column of the original is shown by a released file; private."""
+
+    name: str
+    how: ShownAs
+    why: str
+    """A sentence."""
+    shown: Shown
+    """The same for adversaries and measures."""
+    columns: tuple[pl.Series, ...]
+    """What they read in place of the file's own columns, by the names that ``shown`` states."""
+    of: tuple[str, ...] = ()
+    """The columns of the file that show it."""
+    unread: tuple[str, ...] = ()
+    """Labels that nobody explains; they may stand for anything."""
+
+
+def recognise(
+    released: pl.DataFrame, original: People, overruled: Mapping[str, ShownAs] | None = None
+) -> list[Recognised]:
+    """How each column of the original is shown, in the order of the original.
+
+    ``overruled`` says it of some columns.  Raises ``TableError`` where a column cannot be shown as
+    the plan says, where the file shows nothing of the original, and where it has no rows.
+    """
+    if not released.height:
+        msg = "the released file has no rows"
+        raise TableError(msg)
+    said = overruled or {}
+    found = [_column(released, original, name, said.get(name)) for name in original.frame.columns]
+    if all(one.how == "withheld" for one in found):
+        first = original.frame.columns[0]
+        msg = (
+            "the released file shows no column of the original: none has the name of one"
+            f"{nearest(first, released.columns)}"
+        )
+        raise TableError(msg)
+    return _beside_others(found, original, said)
+
+
+def _column(
+    released: pl.DataFrame, original: People, name: str, said: ShownAs | None
+) -> Recognised:
+    """How one column is shown, by itself."""
+    if said == "withheld":
+        return Recognised(name, "withheld", "the plan says so.", Withheld(), ())
+    ends = [
+        (low, high)
+        for low, high in _PAIRS
+        if f"{name}{low}" in released.columns and f"{name}{high}" in released.columns
+    ]
+    if ends and name not in released.columns:
+        return _two_columns(released, name, ends[0])
+    shown = name if name in released.columns else f"{name}.interval"
+    if shown not in released.columns:
+        return Recognised(name, "withheld", "no column of the file has its name.", Withheld(), ())
+    own = original.column(name)
+    if not _is_empty(own) and (_is_empty(released[shown]) or _shows_nothing(released[shown], own)):
+        why = "all its cells are empty, or stand for any value."
+        return Recognised(name, "withheld", why, Withheld(), (), (shown,))
+    column = _Column.of(name, released[shown], original)
+    found = column.said(said) if said else column.found()
+    return replace(found, of=(shown, *(f"{name}{end}" for pair in ends for end in pair)))
+
+
+def _two_columns(released: pl.DataFrame, name: str, ends: tuple[str, str]) -> Recognised:
+    of = tuple(f"{name}{end}" for end in ends)
+    numbers = [floats_of(released[one]) for one in of]
+    if any(np.isnan(side).all() for side in numbers):
+        msg = f"column {of[0]!r} of the released file and {of[1]!r} should be the ends of intervals"
+        raise TableError(f"{msg}, and one of them holds no numbers")
+    low, high = (
+        pl.Series(f"{name}{e}", s) for e, s in zip((".low", ".high"), numbers, strict=True)
+    )
+    why = f"two columns show its ends: {of[0]} and {of[1]}."
+    columns = tuple(side.fill_nan(None) for side in (low, high))
+    return Recognised(name, "interval", why, Interval(level="differs"), columns, of)
+
+
+@dataclass(frozen=True, eq=False)
+class _Column:
+    """One column of a released file beside that of the original; by distinct cells."""
+
+    name: str
+    cells: Texts
+    """The e different cells."""
+    rows: np.ndarray
+    """Shape (e,): how many rows show each."""
+    place: np.ndarray
+    """Shape (n,): the cell of each row."""
+    values: set[str]
+    """All values of the original."""
+    numbers: np.ndarray | None
+    """Those of all rows of the original; None where it holds texts, or nothing."""
+    suppressed: bool
+    """Whether more cells are missing than of the original: they may stand for anything."""
+    reader: SetReader
+    dtype: pl.DataType
+    """Of the original's column."""
+
+    @classmethod
+    def of(cls, name: str, released: pl.Series, original: People) -> _Column:
+        """From the rows of both sides."""
+        own = original.column(name)
+        released = _as_numbers(released, own)
+        cells, place = distinct_texts_of(released)
+        values = {text for text in texts_of(own.unique()) if text is not None}
+        numbers = floats_of(own) if own.dtype.is_numeric() and values else None
+        return cls(
+            name,
+            cells,
+            np.bincount(place, minlength=len(cells)),
+            place,
+            values,
+            numbers,
+            _is_suppressed(released, own),
+            SetReader(values, _nodes(original, name)),
+            own.dtype,
+        )
+
+    def found(self) -> Recognised:
+        """How it is shown, as its cells look."""
+        own = [text is None or text in self.values for text in self.cells]
+        ends = None if self.numbers is None else self._ends()
+        if ends is not None and (found := self._rescaled(ends)) is not None:
+            return found
+        if all(own):
+            if not self.suppressed:
+                return self._exact("all its cells are values of the original.")
+            return self._sets() if ends is None else self._intervals(ends)
+        if ends is not None:
+            if any(one and one[0] != one[1] for one in ends):
+                return self._intervals(ends)
+            return self._numbers(float(self.rows[np.array(own)].sum() / self.rows.sum()))
+        return self._sets()
+
+    def said(self, how: ShownAs) -> Recognised:
+        """How the plan says that it is shown; raises ``TableError`` where it cannot be."""
+        if how in {"exact", "permuted", "synthetic"}:
+            kinds: dict[str, Shown] = {"permuted": Permuted(), "synthetic": Altered(share=1.0)}
+            shown = kinds.get(how, Exact())
+            return replace(self._exact("the plan says so."), how=how, shown=shown)
+        if how == "set":
+            return self._sets()
+        ends = self._ends() if self.numbers is not None else None
+        if ends is None:
+            what = "intervals of numbers" if how == "interval" else "numbers"
+            msg = (
+                f"column {self.name!r} of the released file does not hold {what}, as the plan says"
+            )
+            raise TableError(msg)
+        return self._intervals(ends) if how == "interval" else replace(self._numbers(0.0), how=how)
+
+    def _exact(self, why: str) -> Recognised:
+        column = self._texts(self.cells)
+        return Recognised(self.name, "exact", why, Exact(), (column,))
+
+    def _rescaled(self, ends: Sequence[tuple[float, float] | None]) -> Recognised | None:
+        """Numbers that were shifted or scaled, read back; None where they were not."""
+        if self.numbers is None or any(one and one[0] != one[1] for one in ends):
+            return None
+        cells = np.array([np.nan if one is None else one[0] for one in ends])
+        line = rescaled(self.numbers, cells, self.place, last_digit(self.cells))
+        if line is None or line.changes_nothing:
+            return None
+        why = f"its numbers are those of the original times {line.factor:.6g}"
+        why += f" {'-' if line.shift < 0 else '+'} {abs(line.shift):.6g}"
+        if not line.is_exact:
+            both = zip(line.low.tolist(), line.high.tolist(), strict=True)
+            read = [None if np.isnan(low) else (low, high) for low, high in both]
+            return replace(self._intervals(read), why=f"{why}, rounded, and were read back.")
+        numbers = pl.Series(line.low).fill_nan(None).cast(self.dtype)
+        column = self._texts(texts_of(numbers))
+        return Recognised(self.name, "exact", f"{why}, and were read back.", Exact(), (column,))
+
+    def _ends(self) -> list[tuple[float, float] | None] | None:
+        """The interval of each cell, None for anything; None where a cell is neither."""
+        assert self.numbers is not None
+        known = self.numbers[np.isfinite(self.numbers)]
+        whole = bool((known == np.round(known)).all())
+        read: list[tuple[float, float] | None] = []
+        for text in self.cells:
+            if text is None or text.strip().lower() in ANYTHING:
+                read.append(None)
+                continue
+            ends = ends_of(text, whole=whole)
+            if ends is None:
+                return None
+            read.append((ends.low, ends.high))
+        return read
+
+    def _intervals(self, ends: Sequence[tuple[float, float] | None]) -> Recognised:
+        assert self.numbers is not None
+        least, most = np.nanmin(self.numbers), np.nanmax(self.numbers)
+        sides = []
+        for side, suffix in enumerate((".low", ".high")):
+            numbers = [None if one is None else float(one[side]) for one in ends]
+            within = [
+                x if x is None or np.isfinite(x) else float(least if side == 0 else most)
+                for x in numbers
+            ]
+            column = pl.Series(f"{self.name}{suffix}", within, dtype=pl.Float64)
+            sides.append(column.gather(self.place))
+        hidden = int(self.rows[[one is None for one in ends]].sum())
+        what = "write intervals" if any(one and one[0] != one[1] for one in ends) else "are numbers"
+        why = f"its cells {what}{f'; {hidden:,} rows show none' if hidden else ''}."
+        return Recognised(self.name, "interval", why, Interval(level="differs"), tuple(sides))
+
+    def _numbers(self, known: float) -> Recognised:
+        """Numbers of no row: averages, or noise."""
+        shared = float(self.rows[self.rows >= _SHARED].sum() / self.rows.sum())
+        column = pl.Series(self.name, self.cells, dtype=pl.String).cast(pl.Float64, strict=False)
+        shown = column.gather(self.place)
+        assert self.numbers is not None
+        near = distance_by_shape(self.numbers, floats_of(shown))
+        repeated = shared >= 1 - _RARE or are_of_groups(self.rows)
+        averaged = repeated and known < 1 - _RARE
+        how: ShownAs = "averaged" if averaged else "noisy"
+        among = f"{1 - known:.1%} of its numbers are of nobody"
+        why = f"{among}, and nearly all stand in several rows." if averaged else f"{among}."
+        return Recognised(self.name, how, why, near, (shown,))
+
+    def _sets(self) -> Recognised:
+        """Texts that stand for several values, as far as anybody can read them."""
+        own = all(text is None or text in self.values for text in self.cells)
+        texts: Texts = []
+        unread = []
+        for text in self.cells:
+            named = None if text is None else self.reader.read(text)
+            if text is None:
+                texts.append(ANY_VALUE if self.suppressed else None)
+            elif named is None or len(named) == len(self.values):
+                texts.append(ANY_VALUE)
+                unread += [text] * (named is None)
+            else:
+                texts.append(set_text(sorted(named)))
+        column = self._texts(texts)
+        hidden = int(self.rows[[text is None for text in self.cells]].sum())
+        labels = len(unread)
+        told = f"; {labels:,} of its labels are explained by nobody and may stand for anything: "
+        told += "name their hierarchy in a plan"
+        shown = "are values of the original" if own else "name several values"
+        missing = f"; {hidden:,} rows show none" if self.suppressed else ""
+        why = f"its cells {shown}{missing}{told if labels else ''}."
+        return Recognised(self.name, "set", why, ValueSet(), (column,), unread=tuple(unread))
+
+    def _texts(self, texts: Texts) -> pl.Series:
+        """A text for each cell as a column of the rows, in a dictionary."""
+        each = pl.Series(texts, dtype=pl.String)
+        if len(texts) <= _DICTIONARY:
+            each = each.cast(pl.Enum(each.drop_nulls().unique().sort()))
+        return each.gather(self.place).alias(self.name)
+
+
+def _is_empty(column: pl.Series) -> bool:
+    return finite(column).null_count() == len(column)
+
+
+def _shows_nothing(column: pl.Series, own: pl.Series) -> bool:
+    """Whether all cells are missing, or texts that stand for any value and are none."""
+    if column.dtype.is_numeric():
+        return False
+    cells = {(text or "").strip().lower() for text in distinct_texts_of(column)[0]}
+    if not cells <= ANYTHING:
+        return False
+    values = {(text or "").strip().lower() for text in distinct_texts_of(own)[0]}
+    return not (cells & values)
+
+
+def _as_numbers(released: pl.Series, own: pl.Series) -> pl.Series:
+    """Numbers among which some cells say that they show none, such as ``NA``, as numbers."""
+    if released.dtype.is_numeric() or not own.dtype.is_numeric():
+        return released
+    cells = released.unique().cast(pl.String).str.strip_chars()
+    hidden = cells.str.to_lowercase().is_in(list(ANYTHING))
+    if cells.filter(~hidden).cast(pl.Float64, strict=False).null_count():
+        return released
+    return released.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+
+
+def _is_suppressed(released: pl.Series, own: pl.Series) -> bool:
+    """Whether cells are missing that were not missing in the original, beyond chance."""
+    share = finite(own).null_count() / max(len(own), 1)
+    expected = share * len(released)
+    most = expected + 4 * float(np.sqrt(expected * (1 - share)))
+    return finite(released).null_count() > most
+
+
+def _nodes(original: People, name: str) -> dict[str, frozenset[str]]:
+    """The labels of the hierarchy that the plan declares, and the values below each."""
+    if original.described(name).hierarchy is None:
+        return {}
+    values = KnownValues(original, name, np.arange(original.frame.height))
+    below: dict[str, set[str]] = {}
+    for level in values.generalized(None) or ():
+        for label, value in zip(level, values.texts, strict=True):
+            if label is not None and value is not None:
+                below.setdefault(label, set()).add(value)
+    return {label: frozenset(found) for label, found in below.items()}
+
+
+def _beside_others(
+    found: list[Recognised], original: People, said: Mapping[str, ShownAs]
+) -> list[Recognised]:
+    """What columns are beside each other: of groups, of one row, permuted, synthetic."""
+    found = _grouped(found, original, said)
+    open_ = [one for one in found if one.how == "exact" and one.name not in said]
+    names = [one.name for one in open_]
+    if not open_:
+        return found
+    rows = CommonRows.of({one.name: one.columns[0] for one in open_}, original)
+    if len(open_) < 2 or rows.are_of_somebody(names) or rows.are_repeated(names):
+        altered = _altered(open_, rows, names)
+        return _with_distances([altered.get(one.name, one) for one in found], rows, original)
+    permuted = rows.permuted(names)
+    of = {one.name: one for one in found}
+    share = 1 - rows.found(names)
+    for one in open_:
+        if permuted is None:
+            why = f"its cells are values of the original; {rows.of_nobody(names)} has."
+            of[one.name] = replace(one, how="synthetic", why=why, shown=Altered(share=share))
+        elif one.name in permuted:
+            why = "it has the values of the original, each as often, but beside those of others."
+            of[one.name] = replace(one, how="permuted", why=why, shown=Permuted())
+    if permuted is None:
+        return list(of.values())
+    left = CommonRows.of({n: of[n].columns[0] for n in names if n not in permuted}, original)
+    return _with_distances(list(of.values()), left, original)
+
+
+def _grouped(
+    found: list[Recognised], original: People, said: Mapping[str, ShownAs]
+) -> list[Recognised]:
+    """The same with the columns in which rows stand for groups, as ``grouping`` tells them."""
+    values = [one for one in found if one.how == "exact" and one.name not in said]
+    others = [one for one in found if one.how in {"averaged", "noisy"} and one.name not in said]
+    names = [one.name for one in values]
+    of_somebody = True
+    if values:
+        exact = CommonRows.of({one.name: one.columns[0] for one in values}, original)
+        of_somebody = exact.are_of_somebody(names)
+    if of_somebody:
+        values = [one for one in values if not original.column(one.name).dtype.is_numeric()]
+    if of_somebody and not others:
+        return found
+    cells = {
+        one.name: _in_type(one.columns[0], original.column(one.name)) for one in (*values, *others)
+    }
+    rows = CommonRows.of(cells, original)
+    both = {name: BothSides(original.column(name), shown) for name, shown in cells.items()}
+    groups = row_groups(rows, both, of_somebody=of_somebody)
+    if groups is None:
+        return found
+    why = f"it stands in groups of {groups.least} rows or more, and most people do not."
+    return [
+        replace(
+            one, how="averaged", why=why, shown=groups.shown[one.name], columns=(cells[one.name],)
+        )
+        if one.name in groups.shown
+        else one
+        for one in found
+    ]
+
+
+def _in_type(cells: pl.Series, own: pl.Series) -> pl.Series:
+    """Numbers that were read as texts as numbers."""
+    if own.dtype.is_numeric() and not cells.dtype.is_numeric():
+        return cells.cast(pl.String).cast(pl.Float64, strict=False)
+    return cells
+
+
+def _altered(
+    open_: Sequence[Recognised], rows: CommonRows, names: Sequence[str]
+) -> dict[str, Recognised]:
+    """Columns of rows that are of somebody, but for a few that are of nobody."""
+    share = rows.strangers(names)
+    if not share:
+        return {}
+    why = f"its cells are values of the original, but {share:.1%} of the rows are nobody's."
+    return {one.name: replace(one, why=why, shown=Altered(share=share)) for one in open_}
+
+
+def _with_distances(
+    found: list[Recognised], rows: CommonRows, original: People
+) -> list[Recognised]:
+    """The same with distances of numbers from the true ones as people tell them."""
+    near = {one.name: one.shown for one in found if isinstance(one.shown, Perturbed)}
+    if not near:
+        return found
+    shown = {one.name: floats_of(one.columns[0]) for one in found if one.name in near}
+    told = distance_by_people(near, rows, (original, shown))
+    return [replace(one, shown=told.get(one.name, one.shown)) for one in found]

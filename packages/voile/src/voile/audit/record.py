@@ -1,0 +1,159 @@
+"""The plain result of an audit: how a file shows each column, and what it gives away; private.
+
+Declared here once: from the types follow its JSON and what is refused when one is read back.  A
+control that is null says that nobody was known who was not in the data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from voile.schema.kinds import ShownAs
+from voile.schema.roles import Protected
+from voile.study.documents import require_seal, schema_of, sealed, without_heading
+from voile.study.record import (
+    PRIVATE,
+    AttackDocument,
+    MeasureDocument,
+    RiskDocument,
+    Skipped,
+)
+from voile_base.errors import InputError
+from voile_base.values.value import Several, checked, closed, plain
+
+__all__ = [
+    "AUDIT_FORMAT",
+    "COPYING",
+    "ROWS_OF_PEOPLE",
+    "AuditRecord",
+    "ColumnDocument",
+    "RiskDocument",
+    "RunDocument",
+    "audit_document",
+    "audit_schema",
+    "read_audit",
+]
+
+AUDIT_FORMAT = "voile-audit-record-1"
+
+COPYING = "copying"
+"""The risk that rows of people stand among rows of nobody."""
+ROWS_OF_PEOPLE = (
+    "each row is a person's, or of a group that shows the same: the other risks, attacks and "
+    "sizes of groups judge that"
+)
+"""Why copying was not counted where nothing could be copied."""
+
+Count = Annotated[int, Field(ge=0)]
+
+
+@closed
+class ColumnDocument(TypedDict):
+    """How one column of the original is shown."""
+
+    name: str
+    shown: ShownAs
+    why: str
+    of: list[str]
+    """The columns of the file that show it."""
+    unread: list[str]
+    """Labels that nobody explains."""
+
+
+@closed
+class RunDocument(TypedDict):
+    """What an audit was run on, and how: whoever runs it again gets the same figures."""
+
+    inputs: dict[str, str]
+    """Digests of the contents of "released", "original", and of "control" and "plan" if given."""
+    places: dict[str, str]
+    """Where these files were."""
+    targets: Annotated[int, Field(ge=1)]
+    attacks: list[str] | None
+    first: list[str] | None
+    seed: Annotated[int, Field(ge=0)] | None
+    """None: the draws follow from the inputs, so that nobody chooses among them."""
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class AuditRecord:
+    """What was found about a released file; private."""
+
+    released: str
+    """Name of the file or folder."""
+    digest: str
+    """Of what it holds: BLAKE2b with 16 bytes, in hexadecimal."""
+    rows: Mapping[str, Count]
+    """Of the file ("released"), the original, and the control where there is one."""
+    roles: Mapping[str, Several[str]]
+    """Columns of the original by role."""
+    roles_of: Literal["plan", "proposal"]
+    """Who says so: the plan, or Voile, which guesses from names and values."""
+    columns: Several[ColumnDocument]
+    unused: Several[str]
+    """Columns of the file that show no column of the original."""
+    risks: Several[RiskDocument]
+    risks_skipped: Several[Skipped]
+    attacks: Several[AttackDocument]
+    attacks_skipped: Several[Skipped]
+    utility: Several[MeasureDocument]
+    utility_skipped: Several[Skipped]
+    notices: Several[str]
+    """What a reader should know, a sentence each without a full stop."""
+    unfit: Mapping[str, str]
+    """Why columns that the file shows must not leave, whatever else is found, by their names."""
+    versions: Mapping[str, str]
+    seconds: Mapping[str, float]
+    protected: Protected = "row"
+    """Who is a target: a row, or a person or household, who may have several."""
+    repeated: Count = 0
+    """Rows of the file beyond as many as people of the original have their values: repetitions."""
+    fewest: Count | None = None
+    """Persons of the smallest group of rows that show the same in all quasi-identifiers, each
+    counted once however many rows repeat him; None where no row is repeated."""
+    control_void: bool = False
+    """Whether the control holds people of the original, beside whom nothing can be told."""
+    run: RunDocument | None = None
+    """What the figures are of; None in records of before, which are no evidence."""
+
+
+def audit_document(record: AuditRecord) -> dict[str, Any]:
+    """A record for JSON; the first key says that it is private."""
+    return sealed({"private": PRIVATE, "format": AUDIT_FORMAT, **plain(record)})
+
+
+def read_audit(path: str | Path) -> AuditRecord:
+    """Read the record of an audit, which must be as it was written.
+
+    Raises ``InputError`` where the file holds none, and ``RefusedError`` where it was edited.
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{path}: it cannot be read ({error.strerror})"
+        raise InputError(msg) from None
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("format") != AUDIT_FORMAT:
+        msg = f"{path}: this is not the record of an audit in the format {AUDIT_FORMAT}"
+        raise InputError(msg)
+    require_seal(document, path, "voile audit")
+    try:
+        return AuditRecord(**without_heading(document))
+    except (InputError, TypeError) as error:
+        msg = f"{path}: {error}; run the audit again with this version of Voile"
+        raise InputError(msg) from None
+
+
+def audit_schema() -> dict[str, Any]:
+    """The schema of ``audit.json``, for programs that read it."""
+    title = "Voile: the record of an audit (private)"
+    return schema_of(title, AUDIT_FORMAT, AuditRecord, with_seal=True)

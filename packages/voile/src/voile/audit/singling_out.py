@@ -1,0 +1,356 @@
+"""Singling out: predicates learnt from a file that fit exactly one person; private.
+
+Source: WP216, section 3; isolation by predicates learnt from what was released is that of Cohen
+and Nissim, "Towards formalizing the GDPR's notion of singling out" (PNAS 117, 2020).
+
+A predicate of several columns asks for the cells of one published row in some columns, two to six
+or two to all, drawn at random; half of the rows are of those that fewest rows are like.  A number
+that is rare in the file asks for itself or for what lies beyond it.  Of those drawn the ones
+are tried that fewest published rows fulfil.  A predicate of one column asks for a cell or a
+number that fewest rows show, or for what lies beyond the outermost number.  It succeeds where
+exactly one person fits.
+
+Where a person has several rows, one of them is enough to fit.
+
+A file of few values has few rare cells, and so few predicates of one column that no rate of theirs
+could be told from another.  Fewer than ``_FEW`` are a figure of their own only where they find more
+than chance; else a note beside those of several columns says how they fared.
+
+Guess: the same columns, the cell of each from another row.
+
+It is easier to be the only one among few.  Of a control larger than the original so many people are
+drawn as that has.  Of a smaller one, with a share f of its people, all are looked at, and its rate
+is multiplied by main / thinned: thinned is the rate that the original would have of people who are
+drawn of it with probability f, k f (1 - f)^(k - 1) for a predicate that k people fit.  Where the
+file gives no more away of its own people, that is the rate of a control as large as the original.
+
+Cost: p predicates times the people, and times the published rows, a column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.attack.outcome import Estimate
+from voile.audit.beside import Beside, Column
+from voile.audit.registry import Setting
+from voile.audit.risk import CONTROL, ORIGINAL, Risk, share_of
+from voile_base.randomness import Draws, Randomness
+
+__all__ = ["SinglingOut", "singling_out"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_PREDICATES = 1000
+_MOST_COLUMNS = 6
+_FEW = 400
+"""Predicates of one column whose rate has an interval of a tenth: of fewer nothing can be told but
+that they find more than chance does."""
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """The risk as audits count it."""
+
+    name: ClassVar[str] = "singling out"
+
+    def refusal(self, setting: Setting) -> str | None:
+        """It makes sense wherever a column is shown."""
+        del setting
+        return None
+
+    def risks(self, setting: Setting) -> Iterator[Risk]:
+        """Of several columns, and of one."""
+        yield from singling_out(setting.beside, setting.randomness)
+
+
+def singling_out(beside: Beside, randomness: Randomness) -> Iterator[Risk]:
+    """Predicates of several columns, and of one where these are not too few."""
+    one = _tried(beside, randomness.within("one column"), several=False)
+    if len(beside.columns) == 1:
+        yield one.risk
+        return
+    several = _tried(beside, randomness.within("several columns"), several=True)
+    if one.count < _FEW and not one.risk.found:
+        yield replace(several, notes=(one.too_few,)).risk
+    else:
+        yield from (several.risk, one.risk)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tried:
+    """What became of p predicates."""
+
+    of: str
+    persons: tuple[Indices, ...]
+    """For each group of people, shape (p,): how many fit."""
+    guessed: Indices
+    """Shape (p,): the same for the original, of blind predicates."""
+    sizes: tuple[int, ...]
+    """How many people there are in each group."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many predicates there are."""
+        return len(self.guessed)
+
+    def and_also(self, persons: Sequence[Indices], guessed: Indices) -> _Tried:
+        """These and more predicates of the same kind."""
+        both = zip(self.persons, persons, strict=True)
+        joined = tuple(np.concatenate(pair) for pair in both)
+        return replace(self, persons=joined, guessed=np.concatenate((self.guessed, guessed)))
+
+    @property
+    def success(self) -> list[Floats]:
+        """For each group of people, shape (p,): 1 where exactly one person fits."""
+        return [(persons == 1).astype(np.float64) for persons in self.persons]
+
+    @property
+    def control(self) -> Estimate | None:
+        """The rate of a control that is as large as the original; None without any."""
+        if len(self.sizes) == 1:
+            return None
+        found, share = share_of(self.success[CONTROL]), self.sizes[CONTROL] / self.sizes[ORIGINAL]
+        if share >= 1:
+            return found
+        persons = self.persons[ORIGINAL]
+        thinned = float((persons * share * (1 - share) ** np.maximum(persons - 1, 0)).sum())
+        alone = int((persons == 1).sum())
+        times = alone / thinned if alone else 1 / share
+        ends = (min(1.0, times * end) for end in (found.value, found.low, found.high))
+        return Estimate(*ends)
+
+    @property
+    def too_few(self) -> str:
+        """That there are too few for a rate of their own, and how they fared."""
+        found, other = int(self.success[ORIGINAL].sum()), ""
+        if len(self.success) > 1:
+            other = f", and {int(self.success[CONTROL].sum()):,} in the control"
+        return (
+            f"{self.count:,} predicates of one column are too few for a rate of their own: "
+            f"{found:,} fit exactly one person{other}"
+        )
+
+    @property
+    def risk(self) -> Risk:
+        """The rates."""
+        own = self.success[ORIGINAL]
+        notes = [f"{int(own.sum()):,} of {self.count:,} predicates fit exactly one person"]
+        if len(self.sizes) > 1 and self.sizes[CONTROL] < self.sizes[ORIGINAL]:
+            people = f"the control has {self.sizes[CONTROL]:,} people"
+            notes.append(f"{people}: its rate is that expected of {self.sizes[ORIGINAL]:,}")
+        return Risk(
+            "singling out",
+            self.of,
+            "exactly one person fits the predicate",
+            self.count,
+            share_of(own),
+            self.control,
+            share_of((self.guessed == 1).astype(np.float64)),
+            (*notes, *self.notes),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Predicates:
+    """p predicates: for each its columns, and a cell of each; -1 is a column that is left out."""
+
+    cell: Indices
+    """Shape (p, m)."""
+    side: Indices
+    """Shape (p, m): 0 for the values that the cell covers, -1 for those up to it, 1 from it on."""
+
+    def only(self, chosen: Indices) -> _Predicates:
+        return _Predicates(self.cell[chosen], self.side[chosen])
+
+
+def _tried(beside: Beside, randomness: Randomness, *, several: bool) -> _Tried:
+    columns = beside.columns
+    draws = randomness.key("predicates").generator()
+    predicates = (_of_rows if several else _of_cells)(columns, beside.rows, draws)
+    sizes = tuple(beside.people(group) for group in range(len(beside.units)))
+    blind = replace(predicates, cell=_blind(columns, predicates, draws))
+    found = []
+    for group in range(len(sizes)):
+        chosen = np.sort(draws.permutation(sizes[group])[: sizes[ORIGINAL]])
+        found.append(_fitting(beside, predicates, group, chosen))
+        if group == ORIGINAL:
+            guessed = _fitting(beside, blind, group, chosen)
+    kind = "several columns" if several else "one column"
+    tried = _Tried(f"predicates of {kind}", tuple(found), guessed, sizes)
+    return tried if several else _with_numbers(tried, beside, randomness.within("numbers"))
+
+
+def _with_numbers(tried: _Tried, beside: Beside, randomness: Randomness) -> _Tried:
+    """Beside the predicates that were tried, numbers that fewest published rows show.
+
+    Numbers that are many are taken together elsewhere; a predicate asks for one as it is.  Guess: a
+    number between the outermost published ones, as fine as they are.
+    """
+    draws = randomness.key("predicates").generator()
+    sizes = [beside.people(group) for group in range(len(beside.units))]
+    people = [draws.permutation(size)[: sizes[ORIGINAL]] for size in sizes]
+    for column in beside.columns:
+        if column.whole is None:
+            continue
+        own, shown = column.whole
+        values, rows = np.unique(shown[np.isfinite(shown)], return_counts=True)
+        rare = values[rows == rows.min()]
+        asked = rare[draws.permutation(len(rare))[:_PREDICATES]]
+        blind = draws.uniform(values[0], values[-1], len(asked))
+        if (values == np.round(values)).all():
+            blind = np.round(blind)
+        found = [
+            _having(own[group], beside.units[group], people[group], asked)
+            for group in range(len(sizes))
+        ]
+        guessed = _having(own[ORIGINAL], beside.units[ORIGINAL], people[ORIGINAL], blind)
+        tried = tried.and_also(found, guessed)
+    return tried
+
+
+def _having(numbers: Floats, units: Indices, people: Indices, asked: Floats) -> Indices:
+    """How many of some persons have each number, in any row; shape (p,)."""
+    rows = np.isin(units, people) & np.isfinite(numbers)
+    pairs = np.unique(np.stack((numbers[rows], units[rows]), axis=1), axis=0)[:, 0]
+    first, behind = (np.searchsorted(pairs, asked, side) for side in ("left", "right"))
+    return np.asarray(behind - first)
+
+
+def _of_rows(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
+    """Cells of one row in some columns, of the predicates drawn those that fewest rows share."""
+    drawn = 4 * _PREDICATES
+    _, like, count = np.unique(
+        np.stack([column.cell for column in columns], axis=1),
+        axis=0,
+        return_inverse=True,
+        return_counts=True,
+    )
+    rarest = np.flatnonzero(count[like.ravel()] == count.min())
+    row = np.concatenate((draws.choice(rarest, drawn // 2), draws.integers(rows, size=drawn // 2)))
+    cell = np.stack([column.cell[row] for column in columns], axis=1)
+    most = np.where(np.arange(drawn) % 2, min(len(columns), _MOST_COLUMNS), len(columns))
+    size = draws.integers(2, most + 1)
+    order = np.argsort(draws.uniform(size=cell.shape), axis=1)
+    cell = np.where(np.argsort(order, axis=1) < size[:, np.newaxis], cell, -1)
+    cell = np.unique(cell, axis=0)
+    predicates = _Predicates(
+        cell, np.stack([_sides(c, cell[:, i]) for i, c in enumerate(columns)], 1)
+    )
+    shared = _sharing(columns, predicates, rows)
+    order = np.lexsort((draws.uniform(size=len(shared)), shared))
+    fewest = order[:_PREDICATES]
+    return predicates.only(fewest[shared[fewest] <= max(shared[order[0]], 1)])
+
+
+def _of_cells(columns: Sequence[Column], rows: int, draws: Draws) -> _Predicates:
+    """Cells of one column that stand in fewest rows, and what lies beyond the outermost numbers."""
+    cells, sides, shared = [], [], []
+    for place, column in enumerate(columns):
+        count = np.bincount(column.cell, minlength=column.covers.shape[1])
+        seen = np.flatnonzero(count)
+        cells_asked = seen.tolist() if column.whole is None else ()
+        options = [(cell, 0, count[cell]) for cell in cells_asked]
+        if column.numbers is not None:
+            order = seen[np.argsort(column.numbers[1][seen])]
+            options += [(int(order[0]), -1, 1), (int(order[-1]), 1, 1)]
+        for cell, side, rows_of in options:
+            line = np.full((2, len(columns)), [[-1], [0]])
+            line[:, place] = cell, side
+            cells.append(line[0])
+            sides.append(line[1])
+            shared.append(rows_of)
+    del rows
+    least = np.array(shared)
+    order = np.lexsort((draws.uniform(size=len(least)), least))[:_PREDICATES]
+    chosen = order[least[order] <= max(least.min(), 1)]
+    return _Predicates(np.array(cells)[chosen], np.array(sides)[chosen])
+
+
+def _sides(column: Column, cell: Indices) -> Indices:
+    """What lies beyond rare numbers, for every other predicate; else what the cell covers."""
+    side = np.zeros(len(cell), dtype=np.int64)
+    if column.numbers is None:
+        return side
+    shown = column.numbers[1]
+    rare = np.bincount(column.cell, minlength=len(shown)) <= max(1, len(column.cell) // 1000)
+    upper = shown > (np.median(seen) if len(seen := _finite(shown[column.cell])) else np.nan)
+    chosen = cell >= 0
+    side[chosen] = np.where(rare[cell[chosen]], np.where(upper[cell[chosen]], 1, -1), 0)
+    side[::2] = 0
+    return side
+
+
+def _finite(numbers: Floats) -> Floats:
+    return numbers[np.isfinite(numbers)]
+
+
+def _fits(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
+    """Which values satisfy one condition, shape (v,)."""
+    if side == 0 or column.numbers is None:
+        fits: NDArray[np.bool_] = column.covers[:, cell]
+        return fits
+    values, shown = column.numbers
+    return np.asarray(values >= shown[cell] if side > 0 else values <= shown[cell])
+
+
+def _fitting(beside: Beside, predicates: _Predicates, group: int, people: Indices) -> Indices:
+    """How many of some persons fulfil each predicate, by any of their rows; shape (p,)."""
+    rows = np.flatnonzero(np.isin(beside.units[group], people))
+    unit = beside.units[group][rows]
+    seen = [column.value[group][rows] for column in beside.columns]
+    alone = len(rows) == len(people)  # each person has one row
+    found = np.zeros(len(predicates.cell), dtype=np.int64)
+    for place, left in enumerate(_fulfilling(beside.columns, predicates, seen, of_cells=False)):
+        whose = unit if left is None else unit[left]
+        found[place] = len(whose) if alone else len(np.unique(whose))
+    return found
+
+
+def _sharing(columns: Sequence[Column], predicates: _Predicates, rows: int) -> Indices:
+    """How many published rows fulfil each predicate."""
+    cells = [column.cell for column in columns]
+    fulfilling = _fulfilling(columns, predicates, cells, of_cells=True)
+    return np.array([rows if left is None else len(left) for left in fulfilling], dtype=np.int64)
+
+
+def _fulfilling(
+    columns: Sequence[Column],
+    predicates: _Predicates,
+    seen: Sequence[Indices],
+    *,
+    of_cells: bool,
+) -> Iterator[Indices | None]:
+    """Which rows fulfil each predicate, by their places; None for all."""
+    for cells, sides in zip(predicates.cell, predicates.side, strict=True):
+        left: Indices | None = None
+        for column, codes, cell, side in zip(columns, seen, cells, sides, strict=True):
+            if cell < 0:
+                continue
+            fits = _fits_cells(column, cell, side) if of_cells else _fits(column, cell, side)
+            left = np.flatnonzero(fits[codes]) if left is None else left[fits[codes[left]]]
+        yield left
+
+
+def _fits_cells(column: Column, cell: int, side: int) -> NDArray[np.bool_]:
+    """Which cells of the file show what a condition asks for, shape (g,)."""
+    if side == 0 or column.numbers is None:
+        return np.asarray(np.arange(column.covers.shape[1]) == cell)
+    shown = column.numbers[1]
+    return np.asarray(shown >= shown[cell] if side > 0 else shown <= shown[cell])
+
+
+def _blind(columns: Sequence[Column], predicates: _Predicates, draws: Draws) -> Indices:
+    """The same columns with the cells of other rows, each drawn by itself."""
+    cell = predicates.cell.copy()
+    for place, column in enumerate(columns):
+        used = cell[:, place] >= 0
+        cell[used, place] = draws.choice(column.cell, size=int(used.sum()))
+    return cell

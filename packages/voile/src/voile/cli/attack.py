@@ -1,0 +1,287 @@
+"""``voile attack``: what an adversary makes of a release, by what the release guarantees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from voile.cli.attack_options import knowledge_said, options_of_attacks, used_by
+from voile.cli.options import engine_option
+from voile.cli.several import TakesSeveral
+from voile.cli.tables import TABLE
+from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import as_json, nodes_option, print_json, progress
+
+if TYPE_CHECKING:
+    from voile.attack import differencing, registry, verification
+    from voile.attack.outcome import AttackOutcome
+    from voile.cli import attack_call, attack_shown, attack_trips
+    from voile.release.release import Release
+    from voile.study import choosing
+else:
+    differencing = on_demand("voile.attack.differencing")
+    registry = on_demand("voile.attack.registry")
+    verification = on_demand("voile.attack.verification")
+    attack_trips = on_demand("voile.cli.attack_trips")
+    choosing = on_demand("voile.study.choosing")
+    attack_call = on_demand("voile.cli.attack_call")
+    attack_shown = on_demand("voile.cli.attack_shown")
+
+__all__ = ["attack"]
+
+
+@click.command(
+    cls=TakesSeveral, several="--previous", short_help="Run the adversaries on a release."
+)
+@click.argument("release", metavar="NEW", type=click.Path(path_type=Path))
+@click.option(
+    "--previous",
+    metavar="OLD...",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Earlier releases of the same table, the newest first: all names up to the next option; "
+    "may be repeated.",
+)
+@click.option(
+    "--against",
+    metavar="INPUT",
+    type=TABLE,
+    help="The private original: check which claims are true, or look for its people. The output "
+    "is then private.",
+)
+@click.option(
+    "--plan",
+    metavar="PLAN",
+    type=click.Path(path_type=Path),
+    help="The plan of the original: texts that stand for missing values, hierarchies and bounds.",
+)
+@click.option(
+    "--attack",
+    metavar="NAME",
+    multiple=True,
+    help="Run this attack and no others that are not named; may be repeated.",
+)
+@click.option(
+    "--roads",
+    metavar="MAP",
+    type=click.Path(path_type=Path),
+    help="A road map, on which adversaries follow the trips of NEW: OpenStreetMap, GraphML, or a "
+    "table of edges.",
+)
+@nodes_option
+@click.option(
+    "--fastest",
+    metavar="SPEED",
+    type=float,
+    help="No truck is faster than this, in km/h, for adversaries on a map [default: 101, and more "
+    "where the map's signs or the trips of INPUT are faster].",
+)
+@click.option(
+    "--movement",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="How trucks move, as adversaries on a map suppose it: speeds and traffic, in TOML.",
+)
+@click.option(
+    "--vehicle",
+    metavar="COLUMN",
+    help="A column of INPUT that tells vehicles apart: the informed adversary has all days "
+    "of each.",
+)
+@click.option(
+    "--knows",
+    type=click.Choice(["start", "destination", "stops"]),
+    multiple=True,
+    help="The informed adversary on a map knows this of every trip; may be repeated.",
+)
+@click.option(
+    "--places",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Places at which the informed adversary on a map sees trucks, such as depots and doors "
+    "of recipients who collude: a table with the columns latitude and longitude.",
+)
+@click.option(
+    "--pictures",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Draw a map of each trip that is followed, and a page of them all; private.",
+)
+@engine_option
+@click.option("--seed", type=int, help="Draw the same people every time; for experiments.")
+@as_json
+def attack(**options: Any) -> None:
+    """Find the people whom the release in NEW gives away.
+
+    If NEW permutes sensitive values within groups, (k,e)-anonymity, the first adversary has the
+    published files only, knows people by their quasi-identifiers, and compares the groups of NEW
+    with those of every OLD: a person has a value that is in all of his or her groups, and one
+    that is not accounted for by others.
+
+    For all other releases he knows the exact values of people in INPUT and looks for their rows in
+    NEW. With --against, all other adversaries follow him in a table: linkage by a prosecutor, a
+    journalist or a marketer, membership, tracing of rows, and those after sensitive values.
+    --attack runs the ones that it names, and no others.
+
+    If NEW shows trips, --roads lets adversaries follow them on a map.
+
+    NEW stands before --previous. Where it stands nowhere else, the last name behind --previous is
+    NEW.
+    """
+    call = attack_call.Call.of(options)
+    with progress() as stage:
+        stage("reading")
+        new = call.read(call.release)
+        if call.roads:
+            attack_trips.follow(call, new, stage)()
+            return
+        of_maps = ("nodes", "fastest", "movement", "vehicle", "knows", "places", "pictures")
+        call.refuse(*of_maps, reason="it is about a map; give that too, with --roads")
+        if "latitude" in new.roles and not call.attack:
+            msg = "the release shows trips; give a map on which to follow them, with --roads"
+            raise InputError(msg)
+        first = None
+        if not call.attack:
+            first = _difference if differencing.permutes_sensitive(new) else _identify
+        report = first(call, new, stage) if first else _Report()
+        if call.attack or call.against:
+            report = _with_others(report, call, new, stage)
+    report.show(as_json=call.as_json)
+
+
+@dataclass(frozen=True)
+class _Report:
+    """What came of the attacks on a release, the first of them in full."""
+
+    document: Mapping[str, Any] = field(default_factory=dict)
+    """The first attack, for JSON."""
+    tell: Callable[[], None] = lambda: None
+    """Tells of the first attack."""
+    outcomes: tuple[AttackOutcome, ...] = ()
+    skipped: tuple[tuple[str, str], ...] = ()
+    """Names of attacks that make no sense for the release, and why."""
+    private: bool = True
+
+    def show(self, *, as_json: bool) -> None:
+        """Print all of it."""
+        mark = {"private": attack_shown.PRIVATE} if self.private else {}
+        if as_json:
+            several = {
+                "attacks": [outcome.document() for outcome in self.outcomes],
+                "skipped": [{"name": name, "reason": why} for name, why in self.skipped],
+            }
+            only = self.outcomes or self.skipped
+            print_json({**mark, **self.document, **(several if only else {})})
+            return
+        if self.private:
+            click.echo(attack_shown.PRIVATE)
+        self.tell()
+        if self.document and (self.outcomes or self.skipped):
+            click.echo()
+        if len(self.outcomes) == 1 and not self.document:
+            attack_shown.show_outcome(self.outcomes[0])
+        else:
+            attack_shown.show_side_by_side(self.outcomes, self.skipped)
+
+
+def _difference(call: attack_call.Call, new: Release, stage: Callable[[str], None]) -> _Report:
+    """Compare releases."""
+    if not call.against:
+        reason = "it is about people in the private original; give that too, with --against"
+        call.refuse("seed", reason=reason)
+        call.refuse_all_said(but=_OF_RELEASES, reason=reason)
+    if call.plan and not call.against:
+        msg = "--plan describes the private original; give that too, with --against"
+        raise InputError(msg)
+    stage("comparing")
+    names = [str(folder) for folder in (call.release, *call.previous)]
+    told = {name: value for name in _OF_RELEASES if (value := call.said[name]) is not None}
+    result = differencing.DifferencingAttack(**told).run(new, call.earlier, names)
+    checked = None
+    if call.against:
+        checked = verification.verify(result.victims, call.original, result.sensitive)
+    verified = {"verification": checked.document()} if checked else {}
+    return _Report(
+        document={**result.document(), **verified},
+        tell=lambda: attack_shown.show_exposure(result, checked),
+        private=checked is not None,
+    )
+
+
+def _identify(call: attack_call.Call, new: Release, stage: Callable[[str], None]) -> _Report:
+    """Look for people's rows."""
+    call.refuse(
+        *_OF_RELEASES,
+        reason="it is about comparing releases whose values are permuted in groups",
+    )
+    if call.against is None:
+        msg = (
+            "this adversary knows people's exact values and looks for their rows; give the "
+            "private original, with --against"
+        )
+        raise InputError(msg)
+    original = call.original
+    stage("looking for people")
+    adversary = registry.attack_named(_FIRST, **_knowledge(call, _FIRST))
+    if reason := adversary.refusal(new, call.told):
+        return _Report(skipped=((_FIRST, reason),))
+    outcome = adversary.run(new, original, call.told, call.draws())
+    return _Report(document=outcome.document(), tell=lambda: attack_shown.show_outcome(outcome))
+
+
+def _with_others(
+    report: _Report, call: attack_call.Call, new: Release, stage: Callable[[str], None]
+) -> _Report:
+    """The report with the attacks that were asked for, or with all that it does not have yet."""
+    if call.against is None:
+        msg = "attacks are judged by the private original; give it, with --against"
+        raise InputError(msg)
+    original, draws = call.original, call.draws()
+    told = "differencing" if differencing.permutes_sensitive(new) else _FIRST
+    names = call.attack or tuple(name for name in registry.attack_names() if name != told)
+    if call.attack:
+        used = frozenset[str]().union(*map(used_by, names))
+        call.refuse_all_said(but=used, reason="no attack that is named has a use for it")
+    outcomes, skipped = list(report.outcomes), list(report.skipped)
+    for name in dict.fromkeys(names):
+        stage(name)
+        adversary = registry.attack_named(name, **_knowledge(call, name))
+        reason = adversary.refusal(new, call.told)
+        try:
+            if reason is None:
+                outcomes.append(adversary.run(new, original, call.told, draws))
+        except InputError as error:
+            if call.attack:
+                raise
+            reason = str(error).rstrip(".")
+        if reason is not None and call.attack:
+            msg = f"the attack {name!r} makes no sense here: {reason}"
+            raise InputError(msg)
+        if reason is not None:
+            skipped.append((name, reason))
+    return replace(report, outcomes=tuple(outcomes), skipped=tuple(skipped))
+
+
+_FIRST = "identification"
+_OF_RELEASES = ("k", "e", "most")
+"""What is said of comparing releases, which needs no private file."""
+
+
+def _knowledge(call: attack_call.Call, name: str) -> dict[str, Any]:
+    """What was said of the adversary, as far as this one has a use for it."""
+    said = knowledge_said(name, call.said, lambda path: call.people(path, call.told))
+    if call.previous and "earlier" in registry.ATTACKS.fields_of(name):
+        said["earlier"] = call.earlier
+        said["names"] = [str(folder) for folder in (call.release, *call.previous)]
+    if call.told and call.told.method and "choice_of" in registry.ATTACKS.fields_of(name):
+        said["choice_of"] = choosing.chooser(call.told, call.engine)
+    return said
+
+
+# Behind the options of all releases, in the order of attacks; --seed and --json stay last.
+attack.params[-2:-2] = options_of_attacks().values()

@@ -1,0 +1,179 @@
+"""``voile audit``: judge a released file of any origin.
+
+What is freed goes back to the system at once here: an audit of large files is a series of steps
+that each need much for a moment, and what allocators keep for the next would add up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from voile_base.ondemand import on_demand
+
+# Of Polars and of Arrow; each is read when it is imported.
+os.environ.setdefault("_RJEM_MALLOC_CONF", "dirty_decay_ms:0,muzzy_decay_ms:0")
+os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
+
+from pathlib import Path
+
+import click
+
+from voile.audit.judged import keep_judged
+from voile.cli.reporting import (
+    believed_apart,
+    names_of,
+    show_risks,
+    targets_option,
+    tell_left_out,
+    utility_row,
+)
+from voile_base.durable import new_private_folder, write_text
+from voile_base.terminal import (
+    as_json,
+    print_json,
+    print_table,
+    progress,
+    say,
+    telling_what_is_done,
+)
+
+if TYPE_CHECKING:
+    from voile.audit import examine
+    from voile.audit import record as audit_record
+    from voile.audit.record import AuditRecord
+    from voile.study import documents
+    from voile.study import rates as study_rates
+    from voile.study import record as study_record
+    from voile.study.record import AttackDocument
+else:
+    examine = on_demand("voile.audit.examine")
+    audit_record = on_demand("voile.audit.record")
+    documents = on_demand("voile.study.documents")
+    study_rates = on_demand("voile.study.rates")
+    study_record = on_demand("voile.study.record")
+
+__all__ = ["audit_command"]
+
+_MMAP_THRESHOLD, _LARGE = -3, 1 << 20
+"""The option of the GNU C library that says from which size on memory is asked for by itself."""
+
+
+@click.command("audit", short_help="Judge a released file of any origin.")
+@click.argument("released", metavar="RELEASED", type=click.Path(path_type=Path))
+@click.option(
+    "--original", required=True, type=click.Path(path_type=Path), help="The table it was made from."
+)
+@click.option(
+    "--control",
+    type=click.Path(path_type=Path),
+    help="People of the same origin who were not in the data.",
+)
+@click.option(
+    "--plan",
+    type=click.Path(path_type=Path),
+    help="Roles, types and hierarchies, and how columns are shown [default: found out].",
+)
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="A folder that does not exist yet.",
+)
+@targets_option
+@click.option(
+    "--attacks", metavar="NAMES", help="The attacks to run, separated by commas [default: all]."
+)
+@click.option(
+    "--first",
+    metavar="NAMES",
+    help="Columns that one of two people holds who link, separated by commas; the other holds the "
+    "rest [default: half of the columns].",
+)
+@click.option(
+    "--seed",
+    type=int,
+    help="Other draws of targets, for experiments: the audit passes no policy. Without it they "
+    "follow from the files, so that running again gives the same figures.",
+)
+@as_json
+def audit_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    released: Path,
+    original: Path,
+    control: Path | None,
+    plan: Path | None,
+    out: Path,
+    targets: int,
+    attacks: str | None,
+    first: str | None,
+    seed: int | None,
+    as_json: bool,
+) -> None:
+    """Judge the file RELEASED, whoever made it, against the table that it was made from.
+
+    How each column is shown is found out and said: as it is, an interval, a set or a label,
+    permuted, noise, averages, or rows of nobody. A plan overrules it: [columns.X] shown = "exact",
+    "interval", "set", "permuted", "noisy", "averaged", "synthetic" or "withheld".
+
+    Then the three risks that European data protection names are counted: singling out, linkability,
+    inference; each beside the same against people of the control, who were not in the data. All
+    attacks and measures of a study follow. RELEASED may be a release folder of Voile: it is
+    recounted first, as by voile recount, and refused where it is not what it claims.
+
+    The folder holds audit.json, which was computed with the private original and must stay private,
+    and in `released` a copy of what was judged, for `voile check` and `voile sign`.
+    """
+    with suppress(OSError, AttributeError):  # where the library is another
+        ctypes.CDLL(None).mallopt(_MMAP_THRESHOLD, _LARGE)
+    with progress() as stage:
+        inquiry = examine.Inquiry(targets, names_of(attacks), names_of(first))
+        with new_private_folder(out) as folder:
+            record = examine.audit(
+                released, original, control, plan, inquiry=inquiry, seed=seed, progress=stage
+            )
+            stage("keeping a copy of what was judged")
+            keep_judged(released, folder)
+            write_text(
+                folder / "audit.json", documents.json_text(audit_record.audit_document(record))
+            )
+    with telling_what_is_done(f"the audit stands at {out}"):
+        for notice in record.notices:
+            say(f"voile: {notice}.")
+        if as_json:
+            print_json({**audit_record.audit_document(record), "out": str(out)})
+        else:
+            _show(record)
+
+
+def _show(record: AuditRecord) -> None:
+    click.echo(study_record.PRIVATE)
+    print_table(
+        ["column", "shown", "why"],
+        [[column["name"], column["shown"], column["why"]] for column in record.columns],
+    )
+    show_risks(record.risks)
+    if "control" not in record.rows:
+        click.echo("No control was given: what a file tells of everybody counts as a risk here.")
+    if record.attacks:
+        click.echo()
+        print_table(
+            ["attack", "succeeds", "believed", "guessing"], list(map(_attack_row, record.attacks))
+        )
+    if record.utility:
+        click.echo()
+        print_table(
+            ["utility", "value", "original", "useless", "better"],
+            list(map(utility_row, record.utility)),
+        )
+    skipped = (*record.risks_skipped, *record.attacks_skipped, *record.utility_skipped)
+    tell_left_out(skipped)
+
+
+def _attack_row(attack: AttackDocument) -> list[object]:
+    rates = study_rates.rates_of(attack)
+    if rates is None:
+        return [attack["attack"], "not measured", "", ""]
+    succeeds = believed_apart(f"{100 * rates.success:.3g}%", counted=rates.counted)
+    return [attack["attack"], *succeeds, f"{100 * rates.baseline:.3g}%"]

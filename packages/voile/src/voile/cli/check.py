@@ -1,0 +1,196 @@
+"""``voile check``: hold a release's evidence against a risk appetite."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from voile.policy.templates import template_names, template_text
+from voile_base.errors import InputError, RefusedError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import (
+    as_json,
+    print_json,
+    print_table,
+    progress,
+    say,
+    telling_what_is_done,
+)
+
+if TYPE_CHECKING:
+    from voile.audit import again as audit_again
+    from voile.audit import record
+    from voile.policy import case as policy_case
+    from voile.policy import checking
+    from voile.policy import stated as policy_stated
+    from voile.policy import verdict as policy_verdict
+    from voile.policy.case import Case
+    from voile.policy.ruling import Ruling
+    from voile.policy.stated import Policy
+    from voile.policy.verdict import Verdict
+    from voile.signing import verifying
+    from voile.study import record as study_record
+else:
+    audit_again = on_demand("voile.audit.again")
+    record = on_demand("voile.audit.record")
+    policy_case = on_demand("voile.policy.case")
+    checking = on_demand("voile.policy.checking")
+    policy_stated = on_demand("voile.policy.stated")
+    policy_verdict = on_demand("voile.policy.verdict")
+    verifying = on_demand("voile.signing.verifying")
+    study_record = on_demand("voile.study.record")
+
+__all__ = ["check_command"]
+
+
+def _moved(side: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The option that says where an input of an audit is now."""
+    return click.option(
+        f"--{side}",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help=f"With --again: where the {side} of the audit is now [default: where it was].",
+    )
+
+
+@click.command("check", short_help="Hold a release's evidence against a risk appetite.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(path_type=Path))
+@click.option("--policy", metavar="POLICY", help="A policy in TOML, or the name of a template.")
+@click.option(
+    "--template",
+    metavar="NAME",
+    help=f"Print a template, to be changed, and do no more: {', '.join(template_names())}.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="Of an audit: run it again on its inputs, and refuse a record with other figures.",
+)
+@_moved("original")
+@_moved("control")
+@_moved("plan")
+@as_json
+def check_command(  # noqa: PLR0913 - one parameter for each option
+    folder: Path | None,
+    policy: str | None,
+    template: str | None,
+    again: bool,
+    original: Path | None,
+    control: Path | None,
+    plan: Path | None,
+    as_json: bool,
+) -> None:
+    """Hold what `voile study` or `voile audit` found, in DIR, against a policy.
+
+    Each criterion is told with its figure, its interval and a ruling. An interval that straddles a
+    limit is not a pass, and neither is a figure that is missing. Exit status 0 where all is met and
+    all who must sign have signed, 4 otherwise.
+
+    The verdict is kept beside the evidence, in verdict.json, for `voile sign`; and what only humans
+    can make sure of in assumptions.toml, to be ticked there. Both are private. Once somebody has
+    signed, neither is written. DIR may be a release alone: it has no evidence, and nothing is
+    written.
+
+    A record that was edited is refused, and so is a file that nobody has judged, or a link. The
+    seal of a record has no key, so that whoever edits all of it can seal it again: --again tells.
+    An audit with --seed passes no policy.
+
+    This is evidence, and no legal advice.
+    """
+    if template is not None:
+        click.echo(template_text(template), nl=False)
+        return
+    if folder is None or policy is None:
+        what = "DIR, the folder of a study, an audit or a release" if folder is None else "--policy"
+        msg = f"voile check needs {what}; or --template NAME alone, which prints a policy"
+        raise InputError(msg)
+    stated = policy_stated.read_policy(policy)
+    case = policy_case.open_case(folder)
+    moved = {"original": original, "control": control, "plan": plan}
+    _run_again(case, {side: path for side, path in moved.items() if path is not None}, again=again)
+    signed = (case.public / policy_case.SIGNATURES).is_file()
+    form = None if signed else checking.form_of(case, stated)
+    verdict = checking.judge(case, stated)
+    kept = None if signed else checking.keep(case, verdict)
+    unsigned = _who_has_not_signed(folder, stated.policy, signed=signed)
+    with telling_what_is_done(f"the verdict stands at {kept}" if kept else "nothing was written"):
+        if as_json:
+            passed = verdict.passed and not unsigned
+            print_json(
+                {**policy_verdict.verdict_document(verdict), "unsigned": unsigned, "passed": passed}
+            )
+        else:
+            _show(verdict)
+            for role in unsigned:
+                click.echo(f"Not signed: the policy asks a {role!r} to sign.")
+        for path in filter(None, (form, kept)):
+            say(f"{path}: private.")
+    if not verdict.passed:
+        sys.stdout.flush()
+        failed = sum(not one.passed for one in verdict.rulings)
+        msg = f"{folder}: {failed} of {len(verdict.rulings)} criteria of {policy} are not met"
+        raise RefusedError(msg)
+    if unsigned:
+        sys.stdout.flush()
+        msg = f"{folder}: all criteria of {policy} are met, and not all have signed who must"
+        raise RefusedError(msg)
+
+
+def _run_again(case: Case, moved: Mapping[str, Path], *, again: bool) -> None:
+    """Run an audit again, where that was asked for; raises ``RefusedError`` for other figures."""
+    if not again:
+        if moved:
+            msg = f"--{next(iter(moved))} says where an input of the audit is; give --again, too"
+            raise InputError(msg)
+        return
+    if not isinstance(case.record, record.AuditRecord):
+        msg = (
+            "--again runs an audit again, and this is none: a study draws a new release each time; "
+            "audit what it has published, with voile audit"
+        )
+        raise InputError(msg)
+    with progress() as stage:
+        audit_again.require_same_again(case.record, case.data, moved, stage)
+
+
+def _who_has_not_signed(folder: Path, policy: Policy, *, signed: bool) -> list[str]:
+    """Roles that a policy asks to sign, whose signature is not there or does not hold."""
+    if not signed:
+        return [signer.role for signer in policy.signers]
+    found = verifying.verify(folder)
+    if found.changes:
+        raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+    there = {(one.role, one.key) for one in found.signatures}
+    roles = {role for role, _ in there}
+    return [
+        one.role
+        for one in policy.signers
+        if (one.role not in roles if one.key is None else (one.role, one.key) not in there)
+    ]
+
+
+def _show(verdict: Verdict) -> None:
+    click.echo(study_record.PRIVATE)
+    click.echo(f"{verdict.policy}\n")
+    print_table(["ruling", "asked", "figure", "how"], list(map(_row, verdict.rulings)))
+    click.echo()
+    for note in dict.fromkeys(note for one in verdict.rulings for note in one.notes):
+        click.echo(f"Note: {note}.")
+    click.echo(f"{verdict.advice}.")
+
+
+def _row(ruling: Ruling) -> list[object]:
+    return [ruling.told, ruling.asks, _figure(ruling), ruling.why]
+
+
+def _figure(ruling: Ruling) -> str:
+    if ruling.value is None or ruling.low is None or ruling.high is None:
+        return ""
+    value = f"{ruling.value:.4g}"
+    return (
+        value if ruling.low == ruling.high else f"{value} ({ruling.low:.3g} to {ruling.high:.3g})"
+    )

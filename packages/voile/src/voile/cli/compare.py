@@ -1,0 +1,186 @@
+"""``voile compare``: study a grid of plans side by side."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from voile.cli.options import engine_option
+from voile.cli.reporting import held_out_option, names_of, renderer, targets_option
+from voile.study.workers import cores
+from voile_base.ondemand import on_demand
+from voile_base.terminal import (
+    as_json,
+    print_json,
+    print_table,
+    progress,
+    say,
+    telling_what_is_done,
+)
+
+if TYPE_CHECKING:
+    from voile.study import documents, evidence, frontier, grid, record, store
+    from voile.study import points as study_points
+    from voile.study.grid import MadeComparison
+    from voile.study.record import Comparison, Point
+else:
+    documents = on_demand("voile.study.documents")
+    evidence = on_demand("voile.study.evidence")
+    frontier = on_demand("voile.study.frontier")
+    grid = on_demand("voile.study.grid")
+    study_points = on_demand("voile.study.points")
+    record = on_demand("voile.study.record")
+    store = on_demand("voile.study.store")
+
+__all__ = ["compare_command"]
+
+
+@click.command("compare", short_help="Study a grid of plans side by side.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.argument("plans", metavar="PLAN...", type=click.Path(), nargs=-1, required=True)
+@click.option("--out", required=True, type=click.Path(), help="A folder that does not exist yet.")
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    help="How many studies are made at a time [default: one for each core].",
+)
+@click.option(
+    "--risk",
+    metavar="NAME",
+    help=(
+        "What studies are compared by: the success of the attack of that name, gain (what the best "
+        "attack finds beyond guessing), or worst (the best attack's success) [default: prosecutor, "
+        "where it differs between studies, or gain]."
+    ),
+)
+@click.option(
+    "--loss",
+    metavar="NAME",
+    help="The measure of utility they are compared by [default: the one that most studies have].",
+)
+@click.option("--seed", type=int, help="Repeatable draws: the same command gives the same numbers.")
+@targets_option
+@held_out_option
+@click.option(
+    "--attacks",
+    metavar="NAMES",
+    help="The attacks to run, separated by commas [default: all that make sense].",
+)
+@engine_option
+@as_json
+def compare_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    source: str,
+    plans: tuple[str, ...],
+    out: str,
+    jobs: int | None,
+    risk: str | None,
+    loss: str | None,
+    seed: int | None,
+    targets: int,
+    held_out: float,
+    attacks: str | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Study the table INPUT under every PLAN, and compare what each protects and loses.
+
+    A list in the place of a parameter of [method], such as `k = [2, 3, 5, 10]`, tries each value;
+    several lists try every combination. No release is written and no ledger is charged: a series
+    and a budget are left aside. All that is in the new folder is private.
+
+    Studies that are done are kept in `OUT.partial` until all are: after an interruption the same
+    command goes on from there.
+    """
+    terms = study_points.PointTerms(
+        seed, evidence.Terms(names_of(attacks), targets, held_out), engine=engine
+    )
+    try:
+        with progress() as stage:
+            made = grid.make_comparison(
+                source,
+                [Path(plan) for plan in plans],
+                out,
+                terms,
+                grid.Axes(risk, loss),
+                jobs=cores() if jobs is None else jobs,
+                render=renderer("render_comparison"),
+                progress=stage,
+            )
+    except BaseException:
+        _tell_what_is_kept(store.partial_folder(out))
+        raise
+    with telling_what_is_done(f"the comparison stands at {out}"):
+        _tell(made, out)
+        if as_json:
+            print_json({**documents.comparison_document(made.comparison, made.files), "out": out})
+        else:
+            _show(made.comparison)
+
+
+def _risk_told(risk: float, low: float | None, high: float | None) -> str:
+    told = f"{100 * risk:.3g}%"
+    if low is None or high is None or low == high:
+        return told
+    return f"{told} ({100 * low:.3g} to {100 * high:.3g}%)"
+
+
+def _tell_what_is_kept(folder: Path) -> None:
+    if kept := store.kept_points(folder):
+        say(
+            f"voile: {kept:,} finished {'study is' if kept == 1 else 'studies are'} kept in "
+            f"{folder} (private); the same command goes on from there."
+        )
+
+
+def _tell(made: MadeComparison, out: str) -> None:
+    comparison = made.comparison
+    for notice in comparison.notices:
+        say(f"voile: {notice}.")
+    counts = Counter(point.status for point in comparison.points)
+    told = ", ".join(f"{count:,} {status}" for status, count in counts.items())
+    say(f"{out}: {told}; all of it must stay private.")
+    if made.no_report:
+        say(f"No report was drawn: {made.no_report}.")
+
+
+def _show(comparison: Comparison) -> None:
+    click.echo(record.PRIVATE)
+    loss = f"loss: {comparison.loss}" if comparison.loss else "loss"
+    print_table(
+        ["study", f"risk: {comparison.risk}", loss, "frontier", "what came of it"],
+        [_row(point, comparison) for point in comparison.points],
+    )
+    for tie in _ties(comparison):
+        click.echo(tie)
+    for message in dict.fromkeys(point.message for point in comparison.points if point.message):
+        first, *others = (p.name for p in comparison.points if p.message == message)
+        more = f" and {len(others):,} more" if others else ""
+        click.echo(f"{first}{more}: {message}")
+
+
+def _ties(comparison: Comparison) -> Iterator[str]:
+    """Which points are one release, and which risks on the frontier cannot be told apart."""
+    for point in comparison.points:
+        if point.same_as:
+            yield f"{point.name}: the very same release as {point.same_as}"
+    points = {point.name: point for point in comparison.points}
+    best = [(name, frontier.risk_of_point(points[name])) for name in comparison.frontier]
+    different = [(name, risk) for name, risk in best if risk and not points[name].same_as]
+    for place, (name, risk) in enumerate(different):
+        tied = [other for other, one in different[place + 1 :] if risk.is_tied_with(one)]
+        if tied:
+            yield (
+                f"Tied in risk: {name} and {', '.join(tied)}: the difference is within the "
+                "interval of confidence"
+            )
+
+
+def _row(point: Point, comparison: Comparison) -> list[object]:
+    risk = "" if point.risk is None else _risk_told(point.risk, point.risk_low, point.risk_high)
+    loss = "" if point.loss is None else f"{point.loss:.4g}"
+    on_frontier = "yes" if point.name in comparison.frontier else ""
+    return [point.name, risk, loss, on_frontier, point.status]

@@ -1,0 +1,132 @@
+"""``voile dossier``: what was judged, on one page for those who decide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from voile.cli.options import ledger_option
+from voile_base.durable import new_private_file, replace_private_file
+from voile_base.errors import InputError, RefusedError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import say, telling_what_is_done
+
+if TYPE_CHECKING:
+    from voile import ledger as voile_ledger
+    from voile.ledger import budget
+    from voile.policy import assumptions, checking
+    from voile.policy import case as policy_case
+    from voile.policy import stated as policy_stated
+    from voile.policy import verdict as policy_verdict
+    from voile.report import dossier_page, html
+    from voile.signing import verifying
+    from voile.signing.verifying import SignedBy
+else:
+    voile_ledger = on_demand("voile.ledger")
+    budget = on_demand("voile.ledger.budget")
+    assumptions = on_demand("voile.policy.assumptions")
+    policy_case = on_demand("voile.policy.case")
+    checking = on_demand("voile.policy.checking")
+    policy_stated = on_demand("voile.policy.stated")
+    policy_verdict = on_demand("voile.policy.verdict")
+    dossier_page = on_demand("voile.report.dossier_page")
+    html = on_demand("voile.report.html")
+    verifying = on_demand("voile.signing.verifying")
+
+__all__ = ["dossier_command"]
+
+_PUBLIC = 0o644
+
+
+@click.command("dossier", short_help="Draw what was judged, on one page for those who decide.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="A new file, in HTML.")
+@click.option(
+    "--public",
+    is_flag=True,
+    help="The public part, which may go with the release: nothing in it was computed with the "
+    "private original. It is drawn of a verdict that has passed.",
+)
+@ledger_option
+def dossier_command(folder: Path, out: Path, public: bool, ledger: str | None) -> None:
+    """Draw the dossier of what `voile check` has judged in DIR: one HTML file, laid out for A4.
+
+    It says what is published, and to whom; what the promise assumes, each assumption with who has
+    ticked it; the three risks beside control and guessing; the worst-off person, without a value of
+    anybody; what the release is good for; the verdict; who has signed; and of the ledger the
+    history of the series and the data set.
+
+    The private part, which is drawn unless --public asks for the other, must stay private. Print it
+    from a browser.
+    """
+    case = policy_case.open_case(folder)
+    if case.private is None or case.record is None:
+        msg = f"{folder}: a release alone has no evidence; name what study or audit has written"
+        raise InputError(msg)
+    path = case.private / policy_verdict.VERDICT
+    verdict = policy_verdict.read_verdict(path)
+    stated = policy_stated.policy_of_text(verdict.text, f"{path}: its policy")
+    if checking.judge(case, stated) != verdict:
+        msg = (
+            f"{path}: this is not what the policy says of what stands here now; "
+            "run voile check again"
+        )
+        raise RefusedError(msg)
+    dossier = dossier_page.Dossier(
+        name=case.data.name if case.document is None else _name(case.document),
+        document=case.document,
+        record=case.record,
+        verdict=verdict,
+        policy=stated.policy,
+        ticks=assumptions.read_ticks(case.private / assumptions.ASSUMPTIONS),
+        signatures=_signatures(folder, signed=(case.public / policy_case.SIGNATURES).is_file()),
+        history=None if ledger is None else tuple(_history(Path(ledger), case.document)),
+    )
+    text = html.render_dossier(dossier, public=public)
+    if public and not (out.exists() or out.is_symlink()):
+        replace_private_file(out, text, _PUBLIC)
+    else:
+        new_private_file(out, text)
+    with telling_what_is_done(f"the dossier stands at {out}"):
+        what = "the public part" if public else "the private part, which must stay private"
+        say(f"{out}: {what}.")
+
+
+def _name(document: Mapping[str, Any]) -> str:
+    of = document.get("series", {}).get("name") or document.get("data_set") or "release"
+    return f"{of} {document['release_id'][:8]}"
+
+
+def _signatures(folder: Path, *, signed: bool) -> tuple[SignedBy, ...]:
+    if not signed:
+        return ()
+    found = verifying.verify(folder)
+    if found.changes:
+        raise RefusedError(f"{folder}: not as it was signed: {'; '.join(found.changes)}")
+    return found.signatures
+
+
+def _history(path: Path, document: Mapping[str, Any] | None) -> Iterator[dossier_page.Event]:
+    """Releases of the series and the data set that a release belongs to, as the ledger has them."""
+    if document is None:
+        return
+    here = document["release_id"]
+    series = document.get("series", {}).get("name")
+    opened = voile_ledger.Ledger(path)
+    for summary in opened.series():
+        for one in summary.versions if summary.terms.name == series else ():
+            what = f"version {one.number} of the series {series}, {one.rows:,} rows"
+            yield dossier_page.Event(one.created, what, one.release_id, "", one.release_id == here)
+    for state in opened.data_sets():
+        if state.limit.data_set != document.get("data_set"):
+            continue
+        for entry in state.entries:
+            spent = ", ".join(f"epsilon {budget.shown(event.epsilon)}" for event in entry.events)
+            ours = entry.release_id == here
+            yield dossier_page.Event(entry.created, entry.kind, entry.release_id, spent, ours)
+        yield dossier_page.Event(
+            "", f"of the data set {state.limit.data_set}: {state.balance}", "", "", False
+        )

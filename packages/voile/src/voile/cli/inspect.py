@@ -1,0 +1,387 @@
+"""``voile inspect``: what a table holds and how exposed it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import click
+
+from voile.cli.options import engine_option
+from voile.table.places import place_of
+from voile_base.errors import InputError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import as_json, print_json, print_table, progress, say
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from voile.models import k_anonymity
+    from voile.models.k_anonymity import Exposure
+    from voile.proposal import columns as proposal_columns
+    from voile.proposal import hierarchies
+    from voile.publish import registry
+    from voile.schema import persons
+    from voile.schema import roles as schema_roles
+    from voile.schema.hierarchy import suggestion as hierarchy_suggestion
+    from voile.schema.hierarchy.suggestion import Suggestion
+    from voile.schema.persons import Occurrences
+    from voile.schema.plan import Plan
+    from voile.schema.roles import Roles
+    from voile.table import profile as table_profile
+    from voile.table.profile import Inspected
+    from voile.table.summaries import ColumnProfile, UnitsProfile
+else:
+    k_anonymity = on_demand("voile.models.k_anonymity")
+    proposal_columns = on_demand("voile.proposal.columns")
+    hierarchies = on_demand("voile.proposal.hierarchies")
+    registry = on_demand("voile.publish.registry")
+    hierarchy_suggestion = on_demand("voile.schema.hierarchy.suggestion")
+    persons = on_demand("voile.schema.persons")
+    schema_roles = on_demand("voile.schema.roles")
+    table_profile = on_demand("voile.table.profile")
+
+__all__ = ["inspect_command"]
+
+_FEW_VALUES = 100
+_MASK = "•••"
+_SIZES = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+@click.command("inspect", short_help="What a table holds and how exposed it is.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--plan", type=click.Path(), help="Measure on the quasi-identifiers of this plan.")
+@click.option(
+    "--quasi-identifiers",
+    help="Measure on these columns: names with commas between.",
+)
+@click.option(
+    "--suggest",
+    "suggesting",
+    is_flag=True,
+    help="Print hierarchies for the quasi-identifiers, to paste into the plan.",
+)
+@click.option(
+    "--values",
+    metavar="COUNT",
+    type=click.IntRange(min=1, max=1000),
+    help="With --json: how each column is spread, up to so many values of it, and how large the "
+    "groups are.",
+)
+@click.option(
+    "--rows",
+    metavar="COUNT",
+    type=click.IntRange(min=1, max=1000),
+    help="With --json: the first rows. Columns that tell persons or things apart are masked.",
+)
+@engine_option
+@as_json
+def inspect_command(  # noqa: PLR0913 - one parameter for each option
+    *,
+    source: str,
+    plan: str | None,
+    quasi_identifiers: str | None,
+    suggesting: bool,
+    values: int | None,
+    rows: int | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Show the columns of the table INPUT, and how many of its rows can be told apart.
+
+    The output is private: it is computed from private rows without protection. Of the distinct
+    values of a column it says how many stand in one row only (once). With a plan, identifiers that
+    repeat and kept columns that single out rows are named.
+
+    Suggestions are those of voile plan: kinds, and hierarchies that follow from them and from the
+    public bounds in the plan. A suggestion holds what the plan says of its column already, and
+    replaces it.
+    """
+    bound = registry.read_plan(Path(plan)) if plan else None
+    if (values or rows) and not as_json:
+        msg = "--values and --rows are for programs: they need --json"
+        raise InputError(msg)
+    with progress() as stage:
+        stage("reading")
+        table = table_profile.inspect_file(source, bound.missing if bound else (), engine=engine)
+        stage("counting")
+        if bound:
+            bound.bind(table.columns)
+        profiles = table.profile()
+        named = _names(quasi_identifiers) if quasi_identifiers else None
+        columns = named or (list(bound.roles.quasi_identifiers) if bound else [])
+        assumed = not columns
+        columns = columns or _telling(profiles)
+        sizes = table.group_sizes(columns) if columns and table.rows else None
+        measured = None if sizes is None else k_anonymity.exposure(sizes)
+        suggestions = _suggestions(table, columns, bound) if suggesting else []
+        found = _Persons.of(table, bound)
+        units = found.units
+        by_units = _UnitsOfGroups.of(table, columns, units) if units and measured else None
+        spread = _spread(table, bound, values, rows) | _size_classes(sizes, values)
+    for note in table.notes:
+        say(f"voile: {note}")
+    if as_json:
+        document: dict[str, Any] = {
+            "rows": table.rows,
+            "columns": [asdict(profile) for profile in profiles],
+            "exposure": measured and _exposure_document(measured, columns, by_units, assumed),
+            **found.document(),
+            **spread,
+        }
+        if suggesting:
+            document["suggestions"] = [asdict(suggestion) for suggestion in suggestions]
+        print_json(document)
+        return
+    if suggesting:
+        click.echo("\n".join(map(hierarchy_suggestion.suggestion_text, suggestions)), nl=False)
+        return
+    _show(str(place_of(source)), table, profiles)
+    for line in found.told:
+        click.echo(f"\n{line}")
+    if measured:
+        _show_exposure(measured, columns, assumed)
+    if by_units:
+        click.echo(by_units.told)
+
+
+@dataclass(frozen=True)
+class _UnitsOfGroups:
+    """How many persons or households the groups have."""
+
+    protected: str
+    fewest: int
+    of_one: int
+    """Groups of one of them alone."""
+
+    @classmethod
+    def of(cls, table: Inspected, columns: Sequence[str], units: UnitsProfile) -> Self:
+        """Counted in the groups that agree in these columns."""
+        sizes = table.group_sizes(columns, units.column)
+        return cls(units.protected, int(sizes.min()), int((sizes == 1).sum()))
+
+    def document(self) -> dict[str, int]:
+        """As JSON takes it."""
+        return {"fewest_units": self.fewest, "groups_of_one_unit": self.of_one}
+
+    @property
+    def told(self) -> str:
+        """The same in a line."""
+        return (
+            f"  fewest {self.protected}s   {self.fewest:,} in a group; {self.of_one:,} groups are "
+            f"of one {self.protected} alone"
+        )
+
+
+@dataclass(frozen=True)
+class _Doubt:
+    """A column by which a row may not be another person, or can be pointed at."""
+
+    column: str
+    role: str
+    rows: int
+    """Rows that were counted."""
+    distinct: int
+    once: int
+    allowed: bool
+    """Whether the plan says that it may be so."""
+    told: str
+    """The same as a sentence."""
+
+    @classmethod
+    def of_identifier(cls, column: str, found: Occurrences, roles: Roles) -> Self:
+        """An identifier that repeats."""
+        allowed = roles.person is not None or roles.household is not None
+        then = (
+            f'publishing it needs person = "{column}", if it tells persons apart, or '
+            f'person = "{schema_roles.EACH_ROW}"'
+        )
+        if allowed:
+            then = (
+                "the plan says that each row is another person all the same"
+                if roles.protected == "row"
+                else f"the plan names the {roles.protected} of each row"
+            )
+        told = f"[roles] identifiers: {found.told_of_identifier(column)}; {then}"
+        return cls(column, "identifiers", found.rows, found.values, found.once, allowed, told)
+
+    @classmethod
+    def of_kept(cls, column: str, found: Occurrences, roles: Roles) -> Self:
+        """A column to keep that singles out rows."""
+        allowed = column in roles.keep_unique
+        then = (
+            "the plan says that it may"
+            if allowed
+            else f'publishing it needs keep_unique = ["{column}"]'
+        )
+        told = f"[roles] keep: {found.told_of_kept(column)}; {then}"
+        return cls(column, "keep", found.rows, found.values, found.once, allowed, told)
+
+
+@dataclass(frozen=True)
+class _Persons:
+    """Who is protected, and where the rows contradict that each of them is another person."""
+
+    units: UnitsProfile | None = None
+    doubts: Sequence[_Doubt] | None = None
+    """None without a plan."""
+
+    @classmethod
+    def of(cls, table: Inspected, plan: Plan | None) -> Self:
+        """What a plan makes of the rows of a table."""
+        if plan is None:
+            return cls()
+        repeating, kept = table.identifiers_that_repeat(plan), table.kept_that_single_out(plan)
+        doubts = [
+            *(_Doubt.of_identifier(name, found, plan.roles) for name, found in repeating.items()),
+            *(_Doubt.of_kept(name, found, plan.roles) for name, found in kept.items()),
+        ]
+        return cls(table.units(plan), doubts)
+
+    def document(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        document: dict[str, Any] = {}
+        if self.doubts is not None:
+            document["rows_as_persons"] = [asdict(doubt) for doubt in self.doubts]
+        if self.units is not None:
+            document["units"] = asdict(self.units)
+        return document
+
+    @property
+    def told(self) -> list[str]:
+        """The same in sentences."""
+        units, doubts = self.units, [doubt.told for doubt in self.doubts or ()]
+        if units is None:
+            return doubts
+        counted = (
+            f"[roles] {units.protected}: {persons.units_told(units.protected, units.units)} by "
+            f"column {units.column!r}; {units.once:,} have one row, and nobody has more than "
+            f"{units.most_rows:,}"
+        )
+        return [counted, *doubts]
+
+
+def _exposure_document(
+    measured: Exposure, columns: Sequence[str], by_units: _UnitsOfGroups | None, assumed: bool
+) -> dict[str, Any]:
+    return {
+        "quasi_identifiers": columns,
+        "assumed": assumed,
+        "unique_share": measured.unique_share,
+        **asdict(measured),
+        **(by_units.document() if by_units else {}),
+    }
+
+
+def _spread(
+    table: Inspected, plan: Plan | None, values: int | None, rows: int | None
+) -> dict[str, Any]:
+    """How each column is spread and the first rows, where they are asked for."""
+    if not values and not rows:
+        return {}
+    masked = _masked(table, plan)
+    document: dict[str, Any] = {"masked": [name for name in table.columns if name in masked]}
+    if values:
+        document["values"] = {
+            name: asdict(table.distribution(name, values))
+            for name in table.columns
+            if name not in masked
+        }
+    if rows:
+        document["first"] = _masked_rows(table, rows, masked)
+    return document
+
+
+def _size_classes(sizes: NDArray[np.int64] | None, values: int | None) -> dict[str, Any]:
+    """Groups and rows by the size of the group, where they are asked for; the last has no end."""
+    if sizes is None or not values:
+        return {}
+    ends = [*_SIZES[1:], int(sizes.max()) + 1]
+    found: list[dict[str, int | None]] = []
+    for least, end in zip(_SIZES, ends, strict=True):
+        inside = sizes[(sizes >= least) & (sizes < end)]
+        most = None if least == _SIZES[-1] else end - 1
+        said = {"least": least, "most": most, "groups": len(inside), "rows": int(inside.sum())}
+        found.append(said)
+    return {"group_sizes": found}
+
+
+def _masked(table: Inspected, plan: Plan | None) -> frozenset[str]:
+    """Columns whose values tell persons or things apart, by the plan, or by how they look."""
+    if plan is not None:
+        return frozenset((*plan.roles.identifiers, *plan.roles.named_units.values()))
+    apart, names = {"person", "household", "identifier"}, table.columns
+    proposed = (
+        proposal_columns.propose_column(
+            table.details(name), None, [one for one in names if one != name]
+        )
+        for name in names
+    )
+    return frozenset(one.name for one in proposed if one.role in apart or one.recognition)
+
+
+def _masked_rows(table: Inspected, rows: int, masked: frozenset[str]) -> list[list[str | None]]:
+    """The first rows, with a mark in the place of what tells persons or things apart."""
+    return [
+        [
+            _MASK if name in masked and value is not None else value
+            for name, value in zip(table.columns, row, strict=True)
+        ]
+        for row in table.first(rows)
+    ]
+
+
+def _names(text: str) -> list[str]:
+    """Names with commas between, each once."""
+    return list(dict.fromkeys(name.strip() for name in text.split(",")))
+
+
+def _telling(profiles: Sequence[ColumnProfile]) -> list[str]:
+    """Columns that may well be quasi-identifiers: more than one value, and not too many."""
+    return [p.name for p in profiles if 1 < p.distinct <= _FEW_VALUES]
+
+
+def _suggestions(table: Inspected, columns: Sequence[str], plan: Plan | None) -> list[Suggestion]:
+    declared = plan.columns if plan else {}
+    return [
+        hierarchies.suggestion_of(
+            proposal_columns.propose_column(table.details(name)), declared.get(name)
+        )
+        for name in columns
+    ]
+
+
+def _show(source: str, table: Inspected, profiles: Sequence[ColumnProfile]) -> None:
+    click.echo(f"{source}: {table.rows:,} rows, {len(profiles)} columns (private)\n")
+    print_table(
+        ["column", "type", "missing", "distinct", "once"],
+        [(p.name, p.type, p.missing, p.distinct, p.once) for p in profiles],
+    )
+    hints = [p for p in profiles if p.placeholder]
+    if hints:
+        click.echo()
+    for hint in hints:
+        click.echo(
+            f"{hint.name} holds {hint.placeholder!r} in {hint.placeholders:,} rows: if that stands "
+            f'for a missing value, write missing = ["{hint.placeholder}"] in the plan'
+        )
+
+
+def _show_exposure(measured: Exposure, columns: Sequence[str], assumed: bool) -> None:
+    click.echo(f"\nExposure on {', '.join(columns)}:")
+    if assumed:
+        click.echo(
+            f"(every column with 2 to {_FEW_VALUES} distinct values; name others with --plan or "
+            "--quasi-identifiers)"
+        )
+    click.echo(
+        f"  unique rows      {measured.unique:,} of {measured.rows:,} "
+        f"({measured.unique_share:.1%})\n"
+        f"  groups           {measured.groups:,}\n"
+        f"  smallest group   {measured.smallest:,} rows\n"
+        f"  median group     {measured.median_group:,.1f} rows\n"
+        f"  median row       in a group of {measured.median_row:,.1f} rows"
+    )

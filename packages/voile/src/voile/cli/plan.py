@@ -1,0 +1,210 @@
+"""``voile plan``: propose a plan for a table, or hold one against it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from voile.cli.options import engine_option
+from voile.table.places import place_of
+from voile_base.durable import new_private_file
+from voile_base.errors import InputError, TableError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
+
+if TYPE_CHECKING:
+    from voile.proposal import fitting, whole, writing
+    from voile.proposal.whole import Proposal
+    from voile.publish import registry
+    from voile.schema import questions as schema_questions
+    from voile.schema.plan import Plan
+    from voile.table import profile
+    from voile.table.fitting import Finding
+    from voile.table.profile import Inspected
+else:
+    fitting = on_demand("voile.proposal.fitting")
+    whole = on_demand("voile.proposal.whole")
+    writing = on_demand("voile.proposal.writing")
+    registry = on_demand("voile.publish.registry")
+    schema_questions = on_demand("voile.schema.questions")
+    profile = on_demand("voile.table.profile")
+
+__all__ = ["plan_command"]
+
+_REASONS = 3
+"""Columns of which it is said why nothing is proposed for them."""
+
+
+@click.command("plan", short_help="Propose a plan for a table, or hold one against it.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--out", type=click.Path(path_type=Path), help="Write the proposal to this new file.")
+@click.option("--check", "plan", type=click.Path(), help="Say what of this plan fits badly.")
+@engine_option
+@as_json
+def plan_command(
+    source: str, out: Path | None, plan: str | None, engine: str, as_json: bool
+) -> None:
+    """Propose a plan for the table INPUT, or hold a plan against it.
+
+    With --out: roles, kinds and hierarchies with a reason each, made from private rows, from the
+    names of the columns and how their values are written. No value of the table stands in the plan
+    but marks such as "?" for missing ones. What could not be told is asked in a comment. Read it,
+    change it, and publish with it.
+
+    With --check: what fits badly between the plan and the table, with the row of the file. Exit
+    status 2 where publishing would be refused.
+    """
+    if (out is None) == (plan is None):
+        msg = "say what to do: --out NEW_FILE proposes a plan, --check PLAN holds one against INPUT"
+        raise InputError(msg)
+    if plan is not None:
+        _check(source, Path(plan), engine, as_json=as_json)
+        return
+    assert out is not None
+    if out.exists():
+        msg = f"{out}: something is here already; name a new file"
+        raise InputError(msg)
+    with progress() as stage:
+        stage("reading")
+        place = place_of(source)
+        table = profile.inspect_file(place, engine=engine)
+        stage("counting")
+        proposal = _proposal(table)
+        _refuse_data_as_names(proposal, str(place))
+        if not proposal.publishes and not any(one.question for one in proposal.columns):
+            raise InputError(_nothing_to_propose(proposal, str(place)))
+        named = place.name if isinstance(place, Path) else str(place)
+        text = writing.plan_text(proposal, named)
+        new_private_file(out, text)
+    with telling_what_is_done(f"the proposal stands at {out}"):
+        for note in table.notes:
+            say(f"voile: {note}")
+        if as_json:
+            print_json({"out": str(out), "rows": table.rows, **_document(proposal)})
+        else:
+            say(_summary(proposal, text, out))
+
+
+def _proposal(table: Inspected) -> Proposal:
+    def largest(columns: Sequence[str]) -> int:
+        return int(table.group_sizes(columns).max())
+
+    return whole.propose([table.details(column) for column in table.columns], largest)
+
+
+def _nothing_to_propose(proposal: Proposal, place: str) -> str:
+    """That no column can be published, with the reason of the first ones."""
+    why = "; ".join(f"{one.name!r}: {one.why}" for one in proposal.columns[:_REASONS])
+    more = len(proposal.columns) - _REASONS
+    return (
+        f"{place}: no column of the table can be published as a quasi-identifier or a sensitive "
+        f"attribute, so there is nothing to propose ({why}{f'; {more:,} more' * (more > 0)}); look "
+        "at it with voile inspect"
+    )
+
+
+def _refuse_data_as_names(proposal: Proposal, place: str) -> None:
+    """Raise ``TableError`` where the first row of a file looks like data: it holds a person."""
+    places = whole.data_as_names([column.details for column in proposal.columns])
+    if places:
+        msg = (
+            f"{place}: the first row looks like data, not like names of columns: in columns "
+            f"{', '.join(map(str, places))} the name is a value of the column, a number or a date. "
+            "Put a line with names above it; if these are names, change one of them"
+        )
+        raise TableError(msg)
+
+
+def _check(source: str, path: Path, engine: str, *, as_json: bool) -> None:
+    """Tell what fits badly; raises ``InputError`` where publishing would be refused."""
+    with progress() as stage:
+        plan = registry.read_plan(path)
+        stage("reading")
+        table = profile.inspect_file(source, plan.missing, plan.texts, engine)
+        plan.bind(table.columns)
+        stage("counting")
+        found = fitting.misfits(
+            table,
+            plan,
+            _proposal(table),
+            bounds_rows=_bounds_rows(plan),
+            exact_quasi_identifiers=_exact_quasi_identifiers(plan),
+        )
+    if as_json:
+        print_json({"plan": str(path), "rows": table.rows, "findings": list(map(asdict, found))})
+    else:
+        for one in found:
+            word = "refused" if one.refused else "doubtful"
+            click.echo(f"{word}: {path}: {_where(one)}: {one.told}")
+        if not found:
+            click.echo(f"{path}: nothing fits badly")
+    if refused := sum(one.refused for one in found):
+        reasons = "1 reason" if refused == 1 else f"{refused} reasons"
+        msg = f"{path}: a release of {source} would be refused, for {reasons}"
+        raise InputError(msg)
+
+
+def _bounds_rows(plan: Plan) -> bool:
+    """Whether the plan's method asks how many rows of a person take part."""
+    return plan.method is not None and "rows_per_person" in registry.METHODS.fields_of(
+        plan.method.name
+    )
+
+
+def _exact_quasi_identifiers(plan: Plan) -> bool:
+    """Whether the plan's method publishes quasi-identifiers exactly."""
+    if plan.method is None:
+        return False
+    return registry.METHODS.class_of(plan.method.name).capabilities.exact_quasi_identifiers
+
+
+def _where(found: Finding) -> str:
+    """The key of the plan."""
+    if found.key == "rows_per_person":
+        return f"[method] {found.key}"
+    if found.key in {
+        "person",
+        "household",
+        "keep",
+        "identifiers",
+        "sensitive",
+        "quasi_identifiers",
+    }:
+        return f"[roles] {found.key}, column {json.dumps(found.column, ensure_ascii=False)}"
+    return f"[columns.{found.column}] {found.key}"
+
+
+def _document(proposal: Proposal) -> dict[str, object]:
+    return {
+        "missing": list(proposal.marks),
+        "columns": [
+            {
+                "name": column.name,
+                "role": column.role,
+                "kind": column.kind,
+                "why": column.why,
+                "question": column.question,
+            }
+            for column in proposal.columns
+        ],
+    }
+
+
+def _summary(proposal: Proposal, text: str, out: Path) -> str:
+    asked = len(schema_questions.open_questions(text))
+    questions = "1 question" if asked == 1 else f"{asked} questions"
+    told = (
+        f' and asks {questions}, in lines that begin with "{schema_questions.ASKS}"'
+        if asked
+        else ""
+    )
+    then = " Nothing is published until each is answered and its line removed." if asked else ""
+    return (
+        f"{out}: a proposal for {len(proposal.columns)} columns{told}.{then} It was made from "
+        "private rows; read it before anybody else does."
+    )

@@ -1,0 +1,127 @@
+"""``voile publish``: make one release."""
+
+from __future__ import annotations
+
+import time
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from voile.cli.options import engine_option, known_option, ledger_option
+from voile.table.formats.registry import WRITTEN
+from voile_base.ondemand import on_demand
+from voile_base.terminal import as_json, print_json, progress, say, telling_what_is_done
+
+if TYPE_CHECKING:
+    from voile.release.release import Publication
+    from voile.schema import numbers
+    from voile.study import run
+    from voile.study.run import Intervals
+    from voile.table.formats.registry import Format
+    from voile_base import randomness
+else:
+    randomness = on_demand("voile_base.randomness")
+    numbers = on_demand("voile.schema.numbers")
+    run = on_demand("voile.study.run")
+
+__all__ = ["publish_command"]
+
+
+@click.command("publish", short_help="Make one release.")
+@click.argument("source", metavar="INPUT", type=click.Path())
+@click.option("--plan", required=True, type=click.Path(), help="The plan, in TOML.")
+@click.option("--out", required=True, type=click.Path(), help="A folder that does not exist yet.")
+@click.option(
+    "--format",
+    "file_format",
+    type=click.Choice(WRITTEN),
+    help="Format of the published rows; by default that of the input, or Parquet if it cannot be.",
+)
+@click.option(
+    "--intervals",
+    type=click.Choice(["columns", "text"]),
+    default="columns",
+    help="An interval as two columns, NAME.low and NAME.high, or as the text [low, high] in one.",
+)
+@ledger_option
+@known_option
+@click.option(
+    "--seed",
+    type=int,
+    help="Repeatable draws, for experiments: the release is marked as unfit for publication.",
+)
+@engine_option
+@as_json
+def publish_command(  # noqa: PLR0913, PLR0917 - one parameter for each option
+    source: str,
+    plan: str,
+    out: str,
+    file_format: Format | None,
+    intervals: Intervals,
+    ledger: str | None,
+    known: tuple[Path, ...],
+    seed: int | None,
+    engine: str,
+    as_json: bool,
+) -> None:
+    """Make one release of the table INPUT and write it to a new folder.
+
+    INPUT is CSV, Parquet, Arrow IPC, GPX, JSON lines, a workbook (FILE.xlsx#SHEET), a file of SPSS,
+    Stata or SAS (FILE.sav#labels or #codes), a folder of Parquet files, or a table or a SELECT of a
+    database (sqlite:FILE#TABLE, duckdb:FILE#SELECT ..., postgresql://HOST/NAME#TABLE).
+    """
+    started = time.monotonic()
+    with progress() as stage:
+        publication = run.make_release(
+            source,
+            Path(plan),
+            out,
+            ledger=ledger,
+            seed=seed,
+            file_format=file_format,
+            intervals=intervals,
+            engine=engine,
+            known=known,
+            progress=stage,
+        )
+    seconds = time.monotonic() - started
+    with telling_what_is_done(f"the release stands at {out}"):
+        for notice in publication.private.notices:
+            say(f"voile: {notice}.")
+        if as_json:
+            print_json(_document(publication, out, seconds))
+        else:
+            say(_summary(publication, out))
+        if not publication.release.publishable:
+            say(f"NOT fit for publication: {randomness.UNFIT}.")
+
+
+def _document(publication: Publication, out: str, seconds: float) -> dict[str, Any]:
+    private = publication.private
+    return {
+        "out": out,
+        "rows_in": private.rows_in,
+        "rows_out": private.rows_out,
+        "suppressed": private.suppressed,
+        "held": private.held,
+        "carried": private.carried,
+        "objective": numbers.json_number(Decimal(private.objective)),
+        "decision": dict(private.decision),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _summary(publication: Publication, out: str) -> str:
+    private, release = publication.private, publication.release
+    lines = [
+        f"{out}: {private.told}",
+        release.guarantee.statement + ".",
+    ]
+    if private.suppressed:
+        left_out = f"{private.suppressed:,} row{'s were' * (private.suppressed != 1) or ' was'}"
+        lines.append(f'{left_out} left out, by nulls = "drop" or by the method.')
+    if release.series:
+        lines.append(f"This is release {release.series.version} of series {release.series.name!r}.")
+    return "\n".join(lines)

@@ -1,0 +1,132 @@
+"""``voile recount``: hashes and every claim of a release, from its folder alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from voile.cli.options import engine_option
+from voile.cli.tables import TABLE
+from voile.release.manifest import release_document
+from voile.table.places import Place
+from voile_base.errors import RefusedError
+from voile_base.ondemand import on_demand
+from voile_base.terminal import as_json as json_option
+from voile_base.terminal import print_json, progress
+
+if TYPE_CHECKING:
+    from voile.release import recounting
+    from voile.release.recounting import Recount
+    from voile.study import record
+    from voile.table import opening
+else:
+    recounting = on_demand("voile.release.recounting")
+    record = on_demand("voile.study.record")
+    opening = on_demand("voile.table.opening")
+
+__all__ = ["recount_command"]
+
+
+@click.command("recount", short_help="Recount hashes and every claim of a release.")
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--against",
+    metavar="INPUT",
+    type=TABLE,
+    help="The private original, which shows more: altered values, permutations and noise that are "
+    "none. The output is then private.",
+)
+@engine_option
+@json_option
+def recount_command(folder: Path, against: Place | None, engine: str, *, as_json: bool) -> None:
+    """Recount the release in DIR from its folder alone. Exit status 0, or 4 where it is refused.
+
+    The files are compared with the hashes of release.json. Each claim is counted again on the
+    published rows, and so is what release.json says of columns, noise and groups. What no output
+    can show is listed as not visible: differential privacy, and persons whose ids are withheld.
+
+    A release without hashes, or with a claim that this version does not know, is refused.
+
+    attack, audit, check, dossier, sign, study and verify recount first. A release that somebody
+    remade as a whole, with a smaller promise that holds, is told by its signatures and its ledger.
+    """
+    with progress() as stage:
+        stage("recounting")
+        found = recounting.recount(folder, _original(folder, against, engine), engine=engine)
+    if as_json:
+        print_json(_document(found))
+    else:
+        _show(found)
+    if refusal := found.refusal():
+        raise refusal
+    if found.unknown:
+        named = ", ".join(map(repr, found.unknown))
+        msg = (
+            f"{folder}: no check for guarantees of kind {named}: this version of Voile cannot "
+            "recount them; use the version, or the package, that made the release"
+        )
+        raise RefusedError(msg)
+
+
+def _original(folder: Path, against: Place | None, engine: str) -> Any:
+    """The rows of the private original; columns that the release shows as texts are texts."""
+    if against is None:
+        return None
+    types = release_document(folder).get("types")
+    kinds = types if isinstance(types, dict) else {}
+    texts = [name for name, kind in kinds.items() if kind == "text"]
+    frame, _ = opening.rows_in_memory(against, texts=texts, engine=engine)
+    return frame
+
+
+def _show(found: Recount) -> None:
+    if found.compared is not None:
+        click.echo(record.PRIVATE)
+    click.echo(f"Files: {len(found.files):,}, each with the SHA-256 that release.json lists.")
+    click.echo(f"Rows: {found.rows:,}.")
+    for one in found.claims:
+        stated = {n: v for n, v in one.claim.document().items() if n != "kind"}
+        named = ", ".join(f"{n} = {v}" for n, v in stated.items() if isinstance(v, int | float))
+        click.echo(f"Claim {one.claim.kind}{f' ({named})' if named else ''}: {_told(one)}.")
+        for what in one.unseen:
+            click.echo(f"  Not visible in the rows: {what}.")
+    if found.compared is not None:
+        for what in found.compared.held:
+            click.echo(f"Against INPUT: {what}.")
+        for what in found.compared.unseen:
+            click.echo(f"Not visible against INPUT: {what}.")
+    for what in found.breaches:
+        click.echo(f"BROKEN: {what}.")
+
+
+def _told(one: Any) -> str:
+    if one.breaches:
+        return "does not hold"
+    return "not contradicted by the rows" if one.unseen else "holds"
+
+
+def _document(found: Recount) -> dict[str, Any]:
+    beside = found.compared
+    return {
+        **({"private": record.PRIVATE} if beside else {}),
+        "holds": not found.breaches and not found.unknown,
+        "files": list(found.files),
+        "rows": found.rows,
+        "claims": [
+            {
+                **one.claim.document(),
+                "holds": not one.breaches,
+                "breaches": list(one.breaches),
+                "not_visible": list(one.unseen),
+            }
+            for one in found.claims
+        ],
+        "breaches": list(found.breaches),
+        **(
+            {"against": {"held": list(beside.held), "not_visible": list(beside.unseen)}}
+            if beside
+            else {}
+        ),
+    }

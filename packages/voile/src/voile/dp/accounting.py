@@ -1,0 +1,201 @@
+"""What several uses of one data set cost together.
+
+What it does: from the events that happened to a data set, an epsilon such that all of them
+together are (epsilon, delta)-differentially private, for the data set's delta.
+
+Source: basic composition (Dwork et al. 2006); privacy loss distributions (Koskela, Jälkö, Honkela
+2020; Doroshenko et al. 2022) as kept by the library ``dp-accounting``.
+
+Claim: the answer is the smaller of two upper bounds.
+- The sum of all epsilons, in decimal arithmetic, where the deltas sum to at most the data set's.
+  With delta 0 it is the exact answer, and each event may have been chosen in the light of those
+  before it.
+- Where the data set's delta leaves room, the composed loss of the worst mechanism with each
+  event's (epsilon, delta), rounded upwards.  Assumption: the epsilons and deltas of later events
+  were not chosen in the light of what earlier ones showed.
+
+Events with a rho (``voile.dp.zcdp``) add up exactly and are converted once, at what the other
+events leave of the delta; those without a delta count as epsilon^2 / 2 of rho, or by their epsilon,
+whichever is less in all.  They have no price where no delta is left: the answer is infinite.
+
+Neighbours: a budget is kept in one relation.  Replacing a row is removing one and adding another,
+so an (epsilon, delta) for one row added or removed is (2 epsilon, (1 + e^epsilon) delta) for one
+replaced.  Nothing follows in the other direction: an exact count of all rows does not change when
+one is replaced.  Such an event has no price in a budget of added and removed rows: ``PlanError``.
+The same holds of persons and of households.  An event about rows has no price in a budget about
+persons, who may have any number of rows, nor the other way round: ``PlanError``.  Events about
+persons are priced for a person with all its rows, so those in which a different number of its rows
+took part (``rows_per_person``) add up as they are: of T with and without a person, each release is
+(epsilon, delta)-differentially private by itself, given those before it.
+
+Cost: nothing for the sum; a second to load the library, and some 10 ms, for the rest.
+
+Departure from the source: the library computes in floating point.  It is asked for a delta that
+is smaller by a millionth of itself and by 10^-14 for each event and ten more.  Against exact
+composition of up to 1,000 events it was off by less than 10^-14 in all.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+from functools import cache, reduce
+from typing import Any
+
+from voile.dp.events import Neighbours, PrivacyEvent
+from voile.dp.zcdp import epsilon_of
+from voile.schema.budget import terms_of
+from voile_base.errors import PlanError
+
+__all__ = ["Budget", "spent"]
+
+_UP = Context(prec=50, rounding=ROUND_CEILING, traps=[])
+_INFINITE = Decimal("Infinity")
+_STEP = Decimal("1e-6")  # answers that are not a sum are rounded upwards to it
+_RELATIVE_SLACK, _SLACK = 1e-6, 1e-14
+_FINEST, _MOST_STEPS = 1e-4, 2**20  # of the grid of privacy losses
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What all uses of a data set together may cost.
+
+    Raises ``PlanError`` unless ``epsilon`` is above 0 and finite, and 0 <= ``delta`` < 1.
+    """
+
+    epsilon: Decimal
+    delta: Decimal = Decimal(0)
+    neighbours: Neighbours = "add-remove"
+
+    def __post_init__(self) -> None:
+        if not (self.epsilon.is_finite() and self.epsilon > 0):
+            raise PlanError(f"the epsilon of a budget must be above 0, not {self.epsilon}")
+        if not (self.delta.is_finite() and 0 <= self.delta < 1):
+            raise PlanError(
+                f"the delta of a budget must be at least 0 and below 1, not {self.delta}"
+            )
+
+    def spent(self, events: Sequence[PrivacyEvent]) -> Decimal:
+        """Epsilon of these events together at the budget's delta; infinite if delta is too small.
+
+        Raises ``PlanError`` for an event that has no price under the budget's neighbours.
+        """
+        return spent(events, self.delta, self.neighbours)
+
+    def covers(self, events: Sequence[PrivacyEvent]) -> bool:
+        """Whether these events together stay within the budget; raises as ``spent`` does."""
+        if any(event.rho is not None for event in events):
+            return self.spent(events) <= self.epsilon
+        # The sum is enough for most, and costs nothing.
+        prices = [_price(event, self.neighbours) for event in events]
+        return _sum(prices, self.delta) <= self.epsilon or self.spent(events) <= self.epsilon
+
+
+def spent(
+    events: Sequence[PrivacyEvent], delta: Decimal, neighbours: Neighbours = "add-remove"
+) -> Decimal:
+    """An epsilon such that all events together are (epsilon, delta)-differentially private.
+
+    It is infinite where no epsilon will do, because the events' own deltas exceed ``delta``.
+    Raises ``PlanError`` for an event that has no price under ``neighbours``.
+    """
+    prices = [_price(event, neighbours) for event in events if event.rho is None]
+    if rhos := [_rho(event, neighbours) for event in events if event.rho is not None]:
+        return _with_rho(sum(rhos, Fraction(0)), prices, delta)
+    together = _sum(prices, delta)
+    return min(together, _composed(prices, delta)) if len(prices) > 1 else together
+
+
+def _with_rho(rho: Fraction, prices: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> Decimal:
+    """Epsilon of a sum of rhos and of other events together; infinite where no delta is left."""
+    needed = reduce(_UP.add, (own for _, own in prices), Decimal(0))
+    left = delta - needed
+    if left <= 0:
+        return _INFINITE
+    apart = _UP.add(epsilon_of(rho, left), _sum(prices, delta))
+    pure = [epsilon for epsilon, own in prices if own == 0]
+    joined = sum((Fraction(epsilon) ** 2 / 2 for epsilon in pure), rho)
+    others = [price for price in prices if price[1] > 0]
+    return min(apart, _UP.add(epsilon_of(joined, left), _sum(others, delta)))
+
+
+def _rho(event: PrivacyEvent, neighbours: Neighbours) -> Fraction:
+    """Rho of one event under a relation of neighbours; replacing is two steps, of four times it."""
+    assert event.rho is not None
+    changed, _ = _price(replace(event, epsilon=Decimal(1), rho=None), neighbours)
+    return event.rho * Fraction(changed) ** 2
+
+
+def _sum(prices: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> Decimal:
+    """The sum of all epsilons; infinite where the deltas sum to more than ``delta``."""
+    needed = reduce(_UP.add, (own for _, own in prices), Decimal(0))
+    total = reduce(_UP.add, (epsilon for epsilon, _ in prices), Decimal(0))
+    return total if needed <= delta else _INFINITE
+
+
+def _price(event: PrivacyEvent, neighbours: Neighbours) -> tuple[Decimal, Decimal]:
+    """Epsilon and delta of one event under a relation of neighbours."""
+    if event.neighbours == neighbours:
+        return event.epsilon, event.delta
+    (one, change), (other, _) = terms_of(event.neighbours), terms_of(neighbours)
+    if one != other:
+        msg = (
+            f"the budget has neighbours = {neighbours!r}, and {event.mechanism!r} protects "
+            f"neighbours = {event.neighbours!r}; what counts {one}s and what counts {other}s need "
+            "data sets of their own"
+        )
+        raise PlanError(msg)
+    if change == "replace":
+        msg = (
+            f"the budget counts {other}s added or removed, but {event.mechanism!r} only protects "
+            f"against a {one} being replaced; keep the budget with neighbours = "
+            f'"{event.neighbours}"'
+        )
+        raise PlanError(msg)
+    doubled = _UP.multiply(2, event.epsilon)
+    if event.delta == 0:
+        return doubled, event.delta
+    factor = _UP.add(1, _UP.next_plus(_UP.exp(event.epsilon)))
+    return doubled, _UP.multiply(event.delta, factor)
+
+
+def _composed(prices: Sequence[tuple[Decimal, Decimal]], delta: Decimal) -> Decimal:
+    """Epsilon by privacy loss distributions, rounded upwards; infinite where they find none."""
+    target = float(delta) * (1 - _RELATIVE_SLACK) - _SLACK * (10 + len(prices))
+    if target <= 0:
+        return _INFINITE
+    common, privacy_loss_distribution = _library()
+    rounded = Counter((_float_up(epsilon), _float_up(own)) for epsilon, own in prices)
+    total = sum(epsilon * times for (epsilon, _), times in rounded.items())
+    interval = max(min([_FINEST, *(e for e, _ in rounded if e > 0)]), total / _MOST_STEPS)
+    composed = privacy_loss_distribution.identity(value_discretization_interval=interval)
+    for (epsilon, own), times in rounded.items():
+        one = privacy_loss_distribution.from_privacy_parameters(
+            common.DifferentialPrivacyParameters(epsilon, own),
+            value_discretization_interval=interval,
+        )
+        composed = composed.compose(one.self_compose(times))
+    epsilon = composed.get_epsilon_for_delta(target)
+    return _UP.quantize(Decimal(epsilon), _STEP) if math.isfinite(epsilon) else _INFINITE
+
+
+@cache
+def _library() -> tuple[Any, Any]:
+    """The library's modules; loading them takes a second, which most plans never need."""
+    # A logger that comes with it keeps what is standard error now, and closes it when logging is
+    # configured anew.  It spares the true one; a caller's redirection it would not.
+    with redirect_stderr(sys.__stderr__):
+        from dp_accounting.pld import common, privacy_loss_distribution  # noqa: PLC0415
+    return common, privacy_loss_distribution
+
+
+def _float_up(number: Decimal) -> float:
+    """A double that is at least the number."""
+    nearest = float(number)
+    return nearest if Decimal(nearest) >= number else math.nextafter(nearest, math.inf)

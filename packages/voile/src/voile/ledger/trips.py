@@ -1,0 +1,190 @@
+"""What the trips of one fleet have spent, or its vehicles day by day, and may yet spend.
+
+Plain values and the decisions on them; where they are stored is the business of ``fleets``.
+
+Accounting.  A trip is known by a mark, 64 bits of a pseudorandom function of its id under the
+fleet's secret key: the ledger holds no id.  What its reports cost adds up over all releases, also
+over those that were charged and never appeared: numbers of reports by the distribution of their
+loss, the square of mu for Gaussian noise, and epsilon for what is neither
+(``voile_geo.planar.pricing``).  Two trips of one mark, which is improbable, share a budget.  Where
+a vehicle has the budget, the mark is that of its id, and what it costs is kept by the day (UTC) on
+which a trip begins: no days on end, as many as the budget is for, may cost more (``sums``).
+
+Later releases may be chosen in the light of earlier ones.  Sums of epsilon and of mu squared hold
+for that; that reports of one distribution are priced together assumes that how many there are, and
+when, does not follow from what was published of positions, which is what all releases assume of
+times.
+
+Where zones decide on the noise of a report, what it costs follows from what was published before
+it.  Then the most that reports can cost is charged before anything is drawn, so that no draw is
+refused for what it came to; what they did not cost is given back when the release is committed.
+
+A budget counts as exceeded where the sum is larger by more than a billionth: sums of binary
+fractions come no nearer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.ledger.budget import End
+from voile.release.trip_sums import TripSums
+from voile.release.trips import FleetTerms
+from voile_base.errors import RefusedError
+
+__all__ = ["FleetCharge", "FleetEntry", "FleetKind", "FleetState", "TripSums"]
+
+_ROUNDING = 1e-9
+
+FleetKind = Literal["release", "given back"] | End
+"""A release was charged; its reports cost less than was charged; or nothing came of it."""
+
+_DEAREST = (
+    "Reports count as if they fell into the zones where they cost most, for where they fall is "
+    "drawn. "
+)
+
+Floats = NDArray[np.float64]
+Marks = NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class FleetEntry:
+    """One release of a fleet."""
+
+    number: int
+    """1 for the first."""
+    release_id: str
+    created: str
+    """ISO 8601, UTC."""
+    trips: int
+    """How many trips it has reports of, or gave something back to."""
+    kind: FleetKind = "release"
+
+
+@dataclass(frozen=True, eq=False)
+class FleetState:
+    """What a ledger knows of one fleet; private."""
+
+    terms: FleetTerms
+    key: bytes = field(repr=False)
+    """Under which trips are marked; secret."""
+    entries: tuple[FleetEntry, ...]
+    """From the oldest to the newest."""
+    spent: TripSums
+    """By all of them, ascending by mark."""
+    seal: bytes
+    """Tells this account from every other state of it."""
+
+    @property
+    def quantiles(self) -> tuple[float, float]:
+        """What a trip or vehicle has spent in the median, and at most."""
+        _, totals = self.spent.each(self.terms)
+        return (float(np.median(totals)), float(totals.max())) if len(totals) else (0.0, 0.0)
+
+    @property
+    def accounts(self) -> int:
+        """How many trips or vehicles have spent something."""
+        return len(np.unique(self.spent.marks))
+
+    @property
+    def overspent(self) -> int:
+        """How many have spent more than their budget: none, unless records were changed."""
+        _, totals = self.spent.each(self.terms)
+        return int(_over(totals, self.terms).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class FleetCharge:
+    """What one release asks of the budgets of its trips."""
+
+    terms: FleetTerms
+    """As the plan states them."""
+    before: FleetState | None
+    """What the publisher knew; None for a fleet that no ledger knows."""
+    key: bytes = field(repr=False)
+    """Under which trips are marked: that of ``before``, or a new one."""
+    release_id: str
+    costs: TripSums
+    """Of this release; each mark and day stands there once."""
+    first_row: NDArray[np.int64]
+    """Shape (t,): where each of them first stands in the table, from 1."""
+    exact: bool = True
+    """Whether reports cost just that, or at most that."""
+    entered: TripSums | None = None
+    """What ``before`` has of it already: it was charged before anything was drawn."""
+
+    @property
+    def seal(self) -> bytes | None:
+        """What tells the state that the publisher knew from every other one."""
+        return self.before.seal if self.before else None
+
+    @property
+    def rest(self) -> TripSums:
+        """What is still to be entered; where less was spent than was charged, below 0."""
+        return self.costs if self.entered is None else self.costs.minus(self.entered)
+
+    @cached_property
+    def together(self) -> TripSums:
+        """What those of this release have spent once it is committed, on all their days."""
+        earlier = self.before.spent if self.before else TripSums.none()
+        return earlier.plus(self.rest).of(self.costs.marks)
+
+    def as_entered(self, state: FleetState) -> FleetCharge:
+        """The charge once a ledger has taken it, which has left this state."""
+        return replace(self, before=state, entered=self.costs)
+
+    def receipt(self) -> str:
+        """One sentence on what is spent once this charge is committed."""
+        most = self.together.largest(self.terms)
+        count = len(np.unique(self.costs.marks))
+        within = "" if self.terms.days is None else f" in {self.terms.days} days on end"
+        return (
+            f"{self.terms.unit}s charged: {count:,}; the most that one of them has now spent"
+            f"{within} is {most:.6g} of its budget epsilon = {self.terms.budget:g}"
+        )
+
+    def refuse(self) -> None:
+        """Raise ``RefusedError`` for other terms than those that hold, and for a spent budget.
+
+        For a charge that the ledger has not taken yet.
+        """
+        if self.before and self.before.terms != self.terms:
+            msg = (
+                f"fleet {self.terms.name!r} was begun with {self.before.terms}, and the plan says "
+                f"{self.terms}. What was promised about its trips cannot be changed: restore the "
+                "plan, or name another fleet, only for other trips"
+            )
+            raise RefusedError(msg)
+        if not _over(np.array([self.together.largest(self.terms)]), self.terms).any():
+            return
+        marks, totals = self.together.each(self.terms)
+        over = marks[_over(totals, self.terms)]
+        spent = self._already_spent(over)
+        would, unit = "would" if self.exact else "might", self.terms.unit
+        begins = int(self.first_row[np.isin(self.costs.marks, over)].min())
+        within = "" if self.terms.days is None else f" in {self.terms.days} days on end"
+        remedy = "Leave these trips out" if unit == "trip" else "Leave trips out"
+        msg = (
+            f"fleet {self.terms.name!r}: with this release {len(over):,} of {len(marks):,} {unit}s "
+            f"{would} spend more than their budget epsilon = {self.terms.budget:g}{within} (at "
+            f"{self.terms.distance:g} m and delta = {self.terms.delta:g}); the first of them "
+            f"begins in row {begins}. {spent:,} of them have reports in earlier releases. "
+            f"{'' if self.exact else _DEAREST}{remedy}, publish fewer of their reports (every), or "
+            "ask for more noise; what is spent does not come back"
+        )
+        raise RefusedError(msg)
+
+    def _already_spent(self, over: Marks) -> int:
+        known = self.before.spent.marks if self.before else np.empty(0, np.uint64)
+        return int(np.isin(over, known).sum())
+
+
+def _over(totals: Floats, terms: FleetTerms) -> NDArray[np.bool_]:
+    """Which totals are more than the budget."""
+    return np.asarray(totals > terms.budget * (1 + _ROUNDING))

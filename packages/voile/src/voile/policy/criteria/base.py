@@ -1,0 +1,33 @@
+"""What every criterion of a policy offers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Annotated
+
+from pydantic import Field
+
+from voile.policy.assumptions import Tick
+from voile.policy.case import Case
+from voile.policy.ruling import Ruling
+from voile_base.values.value import Exact, Value
+
+__all__ = ["Criterion", "Share"]
+
+Share = Annotated[Exact, Field(ge=0, le=1)]
+
+
+class Criterion(Value):
+    """Something that a policy asks; its fields are its limits."""
+
+    kind: str
+
+    @abstractmethod
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """What is found, at least one ruling; ``ticks`` are what humans have made sure of."""
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What it asks a human to make sure of."""
+        return ()

@@ -1,0 +1,243 @@
+"""Categories that must be absent: HIPAA's eighteen, as a checklist of columns and formats.
+
+Source: 45 CFR 164.514(b)(2)(i), (A) to (R); for zip codes and ages the guidance of the Office for
+Civil Rights on it (26 November 2012), with the seventeen prefixes of fewer than 20,000 people by
+the census of 2000.  What is looked for in each category, by the names of columns and in their
+cells, is what the recognisers know of its letter (``voile.recognisers``), the same that plans and
+publishers ask; ``identifiers.toml`` says what a machine cannot look for.  Besides:
+
+    zip      codes of more than three digits under the name of a zip code, or restricted prefixes
+    dates    cells that are days, months or times; more than one value of an age above 89
+    unique   names of ids (``schema.names.named``); whole numbers or texts of which each row shows
+             another; texts, and numbers that are counted up, of which nearly each row does
+
+What is found is told by category and column, and no cell is quoted.
+
+Cost: a look at each distinct cell of a column and format.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Literal, get_args
+
+from voile.audit.spellings import ANYTHING, ends_of
+from voile.policy.assumptions import Tick
+from voile.policy.case import Case
+from voile.policy.criteria.base import Criterion
+from voile.policy.ruling import Finding, Ruling, at_most
+from voile.recognisers.looks import SAMPLED, ColumnLook
+from voile.recognisers.recognition import ListedRecogniser, listed_recognisers
+from voile.schema.names import fits, named, words_of
+from voile.table.published import GROUP, PublishedTable
+from voile_base.errors import TableError
+
+__all__ = ["Identifiers", "Letter", "categories"]
+
+Letter = Literal[
+    "A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P", "Q", "R"
+]
+
+_RESTRICTED = frozenset(
+    {"036", "059", "063", "102", "203", "556", "692", "790", "821"}
+    | {"823", "830", "831", "878", "879", "884", "890", "893"}
+)
+_ZIP = ("zip*", "postal", "postcode", "plz")
+_AGE = ("age", "agep", "ages", "alter")
+_OLDEST = 89
+_CALENDAR = frozenset({"date", "datetime", "time"})
+_FEWEST = 20
+"""Rows from which on it tells something that each shows another value."""
+_NEARLY = 0.9
+"""The share of rows with another value, from which on texts and codes are nearly unique."""
+_SHARED = 20
+"""Rows that show the same id of a thing, on average, where it is the thing of few people."""
+_NAMES = 20
+"""Names of columns that are told beside a verdict."""
+_WORDY = 6
+"""Words of a cell, on average, from which on a column holds free text."""
+
+
+@dataclass(frozen=True)
+class Category:
+    """One of the eighteen, and how it is looked for."""
+
+    letter: Letter
+    name: str
+    beyond: str
+    special: str = ""
+
+    @property
+    def looked_for(self) -> tuple[ListedRecogniser, ...]:
+        """The recognisers of its letter, without those that depend on other columns."""
+        found = (one for one in listed_recognisers() if one.letter == self.letter)
+        return tuple(one for one in found if one.group != "movement")
+
+    def has_name(self, words: Sequence[str]) -> bool:
+        """Whether the name of a column is that of it, whatever the column shows."""
+        return any(fits((*one.columns, *one.regulated), words) for one in self.looked_for)
+
+
+@cache
+def categories() -> tuple[Category, ...]:
+    """All eighteen."""
+    text = files("voile.policy.criteria").joinpath("identifiers.toml").read_text("utf-8")
+    return tuple(
+        Category(
+            said["letter"],
+            said["name"],
+            said["beyond"],
+            said.get("special", ""),
+        )
+        for said in tomllib.loads(text)["category"]
+    )
+
+
+class Identifiers(Criterion):
+    """None of these categories is found in what is published."""
+
+    kind: Literal["identifiers"] = "identifiers"
+    absent: tuple[Letter, ...] = get_args(Letter)
+    """Letters of 45 CFR 164.514(b)(2)(i); by default all eighteen."""
+
+    def rulings(self, case: Case, ticks: tuple[Tick, ...]) -> Iterator[Ruling]:
+        """One for each category."""
+        del ticks
+        columns = [_Cells.of(case.rows.table, name) for name in case.rows.table.columns]
+        wordy = [column.name for column in columns if column.is_wordy]
+        for category in categories():
+            if category.letter not in self.absent:
+                continue
+            asks = f"({category.letter}) no {category.name}"
+            found = [why for column in columns for why in _found(category, column)]
+            notes = [f"looked for: {_looked_for(category)}"]
+            notes += [f"not looked for: {category.beyond}"] * bool(category.beyond)
+            if wordy and category.letter in "ABC":
+                notes.append(f"free text, to be read by a human: {', '.join(wordy)}")
+            why = "; ".join(found) or f"not found in {len(columns)} columns"
+            finding = Finding.exactly(len(found), why, *notes)
+            yield at_most(self.kind, asks, finding, 0)
+
+
+def _looked_for(category: Category) -> str:
+    found = category.looked_for
+    names = [name for one in found for name in (*one.columns, *one.regulated)]
+    formats = sum(len(one.formats) for one in found)
+    told = ", ".join(names[:_NAMES]) + f" and {len(names) - _NAMES} more" * (len(names) > _NAMES)
+    parts = [f"columns named {told}"] * bool(names)
+    parts += [f"{formats} formats within cells"] * bool(formats)
+    parts += [_SPECIAL[category.special]] if category.special else []
+    return "; ".join(parts)
+
+
+_SPECIAL = {
+    "zip": "zip codes of more than three digits, or of areas of few people",
+    "dates": "columns of dates and times, ages above 89",
+    "unique": "columns named as ids, and codes of which nearly each row shows another",
+}
+
+
+@dataclass(frozen=True)
+class _Cells:
+    """The distinct cells of a published column."""
+
+    name: str
+    kind: str
+    texts: Sequence[str]
+    """Without those that stand for anything."""
+    rows: int = 0
+    distinct: int = 0
+    words: tuple[str, ...] = field(default=())
+
+    @classmethod
+    def of(cls, table: PublishedTable, name: str) -> _Cells:
+        kind = table.kinds()[name]
+        try:
+            shown = table.cells([], name) if table.rows else None
+        except TableError:
+            shown = None  # NaN or an infinity: numbers, and none of the eighteen by its cells
+        texts = [] if shown is None else [text for text in shown.values.texts if text is not None]
+        told = [text for text in texts if text.strip().lower() not in ANYTHING]
+        stem = name.removesuffix(".low").removesuffix(".high").removesuffix(".interval")
+        return cls(name, kind, told, table.rows, len(texts), words_of(stem))
+
+    @cached_property
+    def look(self) -> ColumnLook:
+        """What recognisers see of it."""
+        sample = self.texts[:: 1 + len(self.texts) // SAMPLED]
+        return ColumnLook(self.name, self.kind, self.rows, len(self.texts), sample)
+
+    @cached_property
+    def is_wordy(self) -> bool:
+        """Whether it holds free text."""
+        counts = [len(text.split()) for text in self.texts]
+        return self.kind == "text" and bool(counts) and sum(counts) >= _WORDY * len(counts)
+
+    @property
+    def is_counted_up(self) -> bool:
+        """Whether whole numbers leave few out between the least and the largest, as codes do."""
+        numbers = [int(text) for text in self.texts]
+        return max(numbers) - min(numbers) < 2 * len(numbers)
+
+
+def _found(category: Category, column: _Cells) -> Iterator[str]:
+    """What of a category a column shows, a clause each; one at most."""
+    if column.name == GROUP or not column.texts:
+        return
+    if category.has_name(column.words):
+        yield f"column {column.name!r} has the name of it"
+        return
+    if any(one.recognise(column.look) for one in category.looked_for):
+        yield f"column {column.name!r} looks like it by its cells"
+        return
+    looks = {"zip": _zips, "dates": _dates, "unique": _unique}
+    if category.special and (why := looks[category.special](column)):
+        yield f"column {column.name!r} {why}"
+        return
+    if column.kind == "text":
+        found = category.looked_for
+        matches = sum(any(one.finds(text) for one in found) for text in column.texts)
+        if matches:
+            yield f"column {column.name!r} has the format of it in {matches:,} different cells"
+
+
+def _zips(column: _Cells) -> str | None:
+    if not fits(_ZIP, column.words):
+        return None
+    digits = [re.match(r"\d*", text.strip())[0] for text in column.texts]  # type: ignore[index]
+    if any(len(one) > 3 for one in digits):
+        return "shows more than the first three digits of zip codes"
+    if any(one in _RESTRICTED for one in digits):
+        return "shows the first three digits of zip codes of areas with fewer than 20,000 people"
+    return None
+
+
+def _dates(column: _Cells) -> str | None:
+    if column.kind in _CALENDAR:
+        return "holds dates or times, of which the year alone may be shown"
+    if not fits(_AGE, column.words):
+        return None
+    read = (ends_of(text, whole=True) for text in column.texts)
+    old = {ends for ends in read if ends is not None and ends.high > _OLDEST}
+    return "tells ages above 89 apart" if len(old) > 1 else None
+
+
+def _unique(column: _Cells) -> str | None:
+    who = named(column.name)
+    if who in {"person", "household"}:
+        return f"has the name of an id of {who}s"
+    if who and column.words != ("name",) and column.distinct * _SHARED > column.rows:
+        return "has the name of an id, and shows few rows the same"
+    if column.rows < _FEWEST or column.kind not in {"text", "integer"}:
+        return None
+    if column.distinct == column.rows:
+        return "shows another value in each row"
+    nearly = column.distinct >= _NEARLY * column.rows
+    if nearly and (column.kind == "text" or column.is_counted_up):
+        return "shows another value in nearly each row"
+    return None

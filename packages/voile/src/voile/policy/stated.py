@@ -1,0 +1,156 @@
+"""``policy.toml``: a risk appetite that a machine can check.
+
+    name   = "data for researchers"
+    source = "decision of the board of 3 March"
+
+    [[criteria]]
+    kind  = "group-size"
+    least = 11
+
+    [[criteria]]
+    kind   = "attack"
+    name   = "prosecutor"
+    figure = "worst"
+    most   = 0.09
+
+    [[signers]]
+    role = "data protection officer"
+    key  = "ed25519:..."
+
+Each mistake is an ``InputError`` that names the file, the table and the key.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import Field, model_validator
+
+from voile.policy.criteria.attacks import AttackRate
+from voile.policy.criteria.copies import Copies
+from voile.policy.criteria.groups import Closeness, Diversity, GroupSize
+from voile.policy.criteria.identifiers import Identifiers
+from voile.policy.criteria.privacy import PrivacyBudget
+from voile.policy.criteria.questions import Assumptions, Question
+from voile.policy.criteria.risks import ThreeRisks
+from voile.policy.criteria.utility import Utility
+from voile.policy.templates import template_names, template_text
+from voile_base.errors import InputError, nearest, place_in_toml
+from voile_base.values.value import Says, Value, json_schema, read
+
+__all__ = [
+    "Policy",
+    "Signer",
+    "StatedPolicy",
+    "policy_of_text",
+    "policy_schema",
+    "read_policy",
+]
+
+AnyCriterion = Annotated[
+    GroupSize
+    | Diversity
+    | Closeness
+    | AttackRate
+    | ThreeRisks
+    | Copies
+    | PrivacyBudget
+    | Identifiers
+    | Utility
+    | Assumptions
+    | Question,
+    Field(discriminator="kind"),
+]
+
+
+class Signer(Value):
+    """Somebody who must sign, by role."""
+
+    role: Annotated[str, Field(min_length=1)]
+    key: Annotated[
+        Annotated[str, Field(pattern="^ed25519:[0-9a-f]{64}$")] | None,
+        Says("a public key as voile key prints it: ed25519: and 64 hexadecimal digits"),
+    ] = None
+    """The public key; None: any key will do, and is told as unknown."""
+
+
+class Policy(Value):
+    """What a release and its evidence must satisfy."""
+
+    name: Annotated[str, Field(min_length=1)]
+    source: str = ""
+    """Who asks for it, and where that stands."""
+    about: str = ""
+    """What a reader should know of it."""
+    audience: str = ""
+    """To whom what satisfies it is given: "the public", "accredited researchers"."""
+    criteria: Annotated[tuple[AnyCriterion, ...], Field(min_length=1)]
+    signers: tuple[Signer, ...] = ()
+
+    @model_validator(mode="after")
+    def _different_signers(self) -> Self:
+        roles = [signer.role for signer in self.signers]
+        if len(set(roles)) < len(roles):
+            msg = "each role signs once; name each signer once"
+            raise ValueError(msg)
+        return self
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """What it asks of humans."""
+        return tuple(says for criterion in self.criteria for says in criterion.questions)
+
+
+@dataclass(frozen=True)
+class StatedPolicy:
+    """A policy with the text that states it."""
+
+    policy: Policy
+    text: str
+
+
+def read_policy(named: str | Path) -> StatedPolicy:
+    """A policy by its file, or by the name of a template; raises ``InputError``.
+
+    A file goes before a template of the same name.
+    """
+    path = Path(named)
+    if not path.is_file() and str(named) in template_names():
+        return policy_of_text(template_text(str(named)), f"template {named}")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        msg = (
+            f"{path}: there is no such policy, and no template of this name"
+            f"{nearest(str(named), template_names())} (templates: {', '.join(template_names())})"
+        )
+        raise InputError(msg) from None
+    except (OSError, UnicodeDecodeError):
+        msg = f"{path}: the policy cannot be read as a UTF-8 text file"
+        raise InputError(msg) from None
+    return policy_of_text(text, str(path))
+
+
+def policy_of_text(text: str, where: str) -> StatedPolicy:
+    """The policy that a text states; ``where`` names it in messages.  Raises ``InputError``."""
+    try:
+        document: Mapping[str, Any] = tomllib.loads(text, parse_float=Decimal)
+    except tomllib.TOMLDecodeError as error:
+        msg = f"{where}: this is not valid TOML at {place_in_toml(error)}"
+        raise InputError(msg) from None
+    return StatedPolicy(read(Policy, document, where, public=True, tables=True), text)
+
+
+def policy_schema() -> dict[str, Any]:
+    """The schema of a policy, for editors and programs that write one."""
+    title = "Voile: a policy"
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **json_schema(Policy),
+        "title": title,
+    }

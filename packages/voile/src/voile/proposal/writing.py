@@ -1,0 +1,225 @@
+"""A proposal as a plan in TOML, with a reason beside each line.
+
+What could not be told stands as a comment that asks, with the column that it is about in quotes: a
+plan with such a line publishes nothing (``schema.plan``).  Public bounds are only written where
+everybody knows them; elsewhere a comment names them, because only people can know them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from voile.proposal.columns import SHARED_BY_PEOPLE, ColumnProposal
+from voile.proposal.hierarchies import suggestion_of
+from voile.proposal.trips import ProposedTrips
+from voile.proposal.whole import Proposal
+from voile.schema.questions import ASKS
+from voile_base.values.toml import toml_text
+
+__all__ = ["plan_text"]
+
+_HEAD = """\
+# A plan for {name}, proposed by `voile plan`: each line is a proposal, to be judged and changed.
+# It was made from private rows, so keep it to yourself until you have read it. No value of the
+# table stands in it but marks such as "?". Lines that begin with "# ?" ask what could not be told:
+# nothing is published until each is answered and removed, or accept_questions = true stands here.
+"""
+_KINDS = {
+    "nominal": "names of groups: what lies between two of them means nothing",
+    "ordinal": "ranks: they have an order, and no distances",
+    "number": "amounts or counts: an interval of them means something",
+    "date": "days or times",
+    "code": "codes of a system, though they may look like numbers",
+    "geography": "places or areas",
+    "text": "what people wrote",
+}
+_BOUNDS = """\
+# bounds = [lowest, highest] are left to you: what is publicly possible, not what the table holds.
+#   With them, `voile inspect INPUT --plan PLAN --suggest` proposes intervals."""
+_ORDER = "# its texts have an order: with order = [...], the lowest first, they are cut in it"
+_METHOD = """\
+[method]
+name = "generalization"  # people are made alike: see docs/custodian.md for the other methods
+k = 5  # everybody looks like 4 others at least; a convention for data that leave the house
+"""
+_MOVED = f"""\
+[method]
+name = "geo-indistinguishability"  # positions are moved: docs/methods/geo-indistinguishability.md
+{ASKS} noise: how far must it reach? epsilon = 0.005 moves a position by 400 m on average
+epsilon = 0.005  # per metre
+trips = "numbered"  # numbers take the place of ids
+"""
+_NOT_MOVED = f"""\
+{ASKS} trips: positions and times are reports of trips, and not all of trip, time, latitude and
+#   longitude were found. Name them in [roles]; docs/methods/geo-indistinguishability.md moves
+#   places, and docs/methods/flows.md counts trips. Without a [method] nothing is published."""
+
+_NOTHING = f"""\
+{ASKS} table: no column is understood well enough to be published. Answer the questions above by
+#   roles in [roles]; docs/custodian.md has the methods. Without a [method] nothing is published."""
+
+
+def plan_text(proposal: Proposal, name: str) -> str:
+    """The plan as a text; ``name`` is that of the table."""
+    shown = toml_text({"x": name}).strip().removeprefix("x = ")
+    head = _HEAD.format(name=shown)
+    if proposal.trips is not None:
+        return _joined([head, "\n".join(_of_trips(proposal, proposal.trips))])
+    return _joined(
+        [
+            head,
+            "\n".join(_missing(proposal)),
+            "\n".join(_roles(proposal)),
+            *("\n".join(_column(column)) for column in _described(proposal)),
+            "\n".join((*_counts(proposal), _METHOD if proposal.publishes else _NOTHING)),
+        ]
+    )
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return "\n".join(f"{part.rstrip()}\n" for part in parts if part)
+
+
+def _of_trips(proposal: Proposal, trips: ProposedTrips) -> Iterator[str]:
+    """A plan that moves positions and publishes nothing else; or none, and why."""
+    yield "[roles]"
+    roles = trips.roles or {}
+    for role, column in roles.items():
+        yield _line(role, column.name, _OF_TRIPS[role])
+    if trips.trip is not None and roles:
+        yield (
+            f"{ASKS} {_value(trips.trip.name)}: is each of its values one trip? Where it is a "
+            "vehicle or a person, noise of many days adds up"
+        )
+    left = [one for one in proposal.columns if one not in roles.values()]
+    if left:
+        yield "# Left out, since what follows from a position gives it away:"
+        yield from (f"#   {_value(column.name)}: {column.why}" for column in left)
+    yield ""
+    if roles and trips.time is not None and trips.time.date_format:
+        yield toml_text({"columns": {trips.time.name: {}}}).strip()
+        yield _line("format", trips.time.date_format, "all values fit it")
+        yield ""
+    yield _MOVED if roles else _NOT_MOVED
+
+
+_OF_TRIPS = {
+    "trip": "reports of one value are protected together",
+    "time": "published as it is",
+    "latitude": "moved by noise",
+    "longitude": "moved by noise",
+}
+
+
+def _counts(proposal: Proposal) -> Iterator[str]:
+    """A question, where the table may be one of counts."""
+    if proposal.categories:
+        names = ", ".join(_value(name) for name in proposal.categories)
+        yield f"{ASKS} table: each combination of {names} stands once, as in a table of counts."
+        yield "#   Is a row a group of people? Then this method protects nobody: do not use it."
+
+
+def _missing(proposal: Proposal) -> Iterator[str]:
+    if proposal.missing:
+        yield _line("nulls", "category", "some values are missing: that is then a value of its own")
+    if proposal.marks:
+        why = "texts that seem to stand for a missing value"
+        yield _line("missing", list(proposal.marks), why)
+
+
+def _roles(proposal: Proposal) -> Iterator[str]:
+    yield "[roles]"
+    persons, identifiers = _persons(proposal)
+    yield from persons
+    yield from _list("identifiers", identifiers, "never published")
+    yield from _list(
+        "quasi_identifiers", proposal.of_role("quasi"), "what others may know about a person"
+    )
+    yield from _list("sensitive", proposal.of_role("sensitive"), "what nobody should learn")
+    yield from _left_out(proposal)
+
+
+def _left_out(proposal: Proposal) -> Iterator[str]:
+    """What no role names: what tells nothing, what repeats among people, what is asked about."""
+    shared = [one for one in proposal.of_role("identifier") if _is_shared(one)]
+    if shared:
+        yield "# Never published either; no role names them, since several rows may share them:"
+        yield from (f"#   {_value(column.name)}: {column.why}" for column in shared)
+    if left := proposal.of_role("drop"):
+        yield "# Left out, because no role names them (`keep` would publish them as they are):"
+        yield from (f"#   {_value(column.name)}: {column.why}" for column in left)
+    for column in left:
+        if column.question:
+            yield f"{ASKS} {_value(column.name)}: {column.question}"
+
+
+def _is_shared(column: ColumnProposal) -> bool:
+    """Whether an identifier repeats as names do, which says nothing of whose rows they are."""
+    found = column.recognition
+    return column.several_rows and found is not None and found.key in SHARED_BY_PEOPLE
+
+
+def _persons(proposal: Proposal) -> tuple[list[str], tuple[ColumnProposal, ...]]:
+    """The lines that say who is protected, and the columns that are identifiers."""
+    identifiers = tuple(one for one in proposal.of_role("identifier") if not _is_shared(one))
+    told = [column for column in (proposal.person, proposal.household) if column is not None]
+    lines = []
+    for column in told:
+        why = f"{column.why}; all rows of one are protected together"
+        lines.append(_line(column.role, column.name, why))
+    repeating = [column for column in identifiers if column.several_rows]
+    if not told and repeating:
+        names = ", ".join(_value(column.name) for column in repeating)
+        lines += [
+            f"{ASKS} {_value(repeating[0].name)}: are the rows of one value a person's? The values "
+            f"of {names} stand in several rows each.",
+            f"#   If so, say person = {_value(repeating[0].name)}. If each row is another",
+            '#   person all the same, say person = "row". Without either the plan is refused.',
+        ]
+    return lines, identifiers
+
+
+def _list(key: str, columns: Sequence[ColumnProposal], what: str) -> Iterator[str]:
+    if not columns:
+        return
+    yield f"{key} = [  # {what}"
+    for column in columns:
+        yield f"    {_value(column.name)},  # {column.why}"
+    yield "]"
+
+
+def _described(proposal: Proposal) -> tuple[ColumnProposal, ...]:
+    return tuple(one for one in proposal.columns if one.role in {"quasi", "sensitive"})
+
+
+def _column(column: ColumnProposal) -> Iterator[str]:
+    """The table of a column, with a reason behind each key."""
+    suggestion = suggestion_of(column)
+    yield toml_text({"columns": {column.name: {}}}).strip()
+    if column.question:
+        yield f"{ASKS} {_value(column.name)}: {column.question}"
+    reasons = {
+        "kind": _KINDS[column.kind],
+        "format": "all values fit it",
+        "bounds": "what is publicly possible, not what the table holds",
+    }
+    keys: Mapping[str, Any] = suggestion.keys or {"kind": column.kind}
+    hierarchy = column.role == "quasi"
+    for key in (*reasons, *(key for key in keys if key not in reasons and hierarchy)):
+        if key in keys:
+            yield _line(key, keys[key], reasons.get(key, suggestion.note))
+    if hierarchy and keys.keys() <= reasons.keys():
+        asked = column.kind in {"number", "ordinal"} and not column.details.bands
+        yield _BOUNDS if asked and "bounds" not in keys else f"# {suggestion.note}"
+    if column.kind == "ordinal" and column.details.profile.type == "text":
+        yield _ORDER  # no question: without it they are shown as they are or not at all
+
+
+def _line(key: str, value: Any, reason: str) -> str:
+    _, line = toml_text({"columns": {"x": {key: value}}}).strip().split("\n", 1)
+    return f"{line}  # {reason}"
+
+
+def _value(value: Any) -> str:
+    return toml_text({"x": value}).strip().removeprefix("x = ")

@@ -1,0 +1,273 @@
+"""The decision: from counts to a node, drawn, and from a node to groups.
+
+Pure functions; see the package's docstring for the method.
+
+The utility of a node is what it publishes times what it leaves of the values, ``sup * gen`` in the
+seed's eq. 19.  ``sup`` is the score of a node's groups, in whole units and not
+divided by the number of rows, which is private.  ``gen`` is the share of the levels that are left:
+1 - mean of level / height over the columns that can be generalized, a public number for each node.
+Utilities are whole numbers, so that the draw is exact.
+
+The score of a group says how many of its rows will be published.
+
+``"expected"`` (the default).  The node is chosen on all rows, before any is sampled.  A group of
+n rows scores h(n) = E[J; J >= k] with J ~ Binomial(n, beta): the rows that sampling and
+suppression will leave of it, on average.  Adding a row to a group never lowers h, and raises it by
+at most max_n h(n + 1) - h(n), which is far below k: 3.6 for k = 40 and beta = 0.7.  So the same
+budget draws a node about ten times more sharply than with the seed's utility.
+
+``"sampled"`` (the seed's eqs. 19 and 20).  The node is chosen on the sample that is published: a
+group of n rows scores n if n >= k, else nothing, and one row can matter by k.
+
+Weight of suppression w (section VI.C of the seed, where it leaves "more about the suppression" to
+others): sup * (w + gen) / (w + 1), of the same sensitivity, so that 0 is eq. 15 and with a large w
+the rows that are left decide nearly alone.
+
+Either way the score of a group is a whole number of 2**-20 rows: a table for small groups that
+goes on as a straight line.  Its sensitivity is read off the very table that is used, so rounding
+cannot break the guarantee.
+
+Cost: O(k / beta) for the table, and one roll-up of groups for each node of the lattice, from a
+neighbour.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.dp.exact import uniform_words
+from voile.dp.exponential import ExponentialMechanism
+from voile.publish.generalization.evaluation import Evaluator
+from voile.publish.generalization.grouping import GroupTable
+from voile.publish.generalization.lattice import Lattice, Levels
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.rolling import Tables
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.summaries import CombinationCounts
+from voile_base.randomness import Key
+
+__all__ = [
+    "UNITS",
+    "Choice",
+    "ChoiceTerms",
+    "DrawnNode",
+    "GroupScore",
+    "NodeChoice",
+    "expected_score",
+    "groups_at",
+    "hierarchies_of",
+    "node_utilities",
+    "sampled_score",
+]
+
+Choice = Literal["expected", "sampled"]
+"""On which rows the node is chosen: on all, or on those that were sampled to be published."""
+UNITS = 1 << 20
+"""Units of a score in one published row."""
+
+_TAIL = 12.0
+"""Standard deviations beyond which a large group is sure to be published."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupScore:
+    """The score by size of a group: ``table[n]``, and ``slope`` for each row beyond the table."""
+
+    table: NDArray[np.int64]
+    """For groups of 0, 1, ... rows, in units; never falls."""
+    slope: int
+
+    @property
+    def sensitivity(self) -> int:
+        """By how much one row more or less in a group can change its score."""
+        return max(int(np.diff(self.table).max()), self.slope)
+
+
+def expected_score(k: int, beta: Decimal) -> GroupScore:
+    """Rows that are left of a group by sampling and suppression, on average."""
+    chance = float(beta)
+    largest = math.ceil((k + _TAIL * (math.sqrt(k) + _TAIL)) / chance) + k
+    sizes = np.arange(largest + 1)
+    expected = sizes * chance * _chance_of_at_least(k - 1, largest, chance)
+    table = np.rint(np.maximum.accumulate(expected) * UNITS).astype(np.int64)
+    return GroupScore(table, round(chance * UNITS))
+
+
+def sampled_score(k: int) -> GroupScore:
+    """All rows of a group that is large enough, and none of a smaller one."""
+    table = np.zeros(k + 1, dtype=np.int64)
+    table[k] = k * UNITS
+    return GroupScore(table, UNITS)
+
+
+def _chance_of_at_least(successes: int, largest: int, chance: float) -> NDArray[np.float64]:
+    """P[Binomial(n - 1, chance) >= successes] for n = 0, ..., largest (0 for n = 0).
+
+    Grows with every trial by the probability that exactly that trial is the last success needed.
+    """
+    trials = np.arange(largest)
+    if successes == 0:
+        return np.concatenate(([0.0], np.ones(largest)))
+    last = np.zeros(largest)
+    counted = trials[trials >= successes]
+    # the trial with number m brings the last success: C(m - 1, s - 1) p^s q^(m - s)
+    logs = (
+        _log_binomials(counted - 1, successes - 1)
+        + successes * math.log(chance)
+        + (counted - successes) * math.log1p(-chance)
+    )
+    last[counted] = np.exp(logs)
+    return np.concatenate(([0.0], np.minimum(np.cumsum(last), 1.0)))
+
+
+def _log_binomials(n: NDArray[np.int64], r: int) -> NDArray[np.float64]:
+    return np.array(
+        [math.lgamma(m + 1) - math.lgamma(r + 1) - math.lgamma(m - r + 1) for m in n.tolist()]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _NodeUtilities:
+    """Utilities of all nodes, private, and how much one row can change them, public.
+
+    Several rows change them by as many times that at most.
+    """
+
+    lattice: Lattice
+    utilities: NDArray[np.int64]
+    """Shape (nodes,), by the number of the node."""
+    unit: int
+    """The utility of one published row of which all levels are left."""
+    sensitivity: Fraction
+    """In units of ``utilities``; one row more never lowers any of them."""
+
+
+def node_utilities(problem: Problem, score: GroupScore, weight: int = 0) -> _NodeUtilities:
+    """The utility of every node; the lattice must be enumerable."""
+    tables = Tables(problem)
+    total = np.empty(tables.lattice.size, dtype=np.int64)
+
+    def visit(levels: Levels, table: GroupTable) -> bool:
+        total[tables.lattice.number(levels)] = _score_of(table.rows, score)
+        return True
+
+    tables.visit_all(visit)
+    left, whole = _levels_left(tables.lattice)
+    left, whole = weight * whole + left, (weight + 1) * whole
+    sensitivity = Fraction(score.sensitivity * whole)
+    return _NodeUtilities(tables.lattice, total * left, UNITS * whole, sensitivity)
+
+
+def _score_of(sizes: NDArray[np.int64], score: GroupScore) -> int:
+    """The sum over groups of these sizes."""
+    beyond = np.maximum(sizes - (len(score.table) - 1), 0)
+    return int(score.table[sizes - beyond].sum() + score.slope * beyond.sum())
+
+
+def _levels_left(lattice: Lattice) -> tuple[NDArray[np.int64], int]:
+    """1 - mean of level / height, as whole numbers over a common denominator."""
+    heights = [height for height in lattice.heights if height]
+    if not heights:
+        return np.ones(lattice.size, dtype=np.int64), 1
+    unit = math.lcm(*heights)
+    terms = [
+        (height - np.arange(height + 1)) * (unit // height) if height else np.zeros(1, np.int64)
+        for height in lattice.heights
+    ]
+    return lattice.outer(np.add, terms), unit * len(heights)
+
+
+@dataclass(frozen=True)
+class ChoiceTerms:
+    """The terms of the choice of a node."""
+
+    k: int
+    beta: Decimal
+    epsilon: Decimal
+    """Budget of the choice."""
+    choice: Choice
+    rows: int = 1
+    """By which neighbours differ."""
+    weight: int = 0
+    """Of suppression, beside the levels that are left."""
+
+
+@dataclass(frozen=True)
+class DrawnNode:
+    """A node of the lattice, chosen by the exponential mechanism."""
+
+    levels: Levels
+    utility: Fraction
+    """Private: rows published times the share of the levels that are left."""
+    nodes: int
+    """Size of the lattice."""
+
+    @property
+    def rounded_utility(self) -> Decimal:
+        """The utility to three decimals, for people."""
+        return Decimal(round(self.utility * 1000)) / 1000
+
+
+def hierarchies_of(plan: Plan, counts: CombinationCounts) -> tuple[BoundHierarchy, ...]:
+    """The hierarchy of each counted column; all but quasi-identifiers need one declared.
+
+    A published column without one stands in the lattice with the single level of its own values:
+    what is published as it is must be shared by k rows too, or it would give a row away.
+    """
+    return tuple(
+        _hierarchy(plan, name, values)
+        for name, values in zip(counts.columns, counts.values, strict=True)
+    )
+
+
+def _hierarchy(plan: Plan, column: str, values: DistinctValues) -> BoundHierarchy:
+    declared = plan.columns.get(column, ColumnPlan())
+    bound = declared.bind_hierarchy(column, values)
+    if declared.hierarchy or column in plan.roles.quasi_identifiers:
+        return bound
+    return BoundHierarchy(column, bound.codes[:1], bound.values[:1])
+
+
+@dataclass(frozen=True, eq=False)
+class NodeChoice:
+    """All nodes with their utilities, ready to be drawn from; private."""
+
+    nodes: _NodeUtilities
+    mechanism: ExponentialMechanism
+
+    @classmethod
+    def of(cls, problem: Problem, terms: ChoiceTerms) -> Self:
+        """The choice among all nodes of a lattice; a draw is ``epsilon``-differentially private.
+
+        Neighbours differ by ``rows`` rows more or less, which change a utility by as many times
+        what one row does at most: they may all come to groups of the most sensitive size, so
+        nothing less would do.  Where the node is chosen on all rows that is the mechanism's own
+        guarantee, and utilities are monotone.  Where it is chosen on the published sample, the
+        proof exchanges each sampled one of these rows for another, which no monotonicity helps.
+        """
+        sampled = terms.choice == "sampled"
+        score = sampled_score(terms.k) if sampled else expected_score(terms.k, terms.beta)
+        nodes = node_utilities(problem, score, terms.weight)
+        sensitivity = terms.rows * nodes.sensitivity
+        return cls(nodes, ExponentialMechanism(terms.epsilon, sensitivity, monotone=not sampled))
+
+    def draw(self, key: Key) -> DrawnNode:
+        """One node, exactly by the mechanism's distribution."""
+        lattice, utilities = self.nodes.lattice, self.nodes.utilities
+        index = self.mechanism.draw(utilities, uniform_words(key))
+        utility = Fraction(int(utilities[index]), self.nodes.unit)
+        return DrawnNode(lattice.levels(index), utility, lattice.size)
+
+
+def groups_at(problem: Problem, node: DrawnNode) -> Solution:
+    """The groups of the sampled rows at a node, those of fewer than k rows left out."""
+    evaluator = Evaluator(problem)
+    return evaluator.solution(evaluator.evaluate(node.levels), node.nodes)

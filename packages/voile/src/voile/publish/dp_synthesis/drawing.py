@@ -1,0 +1,97 @@
+"""Rows of a mixture, part by part.
+
+Within a part, components and, in each, the cells of every column are drawn by systematic sampling:
+the i-th of n rows gets the value at (i + u) / n of the cumulative distribution, u uniform and one
+for all, and the values are then permuted.  So each value has its share of the rows to within one
+row, and exactly on average: less noise than independent draws.  Rows of components are permuted.
+
+Nothing here is private: rows follow from measurements and a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.publish.dp_synthesis.facts import PublicFacts
+from voile.publish.dp_synthesis.fitting import Mixture
+from voile.schema.domain import ColumnDomain
+from voile_base.errors import InfeasibleError
+from voile_base.randomness import Draws, Key
+
+__all__ = ["DrawnRows"]
+
+_ROWS_OF_PART = 1 << 18
+_TRIES = 100
+Leaves = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnRows:
+    """So many rows of a mixture, none of which breaks a public fact; see ``made_rows``."""
+
+    mixture: Mixture
+    domain: Sequence[ColumnDomain]
+    facts: PublicFacts
+    rows: int
+    key: Key
+    rows_of_part: int = _ROWS_OF_PART
+
+    def part(self, number: int) -> Leaves:
+        """The leaves of the rows of a part, shape (rows, columns), -1 for a missing value."""
+        first = number * self.rows_of_part
+        count = min(self.rows_of_part, self.rows - first)
+        draws = self.key.within(f"{number}").generator()
+        component = _systematic(self.mixture.weights, count, draws)
+        leaves = np.empty((count, len(self.domain)), dtype=np.int64)
+        ends = np.searchsorted(component, np.arange(len(self.mixture.weights) + 1))
+        for place, column in enumerate(self.domain):
+            cells = np.empty(count, dtype=np.int64)
+            shares = self.mixture.columns[place]
+            for one in np.unique(component).tolist():
+                mine = slice(int(ends[one]), int(ends[one + 1]))
+                drawn = _systematic(shares[one], mine.stop - mine.start, draws)
+                cells[mine] = draws.permutation(drawn)
+            leaves[:, place] = _leaves(column, cells, draws)
+        self._mend(leaves, draws)
+        return leaves[draws.permutation(count)]
+
+    def _mend(self, leaves: Leaves, draws: Draws) -> None:
+        """Draw rows that break a fact again, independently; in place."""
+        broken = np.flatnonzero(self.facts.broken(leaves))
+        for _ in range(_TRIES):
+            if not len(broken):
+                return
+            leaves[broken] = self._independent(len(broken), draws)
+            broken = broken[self.facts.broken(leaves[broken])]
+        whole = np.flatnonzero(~self.facts.broken(leaves))
+        if not len(whole):
+            msg = "the public facts in zeros leave next to nothing of what was measured; mend them"
+            raise InfeasibleError(msg)
+        leaves[broken] = leaves[draws.choice(whole, len(broken))]
+
+    def _independent(self, count: int, draws: Draws) -> Leaves:
+        component = draws.choice(len(self.mixture.weights), count, p=self.mixture.weights)
+        columns = []
+        for column, shares in zip(self.domain, self.mixture.columns, strict=True):
+            ends = np.cumsum(shares[component], axis=1)
+            cells = (ends < draws.uniform(size=(count, 1)) * ends[:, -1:]).sum(axis=1)
+            columns.append(_leaves(column, np.minimum(cells, len(column) - 1), draws))
+        return np.stack(columns, axis=1)
+
+
+def _systematic(shares: NDArray[np.float64], count: int, draws: Draws) -> Leaves:
+    """``count`` places, ascending, each about as often as its share."""
+    ends = np.cumsum(shares)
+    points = (np.arange(count) + draws.uniform()) / max(count, 1) * ends[-1]
+    places = np.searchsorted(ends, points, side="right")
+    return np.asarray(np.minimum(places, len(shares) - 1), dtype=np.int64)
+
+
+def _leaves(column: ColumnDomain, cells: Leaves, draws: Draws) -> Leaves:
+    """A leaf of each cell, uniformly."""
+    first = column.first[cells]
+    return first + draws.integers(0, column.width[cells]) if column.coarse else first

@@ -1,0 +1,199 @@
+"""A series of generalizations of a table whose people come and go.
+
+What it promises: whoever has all releases, knows the quasi-identifiers of everybody, and knows when
+each person joined and left, finds for each published row at least k persons whose it may be; and
+the criteria hold of the rows of these.
+
+The rule.  Rows that stood in the same groups of all releases, and are absent from the same, are a
+*class*.  Whatever somebody singles out by intersecting and subtracting groups, over any releases,
+is made of whole classes; so a release is made such that every class, those of rows that are gone
+included, has at least k rows and satisfies the criteria (``departures``).  Within a class any two
+persons may be exchanged: all releases stay as they are.
+
+- A row stays in the group in which it was first published; the group shows what it then showed,
+  though who was at its borders may have left.
+- New rows make groups among themselves, by Mondrian, of ``group_size`` rows or more where there
+  are as many: larger groups last longer.  Fewer than k wait; their number alone decides that.
+  Cuts heed quasi-identifiers and sizes, and no criterion.  A group that breaks one is never
+  published: waiting until others make up for it, or cutting otherwise, would tell that its rows are
+  alike.  Of a column with few values more groups break one; larger ones fewer.
+- Where rows leave a group, others go with them, so that enough go at once and enough stay, or the
+  whole group goes.  Enough are k, and more than the rows of the l - 1 most frequent values.  A
+  column with few values, one of which most rows have, lets groups end with their first leaver.
+
+Why knowing this rule tells nothing more.  The adversary knows all quasi-identifiers, who is there,
+and the order of the draws at most.  Take the values of the rows of a class, or of a group that is
+never published, in any other order: who is in which group does not depend on them, whether a group
+is published depends on how often each value stands in it, and so does how many go with a leaver.
+So every release stays as it is, and a person can have each value of the class; of a group that is
+never published, whose values nobody sees, also each value that all of them could share.
+
+Sources.  Xiao and Tao, "m-Invariance: towards privacy preserving re-publication of dynamic
+datasets" (SIGMOD 2007) keeps of each row its signature, the set of sensitive values of its group,
+and publishes counterfeits where leavers unbalance a group.  It was not taken.  It protects one
+sensitive column; here kept and sensitive columns are published row by row, so that a row is often
+known again by them in the next release, and then the persons in all of its groups must be k, which
+groups formed anew are not.  It states rows that do not exist.  And without these, those who are
+held back to keep the balance have the signature's more frequent value, which tells it.
+
+Rows that change are published no more: the new row beside the old one, in another group, would be
+the same person's, and few are in both.  The same goes for people who left and come back.  A column
+must tell rows apart (``record_key``), else neither would be seen.  ``t`` compares groups with all
+rows of the table, which are others each month, and is not offered; neither are kinds of diversity
+for which no number of rows is enough whichever they are, nor persons with several
+rows, whose rows arrive in different months and whose groups whoever knows them intersects.
+
+Cost: one match of n rows with the marks of all that were published, and Mondrian on the new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.k_anonymity import KAnonymity
+from voile.publish.generalization.atoms import Atoms, loss_of_regions
+from voile.publish.generalization.lasting_shown import NOTHING, blocks_of, regions_of, texts_of
+from voile.publish.generalization.mondrian import mondrian
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.regions import shape_of
+from voile.publish.generalization.terms import LastingTerms
+from voile.release.history import Blocks
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.table.keeping import KeptRows
+from voile.table.membership import ASIDE, FRESH, Members, ShownText
+from voile_base.errors import InfeasibleError
+
+__all__ = ["LastingGroups", "lasting_groups"]
+
+
+@dataclass(frozen=True, eq=False)
+class LastingGroups:
+    """What a release of a series shows, and what the series must remember; private."""
+
+    solution: Solution
+    blocks: Blocks
+    published: KeptRows
+    retired: KeptRows
+    withheld: int
+    """Rows that went with others, now or earlier, that changed, or that came back."""
+    waiting: int
+    """New rows that are too few."""
+    refused: int
+    """New rows in groups that break a criterion."""
+
+
+def lasting_groups(
+    members: Members, problem: Problem, number: NDArray[np.int64], terms: LastingTerms
+) -> LastingGroups:
+    """Decide on the groups of the new rows, and on what all groups show.
+
+    ``problem`` has all rows of the table, as ``PrivateTable.count_members`` counts them, with the
+    criteria that are promised; ``number`` (g,) the class of each combination.  Raises
+    ``InfeasibleError`` where nothing is left to be shown.
+    """
+    counts = problem.counts
+    fresh = number == FRESH
+    new = _new_groups(problem, fresh, terms)
+    of_class = number.copy()
+    if new is not None:
+        of_class[fresh] = np.where(new.group >= 0, members.classes + new.group, ASIDE)
+    there = of_class >= 0
+    classes, place = np.unique(of_class[there], return_inverse=True)
+    if not len(classes):
+        raise _nothing(int(counts.rows[fresh].sum()), terms.k)
+    shown = _shown(members, problem, new, classes)
+    regions = [
+        regions_of(hierarchy.column, texts, ends=_shows_ends(hierarchy, values, terms))
+        for hierarchy, values, texts in zip(
+            problem.hierarchies, counts.values, zip(*shown, strict=True), strict=False
+        )
+    ]
+    # Groups are numbered by what they show, so that numbers do not tell who came with whom.
+    order = np.lexsort([region.column.codes for region in reversed(regions)])
+    group = np.full(len(number), -1, dtype=np.int64)
+    group[there] = np.argsort(order)[place]
+    sizes = np.bincount(place, counts.rows[there]).astype(np.int64)
+    solution = Solution(
+        group=group,
+        columns=tuple(region.at(order).column for region in regions),
+        suppressed=int(counts.rows[~there].sum()),
+        loss=loss_of_regions(problem, sizes, tuple(regions)),
+        levels=None,
+        examined=0 if new is None else new.examined,
+    )
+    first_shown = np.full(len(number), len(shown))  # what follows the classes says nothing
+    first_shown[fresh & there] = place[fresh[there]]
+    said = [*shown, [NOTHING] * len(regions)]
+    told = {
+        region.column.column: [said[i][j] for i in first_shown.tolist()]
+        for j, region in enumerate(regions)
+    }
+    newcomers = int(counts.rows[fresh].sum())
+    refused = int(counts.rows[of_class == ASIDE].sum())
+    assert counts.of is not None
+    published, retired = members.marks(counts.of.counted, of_class, told)
+    return LastingGroups(
+        solution=solution,
+        blocks=blocks_of(classes, sizes),
+        published=published,
+        retired=retired,
+        withheld=int(counts.rows[~there & ~fresh].sum()),
+        waiting=newcomers if new is None else 0,
+        refused=refused,
+    )
+
+
+def _new_groups(problem: Problem, fresh: NDArray[np.bool_], terms: LastingTerms) -> Solution | None:
+    """Groups of the new rows, -1 for those that break a criterion; None where rows are too few."""
+    counts = problem.counts
+    newcomers = int(counts.rows[fresh].sum())
+    if newcomers < terms.k:
+        return None
+    among = replace(counts, codes=counts.codes[fresh], rows=counts.rows[fresh], of=None)
+    of_fresh = replace(problem, counts=among)
+    size = KAnonymity(min(terms.group_size, newcomers))
+    found = mondrian(replace(of_fresh, criteria=(size,)), relaxed=terms.relaxed, sets=terms.sets)
+    assert found is not None
+    atoms = Atoms(of_fresh)
+    label = np.empty(len(atoms), dtype=np.int64)
+    label[atoms.of_combination] = found.group
+    groups = atoms.groups(label, int(label.max()) + 1)
+    valid = np.logical_and.reduce([one.holds(groups) for one in problem.criteria])
+    kept = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
+    columns = tuple(replace(one, codes=one.codes[valid]) for one in found.columns)
+    return replace(found, group=kept[found.group], columns=columns)
+
+
+def _shown(
+    members: Members, problem: Problem, new: Solution | None, classes: NDArray[np.int64]
+) -> list[Sequence[ShownText]]:
+    """What each class shows of each quasi-identifier."""
+    names = [hierarchy.column for hierarchy in problem.hierarchies]
+    old = members.shown(names)
+    made: list[Sequence[ShownText]] = []
+    if new:
+        pairs = zip(problem.hierarchies, problem.counts.values, new.columns, strict=False)
+        each = [texts_of(column, values, hierarchy) for hierarchy, values, column in pairs]
+        made = list(zip(*each, strict=True))
+    first = members.classes
+    return [old[number] if number < first else made[number - first] for number in classes.tolist()]
+
+
+def _shows_ends(hierarchy: BoundHierarchy, values: DistinctValues, terms: LastingTerms) -> bool:
+    return shape_of(hierarchy, values, terms.sets) == "ordered" and values.numbers is not None
+
+
+def _nothing(newcomers: int, k: int) -> InfeasibleError:
+    if newcomers < k:
+        return InfeasibleError(
+            f"no release exists: {newcomers:,} rows are new, k = {k:,} asks for groups of as many "
+            "or more, and no group of an earlier release is left"
+        )
+    return InfeasibleError(
+        "no release exists: every group of new rows falls short of what k and the other criteria "
+        "ask for, and no group of an earlier release is left. Ask for less"
+    )

@@ -1,0 +1,465 @@
+"""The publisher of k-anonymous generalizations.
+
+Publishes every row's quasi-identifiers generalized until it shares them with at least k - 1
+others, its other columns as they are, and the number of its group; rows that would need too much
+may be left out.
+
+Source: Sweeney, "Achieving k-anonymity privacy protection using generalization and suppression"
+(2002); the algorithms' own sources stand in their modules.
+
+Guarantee: every published row shares its published quasi-identifiers with at least k - 1 others,
+or, where the plan names persons or households, with rows of at least k - 1 other ones of them;
+with ``l`` or ``t``, the sensitive values of each group are l-diverse or t-close.  The guarantee is
+about those who know quasi-identifiers and nothing else: k-anonymity alone does not hide a
+sensitive value that a whole group shares, and none of the models bounds what the choice of the
+groups itself tells ("minimality attacks").  ``dp-generalization`` does.  Of persons with several
+rows it holds against those who know one row of a person; ``schema.persons`` has what counts how.
+
+Algorithm: the engine counts rows by distinct combination of values; an algorithm gives each
+combination a group; the engine recodes the rows.  Where combinations may be about as many as rows,
+``flash`` and ``ola`` have rows rolled up before they are counted (``rolled_up``).
+
+- ``auto`` takes the better of ``flash``, within an effort, and ``mondrian`` with sets;
+- ``flash`` and ``ola`` find the best level of each column, for all its rows alike;
+- ``datafly`` finds some such levels quickly;
+- ``k-optimize`` and ``mondrian`` cut the rows into groups, which shows more detail.
+
+Cost: one count and one sort of the n rows; the decision works on the g distinct combinations.
+
+Departure: none of the sources is specific about which rows may be left out; here the share
+``suppression_limit`` of the rows is an exact limit, 0 by default.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.models.k_anonymity import KAnonymity
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
+from voile.publish.generalization.departures import settled
+from voile.publish.generalization.lasting_statement import (
+    TIMES_K,
+    lasting_guarantee,
+    refuse_parameters_of_series,
+    refuse_series,
+    series_terms,
+    told_of_members,
+)
+from voile.publish.generalization.objective import ObjectiveName
+from voile.publish.generalization.problem import Problem, Solution
+from voile.publish.generalization.record import (
+    groups_shown,
+    private_record,
+    told_of_suppressed,
+)
+from voile.publish.generalization.regions import shape_of
+from voile.publish.generalization.rolled_up import RolledUp, bound_hierarchies
+from voile.publish.generalization.statement import (
+    guarantee,
+    infeasible,
+    infeasible_together,
+    too_few_rows,
+)
+from voile.publish.generalization.terms import (
+    AskedCloseness,
+    AskedCriteria,
+    AskedDiversity,
+    Closeness,
+    Demands,
+    Diversity,
+    LastingTerms,
+)
+from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.publish.shown import Spans, exactly, recoded, shown_roles
+from voile.release.check import check_against_counts, check_departures
+from voile.release.history import History, SeriesTerms, Version, now
+from voile.release.payment import Pay, unaccounted
+from voile.release.release import Publication, Release, SeriesPlace
+from voile.schema.numbers import json_number
+from voile.table.decisions import Grouping, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import GROUP
+from voile.table.summaries import CombinationCounts
+from voile_base.errors import PlanError
+from voile_base.randomness import Randomness
+from voile_base.values.value import Number, Says, checked
+
+if TYPE_CHECKING:
+    from voile.publish.generalization.chosen import ChosenGroups
+
+__all__ = ["Algorithm", "Generalization"]
+
+_NAME = "generalization"
+
+Algorithm = Literal["auto", "flash", "ola", "datafly", "k-optimize", "mondrian"]
+_FULL_DOMAIN = ("auto", "flash", "ola", "datafly")
+_OPTIMAL = ("flash", "ola")
+"""What they find depends on the feasible nodes alone, and not on where they begin."""
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class Generalization(SingleRelease):
+    """Publish rows that share their quasi-identifiers with at least k - 1 others.
+
+    Raises ``PlanError`` for parameters that cannot be.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        exact_kept=True,
+        card=MethodCard(
+            "generalization",
+            "Make people alike",
+            "Everybody looks like at least k - 1 others in what others may know; on request, their "
+            "sensitive values differ.",
+            "Detail in the columns that others may know. All other columns stay as they are.",
+            "somebody may know more than the plan says, or new releases follow without a series.",
+            (
+                Parameter(
+                    "k",
+                    "k",
+                    ("2", "3", "5", "10", "20", "50", "100"),
+                    ("5", "10"),
+                    "everybody looks like k - 1 others at least",
+                ),
+                Parameter(
+                    "l",
+                    "l",
+                    ("2", "3", "4", "5"),
+                    (),
+                    "at least l different sensitive values among those who look alike",
+                    needed=False,
+                ),
+                Parameter(
+                    "t",
+                    "t",
+                    ("0.1", "0.15", "0.2", "0.3", "0.5"),
+                    (),
+                    "how far sensitive values in a group may be from those of all, 0 to 1",
+                    needed=False,
+                ),
+            ),
+        ),
+    )
+
+    k: Annotated[int, Field(ge=2)]
+    """Least number of rows in a group, or of persons where these have several; at least 2."""
+    algorithm: Algorithm = "auto"
+    """How groups are found; see the module."""
+    suppression_limit: Annotated[
+        Number, Field(ge=0, le=1), Says("a number between 0 and 1: a share of the rows")
+    ] = 0
+    """Largest share of the rows that may be left out, between 0 and 1."""
+    l: AskedDiversity | None = None  # noqa: E741 - the name that all know
+    """Diversity of the sensitive values of a group; see ``terms``."""
+    t: AskedCloseness | None = None
+    """Closeness of the sensitive values of a group to those of all rows; see ``terms``."""
+    criteria: AskedCriteria = ()
+    """Further criteria, each of one sensitive column; see ``terms``."""
+    objective: ObjectiveName = "loss"
+    """What to lose least of; see ``objective``."""
+    relaxed: bool = False
+    """Of ``mondrian``: whether the regions of groups may overlap."""
+    sets: bool = False
+    """Of ``mondrian``: whether nominal columns without a tree are cut into sets of values, numbers
+    that have a tree are codes, and small branches of trees stay together."""
+    series: Annotated[str, Field(min_length=1)] | None = None
+    """Name that ties the releases of one table together whose people come and go; see
+    ``lasting``."""
+    record_key: Annotated[str, Field(min_length=1)] | None = None
+    """Of a series: the column that tells its rows apart, in every release."""
+    group_size: Annotated[int, Field(ge=2)] | None = None
+    """Of a series: least number of rows of a group when it is first published, where there are as
+    many; None: 16 times k.  Larger groups last longer."""
+
+    def __post_init__(self) -> None:
+        self._refuse_idle_parameters()
+
+    def get_ready(self) -> None:
+        """Load the compiled decisions, half a second that can pass while a table is read."""
+        from voile.publish.generalization.grouping import get_ready  # noqa: PLC0415
+
+        self._decide()
+        get_ready()
+
+    def prepare(
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
+    ) -> Publication:
+        """Make a release, and with it what must stay private.
+
+        Raises ``InfeasibleError`` where no release was found, ``PlanError`` where the lattice is
+        too large or a column lacks what a parameter asks for, ``TableError`` for bad input.
+        """
+        refuse_ranking(table, _NAME)
+        roles = table.plan.roles
+        if self.series:
+            refuse_series(table, self.record_key)
+        if not roles.quasi_identifiers:
+            msg = "[roles] quasi_identifiers names no column; name those that others may know"
+            raise PlanError(msg)
+        protected = roles.protected
+        if self.k > table.units:
+            raise too_few_rows(self.k, table.units, protected)
+        demands = self._demands(table)
+        if self.series:
+            return self._next_of_series(table, demands, randomness, history)
+        problem = self._problem_of_all_rows(table, demands)
+        solution = self._decide()(problem)
+        if solution is None:
+            full_domain = self.algorithm in _FULL_DOMAIN
+            raise infeasible(problem, self.k) if full_domain else infeasible_together(problem)
+        counts = solution.counts or problem.counts
+        shown, whose = table.apply_counted(
+            Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
+        )
+        release = Release(
+            table=shown,
+            method=self._method(solution),
+            disclosure=_disclosure(table, problem, solution, self._shows_sets),
+            guarantee=guarantee(self.k, demands, self._limit, protected),
+            roles=shown_roles(roles, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        check_against_counts(release, problem.criteria, counts, whose)
+        notices = table.notes + told_of_suppressed(solution, table.rows, self.algorithm)
+        return Publication(
+            release, private_record(table, release, solution, self.objective, notices)
+        )
+
+    def chosen_groups(self, table: PrivateTable) -> ChosenGroups:
+        """The groups of a single release, and whether other tables would have got the same.
+
+        Raises as ``prepare`` does.
+        """
+        from voile.publish.generalization.chosen import ChosenGroups  # noqa: PLC0415
+
+        demands, decide = self._demands(table), self._decide()
+        names = [*table.plan.roles.quasi_identifiers, *demands.columns]
+        problem = self._problem(table, table.count_combinations(names), demands)
+        solution = decide(problem)
+        if solution is None:
+            raise infeasible_together(problem)
+        return ChosenGroups(problem, decide, solution)
+
+    def _next_of_series(
+        self,
+        table: PrivateTable,
+        demands: Demands,
+        randomness: Randomness,
+        history: History | None,
+    ) -> Publication:
+        """Make the next release of a series; see ``lasting``."""
+        from voile.publish.generalization.lasting import lasting_groups  # noqa: PLC0415
+
+        assert self.series is not None
+        assert self.record_key is not None
+        agreed = self._series_terms(table)
+        history = history or History(agreed, randomness.key("series", self.series).secret)
+        history.terms.refuse_difference(agreed)
+        history.refuse_earlier_clock(now())
+        roles, latest = table.plan.roles, history.latest
+        members = table.match_members(history.known, history.key, self.record_key, demands.columns)
+        columns = [*roles.quasi_identifiers, *demands.columns]
+        problem = self._problem(table, table.count_members(members, columns)[0], demands)
+        draw = randomness.key("departures", self.series, str(history.next_number))
+        members = settled(members, problem.criteria, self.k, draw)
+        counts, number = table.count_members(members, columns)
+        problem = replace(problem, counts=counts)
+        made = lasting_groups(members, problem, number, self._lasting)
+        check_departures(latest.blocks if latest else None, made.blocks, self.k)
+        solution = made.solution
+        release_id = randomness.token("release", self.series, str(history.next_number))
+        shown = table.apply(
+            Treatment(solution.columns, Grouping.of_counts(counts, solution.group)), randomness
+        )
+        release = Release(
+            table=shown,
+            method=self._method(solution),
+            disclosure=_disclosure(table, problem, solution, self._shows_sets),
+            guarantee=lasting_guarantee(self.k, demands, self.series),
+            roles=shown_roles(roles, shown.columns),
+            release_id=release_id,
+            publishable=randomness.publishable,
+            series=SeriesPlace(name=self.series, version=history.next_number),
+        )
+        check_against_counts(release, problem.criteria, counts)
+        version = Version(
+            history.next_number, release_id, now(), made.blocks, made.published, made.retired
+        )
+        notices = (*table.notes, *told_of_members(made, self.k))
+        record = private_record(table, release, solution, self.objective, notices)
+        private = replace(record, held=made.waiting, suppressed=record.suppressed - made.waiting)
+        return Publication(release, private, history.appended(version))
+
+    @property
+    def _lasting(self) -> LastingTerms:
+        size = max(self.k, self.group_size or TIMES_K * self.k)
+        return LastingTerms(self.k, size, self.relaxed, self._shows_sets)
+
+    def _series_terms(self, table: PrivateTable) -> SeriesTerms:
+        assert self.series is not None
+        assert self.record_key is not None
+        parameters = {
+            "name": _NAME,
+            "k": str(self.k),
+            "group_size": str(self._lasting.group_size),
+            "algorithm": self.algorithm,
+            "relaxed": str(self.relaxed),
+            "sets": str(self._shows_sets),
+        }
+        return series_terms(self.series, self.record_key, parameters, table, self._demands(table))
+
+    @property
+    def _shows_sets(self) -> bool:
+        """Whether groups that differ in detail show sets of nominal values."""
+        return self.sets or self.algorithm == "auto"
+
+    @property
+    def _limit(self) -> Decimal:
+        assert isinstance(self.suppression_limit, Decimal)
+        return self.suppression_limit
+
+    def _refuse_idle_parameters(self) -> None:
+        """Refuse parameters that the algorithm would not heed; raises ``PlanError``."""
+        self._refuse_of_series()
+        for name in ("relaxed", "sets"):
+            if getattr(self, name) and self.algorithm != "mondrian":
+                msg = f'{name} is a parameter of algorithm = "mondrian", not of {self.algorithm!r}'
+                raise PlanError(msg)
+        if self.algorithm == "mondrian" and self.objective != "loss":
+            msg = 'algorithm = "mondrian" makes groups as small as it can; leave objective out'
+            raise PlanError(msg)
+        if self.algorithm == "mondrian" and self._limit:
+            msg = (
+                'algorithm = "mondrian" leaves out no rows; leave suppression_limit out, or choose '
+                "another algorithm"
+            )
+            raise PlanError(msg)
+
+    def _refuse_of_series(self) -> None:
+        """Refuse what a series has no use for, or cannot promise; raises ``PlanError``."""
+        if not self.series:
+            for name in ("record_key", "group_size"):
+                if getattr(self, name) is not None:
+                    msg = f"{name} is of use in a series only; name the series too, or leave it out"
+                    raise PlanError(msg)
+            return
+        assert self.l is None or isinstance(self.l, Diversity)
+        refuse_parameters_of_series(
+            self.algorithm,
+            limited=bool(self._limit),
+            diversity=self.l,
+            t=self.t,
+            criteria=self.criteria,
+        )
+
+    def _decide(self) -> Callable[[Problem], Solution | None]:
+        """The algorithm, loaded when it is asked for: compiled code costs half a second."""
+        match self.algorithm:
+            case "auto":
+                from voile.publish.generalization.auto import auto  # noqa: PLC0415
+
+                return partial(auto, objective=self.objective)
+            case "flash":
+                from voile.publish.generalization.flash import flash  # noqa: PLC0415
+
+                return partial(flash, objective=self.objective)
+            case "ola":
+                from voile.publish.generalization.ola import ola  # noqa: PLC0415
+
+                return partial(ola, objective=self.objective)
+            case "datafly":
+                from voile.publish.generalization.datafly import datafly  # noqa: PLC0415
+
+                return partial(datafly, objective=self.objective)
+            case "k-optimize":
+                from voile.publish.generalization.k_optimize import k_optimize  # noqa: PLC0415
+
+                return partial(k_optimize, objective=self.objective)
+            case "mondrian":
+                from voile.publish.generalization.mondrian import mondrian  # noqa: PLC0415
+
+                return partial(mondrian, relaxed=self.relaxed, sets=self.sets)
+
+    def _demands(self, table: PrivateTable) -> Demands:
+        """What is asked of the sensitive columns."""
+        assert self.l is None or isinstance(self.l, Diversity)
+        assert self.t is None or isinstance(self.t, Closeness)
+        return Demands.of(table.plan.roles, self.l, self.t, self.criteria)
+
+    def _problem_of_all_rows(self, table: PrivateTable, demands: Demands) -> Problem:
+        """All rows, rolled up where one level for all of them allows it, and what is asked."""
+        rolled_up = None
+        if self.algorithm in _OPTIMAL and table.plan.roles.unit is None:
+            rolled_up = RolledUp.of(table, demands.columns, self.k, self._suppressible(table))
+        if rolled_up is not None:
+            counts = rolled_up.at(tuple(each.height for each in rolled_up.hierarchies))
+        else:
+            names = table.plan.roles.quasi_identifiers
+            counts = table.count_combinations([*names, *demands.columns])
+        return replace(self._problem(table, counts, demands), rolled_up=rolled_up)
+
+    def _problem(self, table: PrivateTable, counts: CombinationCounts, demands: Demands) -> Problem:
+        columns = dict(zip(counts.columns, counts.values, strict=True))
+        return Problem(
+            counts=counts,
+            hierarchies=bound_hierarchies(table.plan, columns),
+            criteria=(KAnonymity(self.k), *demands.criteria(columns, table.plan)),
+            suppressible=self._suppressible(table),
+        )
+
+    def _suppressible(self, table: PrivateTable) -> int:
+        """How many rows may be left out."""
+        return int(Fraction(self._limit) * table.rows)
+
+    def _method(self, solution: Solution) -> Mapping[str, Any]:
+        return {
+            "name": _NAME,
+            "k": self.k,
+            "algorithm": self.algorithm,
+            "suppression_limit": json_number(self._limit),
+            "objective": self.objective,
+            **({"relaxed": True} if self.relaxed else {}),
+            **({"sets": True} if self.sets else {}),
+            **({"group_size": self._lasting.group_size} if self.series else {}),
+            "decision": {
+                **({"algorithm": solution.choice.algorithm} if solution.choice else {}),
+                **(
+                    {"groups": groups_shown(solution)}
+                    if solution.levels is None
+                    else {"levels": dict(solution.levels)}
+                ),
+            },
+        }
+
+
+def _disclosure(
+    table: PrivateTable, problem: Problem, solution: Solution, sets: bool
+) -> Disclosure:
+    """Quasi-identifiers as the groups show them, and all other columns as they are."""
+    roles = table.plan.roles
+    spans: dict[str, Spans] = {}
+    for hierarchy, values in zip(problem.hierarchies, problem.counts.values, strict=False):
+        match shape_of(hierarchy, values, sets):
+            case "ordered":
+                spans[hierarchy.column] = "period"
+            case "set":
+                spans[hierarchy.column] = "set"
+    return Disclosure(
+        columns=exactly(roles.published) | recoded(solution.columns, solution.levels, spans),
+        groups=Groups(column=GROUP, made="alike", by=roles.quasi_identifiers),
+    )

@@ -1,0 +1,418 @@
+"""The publisher of moved trajectories; see the package's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from voile.disclosure.moved import RoadMap
+from voile.publish.capabilities import Capabilities
+from voile.publish.geo_indistinguishability.decision import DECIMALS, Drawn
+from voile.publish.geo_indistinguishability.parameters import (
+    Mechanism,
+    Metres,
+    Place,
+    Positive,
+    Seconds,
+    Share,
+    TripIds,
+    check_together,
+)
+from voile.publish.geo_indistinguishability.promise import Costliest, Promise, guarantee
+from voile.publish.geo_indistinguishability.showing import Showing, roles_of
+from voile.publish.geo_indistinguishability.telling import (
+    costliest_of,
+    displacement_told,
+    protects_nothing,
+    refuse_row_budget,
+    told_of_thinning,
+)
+from voile.publish.publisher import SingleRelease, refuse_ranking
+from voile.release.history import History
+from voile.release.payment import Pay, Price, unaccounted
+from voile.release.release import PrivateRecord, Publication, Release
+from voile.release.trip_sums import Busiest, busiest_vehicle
+from voile.release.trips import FleetTerms, TripCosts
+from voile.schema.trajectory import TrajectoryColumns
+from voile.table.decisions import Relocated, Relocation, TripAccounts
+from voile.table.private import PrivateTable
+from voile_base.errors import PlanError, nearest
+from voile_base.randomness import Randomness
+from voile_base.values.value import Says
+from voile_geo.planar.losses import LossDistribution, Noise
+from voile_geo.planar.pricing import TripPrice
+from voile_geo.planar.zones import Zones
+
+__all__ = ["GeoIndistinguishability"]
+
+_NAME = "geo-indistinguishability"
+
+
+@dataclass(frozen=True, kw_only=True, init=False)
+class GeoIndistinguishability(SingleRelease):
+    """Publish the reports of trips with noise in their positions.
+
+    What is made is of the class of the mechanism that is asked for, which has further parameters;
+    see ``mechanisms``.  Raises ``PlanError`` for parameters that cannot be, or contradict each
+    other.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        trips=True,
+        no_series=(
+            "what trips tell over all releases is bounded by their fleet, with fleet and budget"
+        ),
+        no_rows_per_person=(
+            "it protects trips, and vehicles with all their trips, report by report: say budget in "
+            "[method], and vehicle in [roles]"
+        ),
+    )
+
+    mechanism: Mechanism = "correlated-gaussian"
+    """How positions are moved, or that distances are published in their place."""
+    destination: Place | None = None
+    """Latitude and longitude of the place that all trips are bound for."""
+    distance: Positive = 100.0
+    """Metres: the cost of a trip is about trajectories nowhere further apart."""
+    delta: Share = 1e-5
+    """At which Gaussian noise is priced."""
+    fleet: Annotated[
+        str | None,
+        Field(min_length=1),
+        Says('a text, the name of the fleet, for example "vans-2026"'),
+    ] = None
+    """The name under which a ledger adds up what each trip spends."""
+    budget: Positive | None = None
+    """The epsilon that a trip, or a vehicle in ``budget_days``, may spend over all releases."""
+    budget_days: Annotated[int, Field(ge=1)] | None = None
+    """Days on end in which a vehicle may spend the budget; None: each trip may."""
+    every: Seconds | None = None
+    """Seconds that published reports of a trip are apart at least, or a text such as "60 s"; for
+    gaussian-field the seconds of a slot, of which the first report is published (30)."""
+    at_least: Metres | None = None
+    """Metres that published positions are apart at least, or a text such as "250 m"."""
+    reports: Literal["all", "auto"] | None = None
+    """Whether all reports are published (None: "all"), or as many as the budget buys."""
+    trips: TripIds = "kept"
+    """Whether ids of trips are published, or numbers in the order in which trips begin."""
+
+    variants: ClassVar[dict[str, type[GeoIndistinguishability]]] = {}
+    """The classes of the mechanisms, by their names."""
+    checks_itself: ClassVar[bool] = True
+    """Whether what a plan gives is checked here; see ``registry``."""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, mechanism: Mechanism = ..., **parameters: Any) -> None: ...
+
+    def __new__(cls, *, mechanism: object = "correlated-gaussian", **parameters: Any) -> Self:
+        """An object of the class of the mechanism; raises ``PlanError`` where there is none."""
+        if cls is not GeoIndistinguishability:
+            return object.__new__(cls)
+        known = cls.variants
+        if not isinstance(mechanism, str) or mechanism not in known:
+            hint = nearest(mechanism, known) if isinstance(mechanism, str) else ""
+            msg = f"mechanism must be one of {', '.join(map(repr, known))}{hint}"
+            raise PlanError(msg)
+        for name in parameters:
+            others = [other for other, made in known.items() if _has(made, name)]
+            if others and mechanism not in others:
+                of_use = " and ".join(f'"{other}"' for other in others)
+                msg = (
+                    f'{name} is of use for mechanism {of_use} only, not for "{mechanism}"; leave '
+                    "it out"
+                )
+                raise PlanError(msg)
+        return object.__new__(known[mechanism])  # type: ignore[return-value]
+
+    @classmethod
+    def chosen_for(
+        cls, columns: TrajectoryColumns, given: Mapping[str, object]
+    ) -> Mapping[str, object]:
+        """The mechanism of a plan that names none: noise that stays, where trips have vehicles.
+
+        Noise of one size alone can stay with places, and protects only paths moved as a whole: a
+        plan with zones, or with ``differences = "any"``, has ``correlated-gaussian``.
+        """
+        fits = "epsilon" in given and given.get("differences", "shifted") == "shifted"
+        if columns.vehicle is None or "mechanism" in given or "zones_by" in given or not fits:
+            return {}
+        return {"mechanism": "gaussian-field"}
+
+    def __post_init__(self) -> None:
+        check_together({name: value for name, value in self._given() if value is not None})
+
+    @property
+    def trip_budget(self) -> FleetTerms | None:
+        """What each trip of the fleet may spend over all releases."""
+        if self.fleet is None or self.budget is None:
+            return None
+        return FleetTerms(
+            self.fleet,
+            self.budget,
+            self.distance,
+            self.delta,
+            self._promise.differences,
+            self.budget_days,
+        )
+
+    def get_ready(self) -> None:
+        """Load compiled code while a table is read."""
+        from voile_geo.planar.noise import perturb  # noqa: PLC0415 - compiled
+        from voile_geo.planar.trips import Trips  # noqa: PLC0415
+
+        one, start = np.zeros(1), np.array([0, 1])
+        word = np.zeros(1, np.uint64)
+        trips = Trips(one, one, one, start, word, np.zeros((1, 2)), word)
+        perturb(self._drawn.noise, trips, Randomness.seeded(0).key("ready"))
+
+    def prepare(
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
+    ) -> Publication:
+        """Make a release, and with it what each trip spends.
+
+        Raises ``PlanError`` where the plan's roles do not fit, ``TableError`` for bad input.
+        """
+        refuse_ranking(table, _NAME)
+        refuse_row_budget(table)
+        self._require_vehicle(table)
+        release_id = randomness.token("release")
+
+        def charge(offers: Sequence[TripAccounts]) -> NDArray[np.int64] | None:
+            return pay(Price(release_id, trip_costs=self._costs(offers)))
+
+        moved = table.relocate(replace(self._relocation, fields=self._fields()), randomness, charge)
+        spent = self._costs([moved.trips])
+        costliest = costliest_of(moved.trips, self.delta, self._distribution)
+        busiest = None
+        if table.plan.trajectory is not None and table.plan.trajectory.vehicle:
+            busiest = busiest_vehicle(
+                moved.trips,
+                self._distribution,
+                self.delta,
+                self.budget_days,
+                of_fleet=self._promise.of_fleet,
+            )
+        thinned = {"every": moved.thinned, "at_least": moved.near}
+        shown = moved.table
+        release = Release(
+            table=shown,
+            method=self._method(thinned),
+            disclosure=self._showing.disclosure(table.plan),
+            guarantee=guarantee(self._promise, costliest, busiest),
+            roles=roles_of(table, shown.columns),
+            release_id=release_id,
+            publishable=randomness.publishable,
+        )
+        return Publication(
+            release,
+            self._private(table, moved, costliest, busiest),
+            trip_costs=spent if spent.fleet else None,
+        )
+
+    def _costs(self, offers: Sequence[TripAccounts]) -> TripCosts:
+        exact = self._zones.epsilons().size == 1
+        return TripCosts(self.trip_budget, tuple(offers), self._distribution, exact)
+
+    _composes: ClassVar[Noise | None] = None
+    """The noise of a report, where each has its own and its losses are composed."""
+
+    @property
+    def _distribution(self) -> LossDistribution | None:
+        """Of the loss of a report, where all are alike and each has noise of its own."""
+        epsilons = self._zones.epsilons()
+        if self._composes is None or epsilons.size > 1:
+            return None
+        return LossDistribution(self._composes, float(epsilons[0, 0]) * self.distance)
+
+    def _require_vehicle(self, table: PrivateTable) -> None:
+        named = table.plan.trajectory
+        if self.budget_days is not None and self._promise.of_fleet:
+            msg = (
+                "budget_days bounds what a vehicle tells, and here vehicles of a fleet have noise "
+                "in common, so that only the fleet's trips together have a price; say shared = 0 "
+                "for noise of each vehicle alone, or leave budget_days out"
+            )
+            raise PlanError(msg)
+        if self.budget_days is not None and (named is None or named.vehicle is None):
+            msg = (
+                "budget_days is about vehicles: [roles] vehicle must name the column that tells "
+                "them apart"
+            )
+            raise PlanError(msg)
+
+    @property
+    def _zones(self) -> Zones:
+        """Zones with the epsilons that are promised."""
+        raise NotImplementedError
+
+    @property
+    def _map(self) -> RoadMap | None:
+        """The map that says the radii, if one does."""
+        return None
+
+    def _draw(self, zones: Zones) -> Drawn:
+        """The noise for zones; raises ``InfeasibleError`` where it cannot be drawn."""
+        raise NotImplementedError
+
+    @cached_property
+    def _drawn(self) -> Drawn:
+        return self._draw(self._zones)
+
+    @property
+    def _price(self) -> TripPrice:
+        """What trips cost; in proportion, as what is drawn with less is charged as promised."""
+        return TripPrice(
+            distance=self.distance / self._drawn.factor,
+            tau=None,
+            deviation=None,
+            first_turn=False,
+            differences="any",
+            distribution=self._distribution,
+        )
+
+    def _fields(self) -> Randomness | None:
+        """What draws noise that stays, if not the randomness of the release."""
+        return None
+
+    @property
+    def _relocation(self) -> Relocation:
+        destination = self.destination
+        return Relocation(
+            noise=self._drawn.noise,
+            price=self._price,
+            destination=None if destination is None else (destination[0], destination[1]),
+            remaining=self._remaining,
+            decimals=DECIMALS,
+            one_at_a_time=self._one_at_a_time,
+            numbered=self.trips == "numbered",
+            spacings=self._spacings,
+            at_least=float(self.at_least or 0.0),
+            by_clock=self._by_clock,
+        )
+
+    _remaining: ClassVar[bool] = False
+    """Whether distances are published in place of positions."""
+    _one_at_a_time: ClassVar[bool] = False
+    """Whether reports of a trip have noise that depends on each other's."""
+    _by_clock: ClassVar[bool] = False
+    """Whether reports are thinned by slots of the clock, the same for all trips."""
+
+    @property
+    def _spacings(self) -> tuple[float, ...]:
+        """Seconds between reports, of which one is chosen for each trip."""
+        least = float(self.every or 0.0)
+        if self.reports != "auto":
+            return (least,)
+        return (least, *(spacing for spacing in _SPACINGS if spacing > least))
+
+    @property
+    def _promise(self) -> Promise:
+        return Promise(
+            mechanism=self.mechanism,
+            zones=self._zones,
+            distance=self.distance,
+            delta=self.delta,
+            tau=0.0,
+            deviation=0.0,
+            differences="any",
+            uniform_start=True,
+            composed=self._distribution is not None,
+            examined=self.at_least is not None,
+        )
+
+    def _given(self) -> Iterator[tuple[str, Any]]:
+        return ((field.name, getattr(self, field.name)) for field in fields(self))
+
+    def _method(self, thinned: Mapping[str, int]) -> dict[str, Any]:
+        """The method as it was asked for, and what follows for the noise; all of it is public.
+
+        ``thinned`` says how many reports were left out for which reason.
+        """
+        given = {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in self._given()
+            if value is not None
+        }
+        decision = self._decision
+        if self.every is not None or self.at_least is not None or self.reports == "auto":
+            decision["left_out"] = dict(thinned)
+        return {"name": _NAME, **given, "decision": decision}
+
+    @property
+    def _decision(self) -> dict[str, Any]:
+        return {"epsilon_factor": self._drawn.factor, "decimals": DECIMALS}
+
+    @property
+    def _showing(self) -> Showing:
+        return Showing(
+            drawn=self._drawn,
+            zones=self._zones,
+            map=self._map,
+            destination=self._relocation.destination,
+            remaining=self._remaining,
+            numbered=self.trips == "numbered",
+            way_driven=self._promise.way_driven,
+        )
+
+    def _private(
+        self,
+        table: PrivateTable,
+        moved: Relocated,
+        costliest: Costliest,
+        busiest: Busiest | None,
+    ) -> PrivateRecord:
+        trips = len(moved.trips.reports)
+        return PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=moved.table.rows,
+            suppressed=table.dropped + moved.left_out,
+            held=0,
+            objective=f"{costliest.epsilon:.12g}",
+            decision={"trips": trips, "costliest_trip": costliest.epsilon},
+            notices=(
+                *table.notes,
+                *moved.notices,
+                *told_of_thinning(moved),
+                *self._notices(costliest, busiest),
+            ),
+            summary=f"in {trips:,} trip{'s' * (trips != 1)}, {self._displacement()}",
+        )
+
+    def _displacement(self) -> str:
+        return displacement_told(self._zones)
+
+    def _notices(self, costliest: Costliest, busiest: Busiest | None) -> Iterator[str]:
+        whose = "trip" if busiest is None else "fleet" if busiest.of_fleet else "vehicle"
+        if busiest is not None:
+            costliest = Costliest(busiest.reports, busiest.epsilon)
+        if self._promise.unprotected:
+            yield (
+                'zones_by = "true" chooses the noise by the true position, as in the source: '
+                "nothing is promised at the borders of zones"
+            )
+        elif costliest.protects_nothing:
+            yield protects_nothing(whose, costliest.epsilon, self.distance)
+        if self.fleet is None:
+            yield (
+                "what trips spend was not accounted, because [method] names no fleet with a "
+                "budget: it adds to what all other releases of the same trips spend"
+            )
+
+
+_SPACINGS = (2, 5, 10, 15, 20, 30, 45, 60, 90, 120, 180, 240, 300, 450, 600, 900, 1_800, 3_600)
+"""Seconds, of which ``reports = "auto"`` takes one."""
+
+
+def _has(made: Any, parameter: str) -> bool:
+    return any(field.name == parameter for field in fields(made))

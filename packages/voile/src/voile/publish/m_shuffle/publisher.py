@@ -1,0 +1,457 @@
+"""The publisher of M-Shuffle; see the package's docstring."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from itertools import pairwise
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from voile.disclosure.disclosure import Disclosure, Groups
+from voile.disclosure.permuted import Permuted
+from voile.models.hypergeometric import chance_information
+from voile.publish.capabilities import Capabilities, MethodCard, Parameter
+from voile.publish.m_shuffle.clustering import Clustering, Start, clustering_of, fixed_ranges
+from voile.publish.m_shuffle.columns import ClusteredColumn, Rule, RuleName, weakest
+from voile.publish.m_shuffle.decision import (
+    Choice,
+    Division,
+    Limits,
+    Probability,
+    choose,
+    log_probability,
+)
+from voile.publish.m_shuffle.sensitive import SensitiveValues
+from voile.publish.m_shuffle.wording import (
+    guarantee,
+    named,
+    notices,
+    one_alone,
+    published_decision,
+)
+from voile.publish.publisher import (
+    SingleRelease,
+    refuse_ranking,
+    refuse_telling_quasi_identifiers,
+)
+from voile.publish.shown import exactly, shown_roles
+from voile.release.check import check_units_of_groups
+from voile.release.history import History
+from voile.release.payment import Pay, unaccounted
+from voile.release.release import PrivateRecord, Publication, Release
+from voile.schema.numbers import json_number
+from voile.table.decisions import Grouping, PermutedColumn, Treatment
+from voile.table.private import PrivateTable
+from voile.table.published import GROUP
+from voile.table.summaries import GroupCounts
+from voile_base.errors import InfeasibleError, PlanError, nearest
+from voile_base.randomness import Randomness
+from voile_base.values.value import KeptAs, Number, Says, Several, checked
+
+__all__ = ["MShuffle", "Scale"]
+
+_NAME = "m-shuffle"
+_TIE = Decimal("0.05")
+"""Weakly tied columns of a census stay below; age and marriage, trade and education reach 0.1."""
+_MOST_CLUSTERS = 50
+"""How many clusters the automatic choice tries; more hardly differ from none."""
+
+Scale = Literal["standardized", "units"]
+"""How far apart several sensitive numbers are: in standard deviations, or in their own units."""
+
+
+def _different(names: tuple[str, ...] | int) -> tuple[str, ...] | int:
+    if isinstance(names, tuple) and len(set(names)) < len(names):
+        raise PydanticCustomError("different", "different columns")
+    return names
+
+
+Columns = Annotated[
+    Sequence[str] | int,
+    KeptAs(
+        Annotated[
+            Annotated[Several[str], Field(min_length=1)] | Annotated[int, Field(ge=1)],
+            AfterValidator(_different),
+        ]
+    ),
+    Says(
+        'names of different quasi-identifiers, such as ["zip", "age"], or how many of them to '
+        "permute, at least 1"
+    ),
+]
+"""Names of columns to permute, or how many."""
+
+
+def _checked_rule(
+    rule: RuleName | None, tie_threshold: object | None, entropy_threshold: object | None
+) -> RuleName:
+    """The rule that is named, or that the threshold belongs to; raises ``PlanError``."""
+    if rule is None:
+        rule = "mutual-information" if entropy_threshold is None else "entropy"
+    if rule == "entropy" and entropy_threshold is None:
+        msg = 'rule = "entropy" needs entropy_threshold, in nats'
+        raise PlanError(msg)
+    other = entropy_threshold if rule == "mutual-information" else tie_threshold
+    if other is not None:
+        name = "entropy_threshold" if rule == "mutual-information" else "tie_threshold"
+        msg = f'{name} is not of use with rule = "{rule}"; leave one of them out'
+        raise PlanError(msg)
+    return rule
+
+
+def _check_limits(given: Mapping[str, object]) -> None:
+    """Raise ``PlanError`` unless clusters and columns are either given or chosen by two limits."""
+    limits = [given["max_divergence"] is None, given["max_log_probability"] is None]
+    if any(limits) and not all(limits):
+        msg = (
+            "max_divergence and max_log_probability choose clusters and columns together; give "
+            "both, or neither"
+        )
+        raise PlanError(msg)
+    also = [name for name in ("clusters", "columns") if given[name] is not None]
+    if also and not any(limits):
+        msg = (
+            "max_divergence and max_log_probability choose clusters and columns; leave out "
+            f"{' and '.join(also)}, or the two limits"
+        )
+        raise PlanError(msg)
+
+
+def _check_clusters(
+    ranges: Sequence[Decimal | float] | None, clusters: int | None, start: Start, *, chosen: bool
+) -> None:
+    """Raise ``PlanError`` where clusters are asked for in two ways, or ranges do not ascend."""
+    if ranges is None:
+        return
+    if any(low >= high for low, high in pairwise(ranges)):
+        msg = "ranges must ascend: each end above the one before"
+        raise PlanError(msg)
+    others = {
+        "clusters": clusters is not None,
+        'start = "random"': start == "random",
+        "max_divergence and max_log_probability": chosen,
+    }
+    if also := [name for name, is_given in others.items() if is_given]:
+        msg = f"ranges says what the clusters are; leave out {' and '.join(also)}, or ranges"
+        raise PlanError(msg)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class MShuffle(SingleRelease):
+    """Permute weakly tied quasi-identifiers within clusters of like sensitive values.
+
+    Either ``clusters`` and ``columns``, or both limits ``max_divergence`` and
+    ``max_log_probability``, which choose them.  Raises ``PlanError`` for parameters that cannot be.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(
+        persons=True,
+        exact_quasi_identifiers=True,
+        exact_kept=True,
+        no_criteria=(
+            "its clusters are rows whose sensitive values are alike, which is what criteria forbid"
+        ),
+        no_series=(
+            "each release shows how often every value of every column stands in the table, so that "
+            "the difference of two releases is the row of whoever came or left between them, "
+            "however their clusters are cut"
+        ),
+        card=MethodCard(
+            "m-shuffle",
+            "Shuffle columns within clusters",
+            "Every true value stays, but which belong together is one of very many arrangements. "
+            "It is no anonymity.",
+            "What the shuffled columns had to do with the others.",
+            "the file goes to people who are not trusted.",
+            (
+                Parameter(
+                    "clusters",
+                    "clusters",
+                    ("4", "16", "64", "256"),
+                    ("16", "64"),
+                    "groups of like rows to shuffle within",
+                ),
+            ),
+        ),
+    )
+
+    clusters: Annotated[
+        int | None,
+        Field(ge=1),
+        Says("a whole number of at least 1: how many clusters rows are divided into"),
+    ] = None
+    """K, at least 1; None: one for each combination of categories, or chosen by the limits."""
+    columns: Columns | None = None
+    """What to permute: names, or how many by rank; None: all weakly tied ones, or chosen."""
+    rule: RuleName | None = None
+    """What makes a column weakly tied; None: by entropy where its threshold is given."""
+    tie_threshold: Annotated[Number, Field(ge=0, le=1)] | None = None
+    """Ties above it are strong, 0 to 1; for rule "mutual-information", where None is 0.05."""
+    entropy_threshold: Annotated[Number, Field(ge=0)] | None = None
+    """H0 in nats: columns of more entropy are weakly tied; for rule "entropy"."""
+    max_divergence: Annotated[Number, Field(ge=0)] | None = None
+    """The most that the release may diverge from the table on average, in nats; at least 0."""
+    max_log_probability: Annotated[Number, Field(le=0)] | None = None
+    """The most that the log of the probability of guessing the columns may be; at most 0."""
+    probability: Probability = "arrangements"
+    """What counts as a guess: a distinct arrangement, or the seed's (1/n)^n for each column."""
+    scale: Scale = "standardized"
+    """How several numeric sensitive columns are compared."""
+    start: Start = "optimal"
+    """How one sensitive number is divided: at best, or by the seed's k-means from random rows."""
+    ranges: (
+        Annotated[
+            Several[Number],
+            Field(min_length=1),
+            Says("the ends between ranges of the sensitive number, such as [2000, 3500, 5000]"),
+        ]
+        | None
+    ) = None
+    """Public ends of fixed ranges of one sensitive number, ascending, in place of ``clusters``."""
+
+    def __post_init__(self) -> None:
+        rule = _checked_rule(self.rule, self.tie_threshold, self.entropy_threshold)
+        if rule == "mutual-information" and self.tie_threshold is None:
+            object.__setattr__(self, "tie_threshold", _TIE)
+        object.__setattr__(self, "rule", rule)
+        _check_limits({field.name: getattr(self, field.name) for field in fields(self)})
+        _check_clusters(self.ranges, self.clusters, self.start, chosen=self._chosen)
+        if self.probability == "paper" and not self._chosen:
+            msg = (
+                'probability = "paper" is what max_log_probability limits; give both limits, or '
+                "leave it out: every release states log_p_table"
+            )
+            raise PlanError(msg)
+
+    def get_ready(self) -> None:
+        """Load compiled code while a table is read."""
+        from voile.publish.m_shuffle.measured import measured_columns  # noqa: PLC0415 - compiled
+        from voile.publish.m_shuffle.segments import optimal_segments  # noqa: PLC0415 - compiled
+
+        whole = np.arange(2, dtype=np.int64)
+        optimal_segments(whole.astype(np.float64), np.ones(2), 0 * whole, 1)
+        chance_information(whole + 1, whole + 1)
+        if self._chosen:
+            measured_columns([GroupCounts("", whole, whole, whole + 1)], whole + 1, [whole])
+
+    def prepare(
+        self,
+        table: PrivateTable,
+        randomness: Randomness,
+        history: History | None = None,
+        pay: Pay = unaccounted,
+    ) -> Publication:
+        """Make a release, and with it what must stay private.
+
+        Raises ``PlanError`` where roles, clusters or columns do not fit the table,
+        ``InfeasibleError`` where no choice keeps to both limits or nothing can be permuted,
+        ``TableError`` for bad input, ``InputError`` where scikit-learn is needed and absent.
+        """
+        refuse_ranking(table, _NAME)
+        refuse_telling_quasi_identifiers(table)
+        self._check_roles(table)
+        roles = table.plan.roles
+        values = SensitiveValues(table.count_combinations(roles.sensitive))
+        self._check_values(table, values)
+        clustering = self._clustering(values, randomness)
+        choice = self._choice(table, values, clustering)
+        permuted = [column for column in choice.division.columns if column.name in choice.permuted]
+        if not any(column.log_arrangements for column in permuted):
+            msg = (
+                "in each cluster every permuted column holds one value, so that permuting changes "
+                "nothing and the table itself would be published; ask for fewer clusters, or "
+                "permute other columns"
+            )
+            raise InfeasibleError(msg)
+        groups = Grouping.of_counts(values.counts, choice.division.labels)
+        columns = tuple(PermutedColumn(name) for name in choice.permuted)
+        shown, whose = table.apply_counted(Treatment(columns, groups), randomness)
+        if whose is not None:
+            check_units_of_groups(whose, GROUP, 2)
+        decision = published_decision(values, choice, table.rows)
+        release = Release(
+            table=shown,
+            method={**self._parameters(), "decision": decision},
+            disclosure=Disclosure(
+                columns=exactly(roles.published) | dict.fromkeys(choice.permuted, Permuted()),
+                groups=Groups(column=GROUP, made="clusters", by=roles.sensitive),
+            ),
+            guarantee=guarantee(
+                roles,
+                choice,
+                permuted,
+                [cluster["rows"] for cluster in decision["clusters"]],
+                chosen=self._chosen,
+            ),
+            roles=shown_roles(roles, shown.columns),
+            release_id=randomness.token("release"),
+            publishable=randomness.publishable,
+        )
+        return Publication(release, self._private(table, choice))
+
+    def _clustering(self, values: SensitiveValues, randomness: Randomness) -> Clustering:
+        """The ways to divide the sensitive values."""
+        if self.ranges is not None:
+            return fixed_ranges(values, [Decimal(end) for end in self.ranges])
+        return clustering_of(
+            values,
+            self.clusters or (_MOST_CLUSTERS if self._chosen else 1),
+            randomness.key("clusters"),
+            standardized=self.scale == "standardized",
+            start=self.start,
+        )
+
+    @property
+    def _chosen(self) -> bool:
+        """Whether limits choose clusters and columns."""
+        return self.max_divergence is not None
+
+    @property
+    def _rule(self) -> Rule:
+        threshold = self.entropy_threshold if self.rule == "entropy" else self.tie_threshold
+        assert self.rule is not None
+        assert threshold is not None
+        return Rule(self.rule, float(threshold))
+
+    def _check_roles(self, table: PrivateTable) -> None:
+        roles = table.plan.roles
+        for role, why in (
+            ("sensitive", "clusters rows by these"),
+            ("quasi_identifiers", "permutes some of these"),
+        ):
+            if not getattr(roles, role):
+                msg = f"[roles] {role} names no column; {_NAME} {why}"
+                raise PlanError(msg)
+        for name in self.columns if isinstance(self.columns, tuple) else ():
+            if name not in roles.quasi_identifiers:
+                msg = (
+                    f"[method] columns names {name!r}, which is no quasi-identifier of the plan"
+                    f"{nearest(name, roles.quasi_identifiers)}; only these are permuted"
+                )
+                raise PlanError(msg)
+
+    def _check_values(self, table: PrivateTable, values: SensitiveValues) -> None:
+        """Whether the sensitive values can be divided as is asked."""
+        columns = values.counts.columns
+        for index in values.numeric:
+            if values.counts.values[index].missing:
+                table.count_values(columns[index])  # says in which row, and how to mend it
+        distinct = len(values.counts.rows)
+        categories = int(values.categories.max(initial=-1)) + 1
+        if not distinct:
+            msg = "the table has no rows, so there is nothing to permute"
+        elif self.ranges is not None:
+            return
+        elif self.clusters is None and len(values.numeric) == len(columns) and not self._chosen:
+            msg = (
+                f"[method] clusters is needed: numbers, such as those of {named(columns)}, do not "
+                "say how many clusters there are; give it, or max_divergence and "
+                "max_log_probability"
+            )
+        elif self.clusters is not None and self.clusters > distinct:
+            msg = (
+                f"[method] clusters = {self.clusters}, but there are only {distinct:,} distinct "
+                f"values of {named(columns)}; give at most {distinct:,}"
+            )
+        elif self.clusters is not None and self.clusters < categories:
+            msg = (
+                f"[method] clusters = {self.clusters}, but there are {categories:,} categories "
+                f"of {named(columns)}, and each is a cluster of its own; give at least "
+                f"{categories:,}, or leave clusters out"
+            )
+        else:
+            return
+        raise PlanError(msg)
+
+    def _choice(
+        self, table: PrivateTable, values: SensitiveValues, clustering: Clustering
+    ) -> Choice:
+        roles, sensitive = table.plan.roles, values.counts
+        names = roles.quasi_identifiers
+        if self.max_divergence is not None and self.max_log_probability is not None:
+            each = np.arange(len(sensitive.rows))  # by combination, for any clusters of these
+            counts = table.count_in_groups(Grouping.of_counts(sensitive, each), names)
+            limits = Limits(
+                float(self.max_divergence), float(self.max_log_probability), self.probability
+            )
+            together = table.count_combinations(roles.published)
+            numbers = range(clustering.fewest, clustering.most + 1)
+            divisions = [clustering.labels(number) for number in numbers]
+            mixed = [labels for labels in divisions if not values.of_one_alone(labels)]
+            if not mixed:
+                raise one_alone(roles, values.of_one_alone(divisions[0]), divisions[0])
+            return choose(counts, together, mixed, self._rule, limits)
+        labels = clustering.labels(self.clusters or clustering.fewest)
+        if alone := values.of_one_alone(labels):
+            raise one_alone(roles, alone, labels)
+        counts = table.count_in_groups(Grouping.of_counts(sensitive, labels), names)
+        columns = tuple(ClusteredColumn.of(column) for column in counts)
+        weighed = tuple(ClusteredColumn.of(column.weighed) for column in counts)
+        chosen = self._permuted(weighed)
+        permuted = [column for column in weighed if column.name in chosen]
+        return Choice(
+            division=Division(labels, int(labels.max()) + 1, columns),
+            kinds={column.name: self._rule.kind(column) for column in weighed},
+            permuted=tuple(column.name for column in permuted),
+            log_probability=log_probability(permuted, table.units, self.probability),
+        )
+
+    def _permuted(self, columns: Sequence[ClusteredColumn]) -> Sequence[str]:
+        """Names of the columns to permute."""
+        if not isinstance(self.columns, tuple):
+            wanted = self.columns if isinstance(self.columns, int) else None
+            return [column.name for column in weakest(columns, self._rule, wanted)]
+        for column in columns:
+            if column.name in self.columns and column.distinct == 1:
+                msg = (
+                    f"[method] columns names {column.name!r}, which holds one value only, so there "
+                    "is nothing to permute; leave it out of columns"
+                )
+                raise PlanError(msg)
+        return self.columns
+
+    def _parameters(self) -> dict[str, Any]:
+        """The method as it was asked for; what was not given is left out."""
+        given: dict[str, Any] = {"name": _NAME}
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, Decimal):
+                given[field.name] = json_number(value)
+            elif value is not None:
+                given[field.name] = _plain(value)
+        return given
+
+    def _private(self, table: PrivateTable, choice: Choice) -> PrivateRecord:
+        clusters = choice.division.clusters
+        decision: dict[str, Any] = {
+            "clusters": clusters,
+            "permuted": list(choice.permuted),
+            "log_probability": choice.log_probability,
+        }
+        if choice.divergence is not None:
+            decision["divergence"] = choice.divergence
+        are = "is" if len(choice.permuted) == 1 else "are"
+        return PrivateRecord(
+            rows_in=table.rows + table.dropped,
+            rows_out=table.rows,
+            suppressed=table.dropped,
+            held=0,
+            objective=f"{choice.log_probability:.12g}",
+            decision=decision,
+            notices=(*table.notes, *notices(choice)),
+            summary=f"in {clusters} cluster{'s' * (clusters != 1)}, within which "
+            f"{named(choice.permuted)} {are} permuted",
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it."""
+    if not isinstance(value, tuple):
+        return value
+    return [json_number(each) if isinstance(each, Decimal) else each for each in value]

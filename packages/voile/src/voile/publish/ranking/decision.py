@@ -1,0 +1,287 @@
+"""The decision: from counts of the best rows and their surroundings to groups, and what they show.
+
+The counted table holds every row in the box around the best rows, so every box between its borders
+can be counted on it.
+
+Where persons have several rows, those of one person that agree in the ranking attributes are one
+appearance: what is searched, and what precision and recall count, are appearances.  A box holds all
+of such rows or none, and they are published together.
+
+Cost: O(r) for r rows in that box, apart from the search.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.criteria import Criterion, Groups, SensitiveCells
+from voile.models.units import GroupedUnits
+from voile.publish.generalization.regions import regions
+from voile.publish.ranking.groups import Group, Search, publish_groups
+from voile.publish.ranking.groups import Groups as Found
+from voile.publish.ranking.ordered import range_names
+from voile.publish.ranking.remnant import Remnant
+from voile.publish.ranking.scoring import Scoring
+from voile.publish.ranking.terms import SearchTerms
+from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
+from voile.schema.numbers import ExactNumbers
+from voile.schema.ordered import ranks_in_order
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.decisions import RecodedColumn
+from voile.table.scores import ValueScores, in_one_unit
+from voile.table.summaries import CombinationCounts
+from voile_base.errors import TableError
+from voile_base.randomness import Key
+
+__all__ = ["CountedTop", "Ranked", "rank", "shown_columns"]
+
+
+@dataclass(frozen=True, eq=False)
+class CountedTop:
+    """What the engine counted: combinations, whose first m columns are those of the score."""
+
+    counts: CombinationCounts
+    added: Sequence[ValueScores]
+    """For each of the m columns, what its distinct values add to a score."""
+    tops: int
+    """How many rows are among the best."""
+
+    @classmethod
+    def of(cls, counts: CombinationCounts, tops: int, scoring: Scoring, plan: Plan) -> CountedTop:
+        """Score what was counted; raises ``TableError`` where a value cannot be scored."""
+        added = [
+            scoring.exact(name, _numbers(plan, name, values))
+            for name, values in zip(scoring.columns, counts.values, strict=False)
+        ]
+        return cls(counts, added, tops)
+
+    @cached_property
+    def appearances(self) -> tuple[NDArray[np.int64], NDArray[np.int64] | None]:
+        """Combination of each row; or of each person and place, named by the first, and whose."""
+        rows, units = self.counts.rows, self.counts.units
+        if units is None:
+            return np.repeat(np.arange(len(rows)), rows), None
+        combination, unit = units.pairs
+        found = np.unique(np.column_stack([self.first[combination], unit]), axis=0)
+        return found[:, 0], found[:, 1]
+
+    @cached_property
+    def times(self) -> NDArray[np.int64]:
+        """Shape (g,): appearances of each combination; all at the first of those in one place."""
+        return np.bincount(self.appearances[0], minlength=len(self.counts.rows))
+
+    @cached_property
+    def first(self) -> NDArray[np.int64]:
+        """Shape (g,): the first combination with the same ranking attributes."""
+        ranked = self.counts.codes[:, : len(self.added)]
+        _, first, place = np.unique(ranked, axis=0, return_index=True, return_inverse=True)
+        return np.asarray(first[place.reshape(-1)], dtype=np.int64)
+
+    @property
+    def levels(self) -> tuple[Fraction, ...]:
+        """The different scores, ascending."""
+        return self._scored[0]
+
+    @property
+    def scores(self) -> NDArray[np.int64]:
+        """Shape (g,): the score of each combination, as its index among the levels."""
+        return self._scored[1]
+
+    @cached_property
+    def is_top(self) -> NDArray[np.bool_]:
+        """Shape (g,): whether the rows of a combination are among the best."""
+        order = np.argsort(-self.scores, kind="stable")
+        last = int(np.searchsorted(np.cumsum(self.counts.rows[order]), self.tops))
+        found: NDArray[np.bool_] = self.scores >= self.scores[order[last]]
+        return found
+
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """Shape (g, m): where boxes are drawn; larger is better, and values that differ do so here.
+
+        What a value adds is its position, unless rounding made two alike or it needs more than 64
+        bits; then it is its rank.
+        """
+        columns = []
+        for column, added in enumerate(self.added):
+            position = added.units
+            if position.dtype == object or len(np.unique(position)) < len(position):
+                position = _ranks(position)
+            columns.append(position[self.counts.codes[:, column]])
+        return np.column_stack(columns)
+
+    @cached_property
+    def _scored(self) -> tuple[tuple[Fraction, ...], NDArray[np.int64]]:
+        units, common = in_one_unit(self.added)
+        total = sum(each[self.counts.codes[:, j]] for j, each in enumerate(units))
+        levels, index = np.unique(total, return_inverse=True)
+        return tuple(Fraction(int(level), common) for level in levels), index.astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranked:
+    """Groups of the counted combinations; private."""
+
+    found: Found
+    kept: tuple[Group, ...]
+    """The groups that are published: all that satisfy the criteria."""
+    group: NDArray[np.int64]
+    """Shape (g,): the index in ``kept`` of each combination, -1 where it is not published.
+
+    In a series larger numbers are those of earlier groups that are shown again."""
+    refused: NDArray[np.bool_]
+    """Shape (g,): combinations in groups that break the criteria."""
+
+    @property
+    def recall(self) -> Fraction:
+        """Share of the best rows that are published."""
+        published = sum(group.published_tops for group in self.kept)
+        return Fraction(published, self.found.tops)
+
+
+def rank(
+    top: CountedTop,
+    terms: SearchTerms,
+    search: Search,
+    criteria: Sequence[Criterion],
+    key: Key,
+    fresh: NDArray[np.bool_] | None = None,
+) -> Ranked:
+    """Search for groups, and leave out those that do not satisfy the criteria.
+
+    ``fresh`` (g,) are the combinations that groups may show; None: all.
+    """
+    remnant, combination = _remnant(top)
+    if fresh is not None:
+        remnant = replace(remnant, fresh=fresh[combination])
+    found = publish_groups(remnant, terms, search, key)
+    group = np.full(len(top.counts.rows), -1, dtype=np.int64)
+    for number, one in enumerate(found.groups):
+        group[combination[one.members]] = number
+    if top.counts.units is not None:
+        group = group[top.first]
+    valid = _satisfying(top.counts, group, len(found.groups), criteria)
+    index = np.append(np.where(valid, np.cumsum(valid) - 1, -1), -1)
+    kept = tuple(one for one, is_valid in zip(found.groups, valid, strict=True) if is_valid)
+    return Ranked(found, kept, index[group], (group >= 0) & (index[group] < 0))
+
+
+def _remnant(top: CountedTop) -> tuple[Remnant, NDArray[np.int64]]:
+    """The rows in the box around the best, and the combination of each."""
+    places, unit = top.appearances
+    positions = top.positions
+    best = positions[top.is_top]
+    around = ((positions >= best.min(axis=0)) & (positions <= best.max(axis=0))).all(axis=1)
+    chosen = around[places]
+    places, unit = places[chosen], None if unit is None else unit[chosen]
+    tops = top.tops if unit is None else int(top.is_top[places].sum())
+    remnant = Remnant.of_rows(positions[places], top.scores[places], tops, unit)
+    return remnant, places[remnant.row]
+
+
+def shown_columns(
+    ranked: Ranked, counts: CombinationCounts, plan: Plan
+) -> tuple[RecodedColumn, ...]:
+    """What the groups show of ranking columns and quasi-identifiers: the least that covers them."""
+    published = np.flatnonzero(ranked.group >= 0)
+    members = published[np.argsort(ranked.group[published], kind="stable")]
+    starts = np.flatnonzero(np.diff(ranked.group[members], prepend=-1))
+    shown = []
+    for j, (name, values) in enumerate(zip(counts.columns, counts.values, strict=True)):
+        declared = plan.columns.get(name, ColumnPlan())
+        codes = counts.codes[members, j]
+        if name in plan.roles.ranking and declared.order is not None:
+            shown.append(_ranges(name, declared.order, values, codes, starts))
+        elif name in plan.roles.ranking or name in plan.roles.quasi_identifiers:
+            hierarchy = declared.bind_hierarchy(name, values)
+            shown.append(regions(hierarchy, values, codes, starts).column)
+    return tuple(shown)
+
+
+def _ranks(units: NDArray[Any]) -> NDArray[np.int64]:
+    """The ranks of what the values of a column add, from 0; equal ones follow the values."""
+    falls = units[0] > units[-1]
+    order = np.argsort(units[::-1] if falls else units, kind="stable")
+    ranks = np.empty(len(units), dtype=np.int64)
+    ranks[order] = np.arange(len(units))
+    return ranks[::-1] if falls else ranks
+
+
+def _numbers(plan: Plan, column: str, values: DistinctValues) -> ExactNumbers:
+    """The numbers that the distinct values of a ranking column stand for."""
+    order = plan.columns.get(column, ColumnPlan()).order
+    if order is not None:
+        return ExactNumbers(ranks_in_order(column, order, values), 0)
+    if values.numbers is None or values.missing:
+        msg = f"column {column!r} misses some values, and a missing value is neither high nor low"
+        raise TableError(msg)
+    return values.numbers
+
+
+def _ranges(
+    column: str,
+    order: Sequence[str],
+    values: DistinctValues,
+    codes: NDArray[np.int32],
+    starts: NDArray[np.int64],
+) -> RecodedColumn:
+    """The range of each group in a declared order."""
+    ranks = ranks_in_order(column, order, values)[codes]
+    names = range_names(column, order)
+    low, high = np.minimum.reduceat(ranks, starts), np.maximum.reduceat(ranks, starts)
+    shown = [names[ends] for ends in zip(low.tolist(), high.tolist(), strict=True)]
+    texts = tuple(sorted(set(shown)))
+    number = {text: np.int32(code) for code, text in enumerate(texts)}
+    generalized = GeneralizedValues(np.ones(len(texts)), texts)
+    return RecodedColumn(column, generalized, np.array([number[text] for text in shown]))
+
+
+def _satisfying(
+    counts: CombinationCounts, group: NDArray[np.int64], groups: int, criteria: Sequence[Criterion]
+) -> NDArray[np.bool_]:
+    """Which groups satisfy all criteria, shape (p,)."""
+    valid = np.ones(groups, dtype=np.bool_)
+    if not criteria or not groups:
+        return valid
+    seen = _seen(counts, group, groups, {one.column for one in criteria if one.column})
+    for criterion in criteria:
+        valid &= criterion.holds(seen)
+    return valid
+
+
+def _seen(
+    counts: CombinationCounts, group: NDArray[np.int64], groups: int, names: Collection[str]
+) -> Groups:
+    """What criteria see of the groups, and of their values in some columns."""
+    rows = np.bincount(group[group >= 0], counts.rows[group >= 0], groups).astype(np.int64)
+    codes = {name: counts.codes[:, counts.columns.index(name)].astype(np.int64) for name in names}
+    weight = counts.rows if counts.units is None else counts.units.weight
+    total = {
+        name: np.bincount(of, weight, len(counts.values[counts.columns.index(name)])).astype(
+            np.int64
+        )
+        for name, of in codes.items()
+    }
+    if counts.units is not None:
+        return GroupedUnits(counts.units, group, groups, codes).seen(rows, total)
+    cells = {name: _cells(counts.rows, codes[name], group, of) for name, of in total.items()}
+    return Groups(rows, cells)
+
+
+def _cells(
+    rows: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    group: NDArray[np.int64],
+    total: NDArray[np.int64],
+) -> SensitiveCells:
+    inside = group >= 0
+    pairs, cell = np.unique(group[inside] * len(total) + codes[inside], return_inverse=True)
+    summed = np.bincount(cell, rows[inside]).astype(np.int64)
+    return SensitiveCells(pairs // len(total), pairs % len(total), summed, total)

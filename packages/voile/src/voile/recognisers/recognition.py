@@ -1,0 +1,219 @@
+"""Recognisers as they are asked: each of the list, and those of other packages.
+
+Cost: a few regular expressions on at most ``looks.SAMPLED`` texts of a column.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from typing import Any, Literal, Protocol
+
+from voile.recognisers.check_digits import CHECKS
+from voile.recognisers.looks import ColumnLook
+from voile.recognisers.values import LOOKS, has_names, is_flag, share_of
+from voile.schema.names import fits, words_of
+from voile_base.registry import Registry
+
+__all__ = [
+    "RECOGNISERS",
+    "ListedRecogniser",
+    "Recogniser",
+    "Recognition",
+    "has_positions",
+    "listed_recognisers",
+    "recognised",
+    "suspected",
+]
+
+Group = Literal["identifier", "position", "movement", "regulated"]
+
+_MOSTLY = 0.6
+"""The share of whole cells that are written so, from which on a column holds such."""
+_CHECKED = 0.8
+"""The share of cells with check digits: by chance one in ten has them."""
+_WITHIN = 0.05
+"""The share of cells that hold something within, such as an e-mail address in a note."""
+_MANY = 20
+"""So few different values are told by the name of the column, and not by how they are written."""
+_TELLING = 0.1
+_LONG = 6
+_YEARS = 1800, 2100
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What a column was recognised as."""
+
+    key: str
+    letter: str
+    group: Group
+    title: str
+    """What it holds, in words: "e-mail addresses"."""
+    by: Literal["name", "values"]
+
+    @property
+    def reason(self) -> str:
+        """A clause, without values."""
+        if self.by == "name":
+            return f"its name is that of {self.title}"
+        return f"its values are written as {self.title}"
+
+
+class Recogniser(Protocol):
+    """Looks at a column."""
+
+    def recognise(self, look: ColumnLook) -> Recognition | None:
+        """What the column holds, if this recogniser knows it."""
+
+
+RECOGNISERS: Registry[Recogniser] = Registry(
+    group="voile.recognisers", what="a recogniser", own={}, offers=("recognise",)
+)
+"""Those of other packages; Voile's own are the list in ``recognisers.toml``."""
+
+
+@dataclass(frozen=True)
+class ListedRecogniser:
+    """An entry of ``recognisers.toml``, which says what the fields are."""
+
+    key: str
+    letter: str
+    group: Group
+    title: str
+    columns: tuple[str, ...] = ()
+    perhaps: tuple[str, ...] = ()
+    regulated: tuple[str, ...] = ()
+    beside_street: tuple[str, ...] = ()
+    beside_positions: tuple[str, ...] = ()
+    formats: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
+    looks: str = ""
+
+    def recognise(self, look: ColumnLook) -> Recognition | None:
+        """By the name, where the values can be it; else by how most values are written."""
+        if self.group == "regulated" or look.distinct == 0 or is_flag(look):
+            return None
+        if look.type in {"date", "datetime", "time", "duration"} or look.is_dated:
+            return None
+        if self._is_named(look):
+            return self._recognition("name")
+        return self._recognition("values") if self._is_written(look) else None
+
+    def _recognition(self, by: Literal["name", "values"]) -> Recognition:
+        return Recognition(self.key, self.letter, self.group, self.title, by)
+
+    def _is_named(self, look: ColumnLook) -> bool:
+        if self.group == "movement" and not has_positions((look.name, *look.beside)):
+            return False
+        if fits(self.columns, look.words):
+            return self.key not in _CODED or _tells(look)
+        if self.beside_street and len(look.words) == 1 and look.words[0] in self.beside_street:
+            return any(fits(self.columns, words_of(name)) for name in look.beside)
+        if fits(self.beside_positions, look.words) and look.type == "text":
+            return has_positions(look.beside)
+        if not fits(self.perhaps, look.words):
+            return False
+        return bool(self.looks and LOOKS[self.looks](look)) or self._is_written(look, few=True)
+
+    def _is_written(self, look: ColumnLook, *, few: bool = False) -> bool:
+        texts = look.filled
+        if look.type not in {"text", "integer"} or not texts:
+            return False
+        if look.type == "text" and share_of(texts, self.finds) >= _WITHIN:
+            return True
+        if look.distinct <= _MANY and not (few or self.key in _TOLD_BY_FEW):
+            return self.looks == "names" and has_names(look, 0.5)
+        if share_of(texts, self._matches) >= _MOSTLY:
+            return True
+        plain = [re.sub(r"[ ./-]", "", text).upper() for text in texts]
+        if any(share_of(plain, CHECKS[name]) >= _CHECKED for name in self.checks):
+            return True
+        return self.looks == "names" and not few and has_names(look, 0.25)
+
+    @cached_property
+    def _patterns(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(re.compile(rf"(?<![\w@.-])(?:{one})(?![\w@-])") for one in self.formats)
+
+    @cached_property
+    def _of_cells(self) -> tuple[re.Pattern[str], ...]:
+        return tuple(map(re.compile, self.whole))
+
+    def finds(self, text: str) -> bool:
+        """Whether a format stands within a text."""
+        return any(one.search(text) for one in self._patterns)
+
+    def _matches(self, text: str) -> bool:
+        return any(one.fullmatch(text) for one in self._of_cells)
+
+
+_TOLD_BY_FEW = frozenset({"address"})
+"""What is told by how values are written, however few they are: homes of a whole street."""
+_CODED = frozenset(
+    {"national-id", "telephone", "account", "licence", "medical-record", "beneficiary", "record"}
+)
+"""Numbers of something, whose names are taken for that where the values are many or long."""
+
+
+def _tells(look: ColumnLook) -> bool:
+    ends = look.extremes if look.type == "integer" else None
+    if ends and _YEARS[0] <= ends[0] and ends[1] <= _YEARS[1]:
+        return False  # "nam" is a number of insured persons in one language, a year in another
+    if look.distinct > _MANY or look.share > _TELLING:
+        return True
+    return share_of(look.filled, lambda text: len(text) >= _LONG) > 0.8
+
+
+@cache
+def listed_recognisers() -> tuple[ListedRecogniser, ...]:
+    """All entries of the list, in its order."""
+    text = files("voile.recognisers").joinpath("recognisers.toml").read_text("utf-8")
+    return tuple(ListedRecogniser(**_entry(said)) for said in tomllib.loads(text)["recogniser"])
+
+
+def _entry(said: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: tuple(each) if isinstance(each, list) else each for key, each in said.items()}
+
+
+@cache
+def _all() -> tuple[Recogniser, ...]:
+    others = (RECOGNISERS.make(name, {}) for name in RECOGNISERS.names)
+    return (*listed_recognisers(), *others)
+
+
+_PAIRS = (
+    *(("lat", "lon"), ("lat", "lng"), ("lat", "long")),
+    *(("breite", "lange"), ("breite", "laenge")),
+)
+"""Names that are those of positions where both stand in a table."""
+
+
+def recognised(look: ColumnLook) -> Recognition | None:
+    """The first thing that a column is recognised as; by its name before by its values."""
+    found = [one for each in _all() if (one := each.recognise(look)) is not None]
+    return next((one for one in found if one.by == "name"), found[0] if found else None)
+
+
+def suspected(look: ColumnLook) -> bool:
+    """Whether the name alone may be that of anything that is recognised, whatever the values."""
+    words = look.words
+    return bool(RECOGNISERS.names) or any(
+        fits((*one.columns, *one.perhaps, *one.beside_street, *one.beside_positions), words)
+        for one in listed_recognisers()
+        if one.group != "regulated"
+    )
+
+
+def has_positions(names: Iterable[str]) -> bool:
+    """Whether some columns are positions by their names: one that says so, or a pair that may."""
+    (position,) = (one for one in listed_recognisers() if one.key == "position")
+    words = [set(words_of(name)) for name in names]
+    return any(fits(position.columns, sorted(each)) for each in words) or any(
+        any(first in each for each in words) and any(second in each for each in words)
+        for first, second in _PAIRS
+    )

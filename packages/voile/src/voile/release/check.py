@@ -1,0 +1,250 @@
+"""A publisher claims; this checks.
+
+A claim is measured again on the published output, with code that shares nothing with the
+publishers; ``claims`` says what each kind lets one see there.  So is what a kind of disclosure
+promises of its cells.  A claim that fails is a fault of Voile, never of the caller: it raises
+``GuaranteeBrokenError``, which is no ``VoileError``, and nothing is published.
+
+t-closeness compares with all rows of the private table, so ``check_against_counts`` measures it
+before a publication leaves its publisher.
+
+(k, e)-anonymity of persons or households is recounted on the groups that a release shows.  It
+permutes the values, so that its rows do not show whose they are.  They do show which values stand
+in which group; whose these values are is counted in the private table.  Nothing of it is by the
+rule of the publisher: largest matchings are those of ``models.units``, and how far values of two
+persons lie apart is told by the ends of what each has in a group.  That costs a count of the
+published pairs of group and value, and of units by group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.models.criteria import Criterion
+from voile.models.differencing import atom_breaches, pairwise_breaches
+from voile.models.units import GroupedUnits
+from voile.release.claims import GroupClaim, KEAnonymity
+from voile.release.group_checks import common_unit, criteria_against_counts
+from voile.release.history import Blocks, History
+from voile.release.published import Published
+from voile.release.reading.views import CountedCells
+from voile.release.release import Release
+from voile.schema.numbers import ExactNumbers
+from voile.table.decisions import BlockAssignment
+from voile.table.summaries import CombinationCounts, ValueCounts
+from voile.table.units import UnitCounts
+from voile.table.whose import PublishedUnits
+from voile_base.errors import PlanError
+
+__all__ = [
+    "GuaranteeBrokenError",
+    "check_against_counts",
+    "check_against_history",
+    "check_departures",
+    "check_release",
+    "check_units_of_groups",
+    "check_values_of_units",
+    "column_breaches",
+    "departure_breaches",
+]
+
+
+class GuaranteeBrokenError(RuntimeError):
+    """An output does not have what its publisher claimed."""
+
+
+def check_release(release: Release) -> None:
+    """Measure what a release's claims, and its statements on columns, let one see in its rows.
+
+    Raises ``GuaranteeBrokenError``.  Cost: that of each claim, and a count of the distinct values
+    of each column whose kind promises something of them.
+    """
+    try:
+        for claim in release.guarantee.claims:
+            for breach in claim.breaches(release):
+                raise GuaranteeBrokenError(breach)
+        for breach in column_breaches(release, published=False):
+            raise GuaranteeBrokenError(breach)
+    except (PlanError, KeyError, TypeError, ValueError, ArithmeticError) as error:
+        msg = f"the guarantee does not state what it promises: {error}"
+        raise GuaranteeBrokenError(msg) from error
+
+
+def column_breaches(
+    release: Published, confidence: Decimal | None = None, *, published: bool = True
+) -> Iterator[str]:
+    """What the cells of columns contradict of what is stated of them.
+
+    ``confidence`` is that of intervals, where the release states it.  Of a release that is not
+    ``published`` yet only those kinds are asked that promise something then, too.
+    """
+    for name, shown in release.disclosure.columns.items():
+        if (published or shown.promises) and (columns := shown.published(name)):
+            cells = CountedCells(release.table, name, columns)
+            yield from shown.breaches(cells, confidence)
+
+
+def check_against_counts(
+    release: Release,
+    criteria: Sequence[Criterion],
+    counts: CombinationCounts,
+    whose: PublishedUnits | None = None,
+) -> None:
+    """Measure criteria on the published groups, against private counts of the whole table.
+
+    ``counts`` has all columns that the criteria read, and names their values as the criteria do.
+    ``whose`` says which persons or households the published rows are of, where these have several:
+    they are counted anew, by the groups that the release shows.
+    Raises ``GuaranteeBrokenError``.  Cost: that of ``check_release``.
+    """
+    for claim in release.guarantee.claims:
+        if isinstance(claim, GroupClaim):
+            for breach in criteria_against_counts(release, claim.shared, criteria, counts, whose):
+                raise GuaranteeBrokenError(breach)
+
+
+def check_values_of_units(
+    release: Release, column: str, counts: ValueCounts, units: UnitCounts
+) -> None:
+    """Measure (k, e)-anonymity of persons or households, by private counts of whose values are.
+
+    The release shows in which groups these stand, though no longer in whose rows.  Raises
+    ``GuaranteeBrokenError``.
+    """
+    for claim in release.guarantee.claims:
+        if isinstance(claim, KEAnonymity):
+            for breach in _ke_breaches_of_units(release, column, counts, units, claim.k, claim.e):
+                raise GuaranteeBrokenError(breach)
+
+
+def check_units_of_groups(whose: PublishedUnits, group: str, least: int) -> None:
+    """Count the persons or households in each published group, whose number is a column.
+
+    Raises ``GuaranteeBrokenError`` where one has fewer than ``least``.  Cost: a count.
+    """
+    if broken := int((whose.in_groups([group]) < least).sum()):
+        msg = f"{broken} groups of the release have rows of fewer than {least} who are protected"
+        raise GuaranteeBrokenError(msg)
+
+
+def check_against_history(
+    counts: ValueCounts,
+    assignment: BlockAssignment,
+    history: History,
+    k: int,
+    e: Decimal,
+    adversary: str,
+) -> None:
+    """Measure what comparing a new release with all earlier ones of its series singles out.
+
+    By set operations on cells (rows of one value first published together), not by the rule that
+    the decision followed.  Raises ``GuaranteeBrokenError``.  Cost: O(v m log m) for v versions
+    and m cells.
+    """
+    value, birth = np.nonzero(counts.rows)
+    values, range_units = common_unit(assignment.values, e)
+    earlier = [
+        _block_of_cells(values, version.blocks, value, birth, version.number)
+        for version in history.versions
+    ]
+    blocks = np.stack([*earlier, assignment.block[value, birth]])
+    find = atom_breaches if adversary == "union" else pairwise_breaches
+    breaches = find(values.units[value], blocks, k, range_units)
+    if breaches:
+        msg = f"compared with earlier releases, this one gives away {len(breaches)} sets of rows"
+        raise GuaranteeBrokenError(msg)
+
+
+def check_departures(before: Blocks | None, now: Blocks, k: int) -> None:
+    """Measure what comparing a release with the one before it tells of who came and who left.
+
+    Raises ``GuaranteeBrokenError``.
+    """
+    for breach in departure_breaches(before, now, k):
+        raise GuaranteeBrokenError(breach)
+
+
+def departure_breaches(before: Blocks | None, now: Blocks, k: int) -> Iterator[str]:
+    """Classes of which fewer than ``k`` rows stay or go, or come; their number is their border."""
+    if (now.rows < k).any():
+        yield f"{(now.rows < k).sum()} groups that last have fewer than k = {k} rows"
+    if before is None:
+        return
+    there, place = np.isin(before.low.units, now.low.units), np.zeros(len(before), dtype=np.int64)
+    place[there] = np.searchsorted(now.low.units, before.low.units[there])
+    staying = np.where(there, now.rows[place] if len(now) else 0, 0)
+    gone = before.rows - staying
+    few = ((gone != 0) & (gone < k)).sum()
+    if few:
+        yield f"{few} groups that last lost some rows, and fewer than k = {k}, or have gained some"
+
+
+def _block_of_cells(
+    values: ExactNumbers,
+    blocks: Blocks,
+    value: NDArray[np.int64],
+    birth: NDArray[np.int64],
+    version: int,
+) -> NDArray[np.int64]:
+    """The block of each cell in an earlier version, -1 where it was absent."""
+    units: NDArray[Any] = values.units[value]
+    found = np.full(len(value), -1, dtype=np.int64)
+    for batch in np.unique(blocks.batch).tolist():
+        members = np.flatnonzero(blocks.batch == batch)
+        low = blocks.low[members].rescaled(values.scale).units
+        high = blocks.high[members].rescaled(values.scale).units
+        place = np.maximum(np.searchsorted(low, units, side="right") - 1, 0)
+        inside = (low[place] <= units) & (units <= high[place])
+        belongs = birth == batch - 1 if batch else birth < version
+        found = np.where(inside & belongs, members[place], found)
+    return found
+
+
+def _ke_breaches_of_units(
+    published: Published, column: str, counts: ValueCounts, units: UnitCounts, k: int, e: Decimal
+) -> Iterator[str]:
+    """Groups in which fewer than k units have as many values, or no two have values e apart."""
+    groups = published.disclosure.groups
+    assert groups is not None
+    pairs = published.table.group_values(column, groups.column)
+    numbers, member = np.unique(pairs.group, return_inverse=True)
+    place = np.searchsorted(counts.values.units, pairs.values.rescaled(counts.values.scale).units)
+    if len(np.unique(place)) != len(place) or len(place) != len(counts.values):
+        yield "some value stands in several groups of the release, or in none"
+        return
+    label = np.empty(len(place), dtype=np.int64)
+    label[place] = member
+    grouped = GroupedUnits(units, label, len(numbers), {column: np.arange(len(label))})
+    few = ~grouped.different(column, k)
+    values, least = common_unit(counts.values, e)
+    near = ~_apart(values.units, label, len(numbers), units, least)
+    if broken := int((few | near).sum()):
+        yield f"{broken} groups of the release are not ({k}, {e})-valid, counted by whose values"
+
+
+def _apart(
+    values: NDArray[Any], label: NDArray[np.int64], groups: int, units: UnitCounts, least: int
+) -> NDArray[np.bool_]:
+    """Which groups hold values of two different units that lie ``least`` apart."""
+    value, unit = units.some(np.arange(len(values)), 2)
+    owners_of: list[set[int | None]] = [{None} if own else set() for own in units.alone.tolist()]
+    for place, owner in zip(value.tolist(), unit.tolist(), strict=True):
+        owners_of[place].add(owner)
+    order = np.argsort(label, kind="stable")
+    members = np.split(order, np.searchsorted(label[order], np.arange(1, groups)))
+    found = np.zeros(groups, dtype=np.bool_)
+    for group, inside in enumerate(members):
+        low, high = values[inside[0]], values[inside[-1]]
+        owners = [owners_of[end] for end in inside[[0, -1]].tolist()]
+        if owners[0] != owners[1] or len(owners[0]) > 1 or None in owners[0]:
+            several = len(inside) > 1 or units.within[inside[0]] > 1
+            found[group] = several and high - low >= least
+            continue
+        ends = values[inside[[owners_of[v] != owners[0] for v in inside.tolist()]]]
+        found[group] = len(ends) > 0 and max(high - ends[0], ends[-1] - low) >= least
+    return found

@@ -1,0 +1,417 @@
+"""What releases promise: typed claims, each of which knows how it is measured on an output.
+
+    ke-anonymity                           everything, by counting pairs of group and value
+    k-anonymity                            k and l in full; t where all rows are published
+    ranking                                the same, of groups that share ranking attributes too;
+                                           precision counts rows that are not published
+    differential-privacy                   nothing: it is priced from the events that happened
+    differential-privacy-under-sampling    that all published columns are shared by k rows
+    differentially-private-flows           that all cells are there once, with the stated intervals
+    differentially-private-synthesis       that all cells of its tables are measured, and what noise
+                                           of the stated variances costs
+    indistinguishability-within-clusters   nothing
+    permutation-within-clusters            clusters, and the number of arrangements
+    geo-indistinguishability               that nothing but a single report is promised where angles
+                                           were selected or zones are those of true positions
+    ... -within-zones                      the same
+
+A claim whose numbers cannot be true cannot be made.  Another package's claim is a subclass of
+``Claim`` that it announces by an entry point of the group ``voile.claims``: it is read back and
+measured again where the package is installed.  Elsewhere it is an ``UnknownClaim``, which is
+recounted by nobody and passes no check.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from voile.dp.events import Neighbours
+from voile.release.group_terms import Chance, Closeness, Diversity, GroupTerms, Least
+from voile.release.published import Published
+from voile_base.ondemand import on_demand
+from voile_base.values.value import Exact, Value
+
+if TYPE_CHECKING:  # publishers need none of what reads rows
+    from voile.release import claim_checks, group_checks, noise_checks, synthesis_checks
+else:
+    claim_checks = on_demand("voile.release.claim_checks")
+    group_checks = on_demand("voile.release.group_checks")
+    noise_checks = on_demand("voile.release.noise_checks")
+    synthesis_checks = on_demand("voile.release.synthesis_checks")
+
+__all__ = [
+    "Claim",
+    "Closeness",
+    "Costliest",
+    "DifferentialPrivacy",
+    "Diversity",
+    "GeoIndistinguishability",
+    "GroupClaim",
+    "IndistinguishabilityWithinClusters",
+    "KAnonymity",
+    "KEAnonymity",
+    "MeasuredTable",
+    "PermutationWithinClusters",
+    "PlanarClaim",
+    "PrivacyClaim",
+    "PrivateFlows",
+    "Ranking",
+    "SampledGeneralization",
+    "SynthesizedPrivately",
+    "UnknownClaim",
+    "WithinZones",
+    "ZoneEpsilons",
+]
+
+Budget = Annotated[Exact, Field(gt=0)]
+
+
+class Claim(Value):
+    """A promise about everybody in a release."""
+
+    kind: str
+    """The model, such as "ke-anonymity", by which a claim is registered."""
+
+    @abstractmethod
+    def breaches(self, published: Published) -> Iterator[str]:
+        """What an output shows that the claim does not hold, in sentences; nothing where it may."""
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """What else of a release speaks against the claim: prices, and what its method states.
+
+        Asked when a release is recounted, after ``breaches``.
+        """
+        del published
+        return iter(())
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What of the claim no output shows, a clause each; empty where all of it is recounted."""
+        return ()
+
+
+class KEAnonymity(Claim):
+    """At least ``k`` distinct sensitive values in each group, and a range of at least ``e``."""
+
+    kind: Literal["ke-anonymity"] = "ke-anonymity"
+    k: Least
+    e: Annotated[Exact, Field(ge=0)]
+    adversary: Literal["union", "pairwise"] | None = None
+    """Of a series: who compares its releases."""
+    unit: Literal["person", "household"] | None = None
+    """Whose values are different, where they may have several rows; None: those of rows."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Whose the values are, and what the releases of a series tell together."""
+        together = "what this release tells beside earlier ones of its series"
+        return (*_of_unit(self.unit), *([together] if self.adversary else []))
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Groups that fall short."""
+        return group_checks.ke_breaches(published, self.k, self.e)
+
+
+class GroupClaim(GroupTerms, Claim):
+    """Rows share what they show with at least ``k`` - 1 others, or rows of as many persons."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Groups that break k, l, t or a further criterion; of persons, what rows can show of it.
+
+        Those that compare groups with all rows of the table only where all rows are published.
+        """
+        return group_checks.group_breaches(published, self)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """Of whom the rows are, and what is compared with rows that are not published."""
+        found = [*_of_unit(self.unit)]
+        if self.suppression_limit:
+            found.append("how many rows were left out")
+        hidden = self.suppression_limit or self.unit or (self.t and self.t.kind == "hierarchical")
+        if self.t is not None and hidden:
+            found.append("t-closeness, which compares with rows or a hierarchy not published")
+        if self.unit is not None and self.criteria:
+            found.append("further criteria, which count persons")
+        return tuple(found)
+
+
+class KAnonymity(GroupClaim):
+    """Rows share their quasi-identifiers."""
+
+    kind: Literal["k-anonymity"] = "k-anonymity"
+
+
+class Ranking(GroupClaim):
+    """Rows share quasi-identifiers and ranking attributes, and boxes hold enough of the best."""
+
+    kind: Literal["ranking"] = "ranking"
+    shared: ClassVar[tuple[str, ...]] = ("quasi_identifiers", "ranking")
+    precision: Annotated[float, Field(gt=0, le=1)]
+    top: Least
+    ties: Literal["top", "none"]
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """The precision, of which rows are counted that are not published."""
+        return (*super().unseen, "the precision of boxes, which counts rows not published")
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Boxes that are not those of the rows, or not as precise."""
+        return group_checks.box_breaches(published, self.precision)
+
+
+class PrivacyClaim(Claim):
+    """Neighbouring tables give every release with nearly the same probability."""
+
+    epsilon: Budget
+    delta: Chance | None = None
+    neighbours: Neighbours
+    rows_per_person: Least | None = None
+    """Of a person, or of a household, that take part at most; None: each person is one row."""
+    budget: Mapping[str, Mapping[str, Exact]] | None = None
+    """What each mechanism spends on each column."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """That noise and samples were drawn as stated."""
+        return ("differential privacy, a property of the draws: its ledger has what was spent",)
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """No output shows any."""
+        del published
+        return iter(())
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Noise that is too little for epsilon, or budgets of another sum."""
+        yield from noise_checks.scale_breaches(published, self)
+        yield from noise_checks.budget_breaches(self)
+
+
+class DifferentialPrivacy(PrivacyClaim):
+    """By noise alone."""
+
+    kind: Literal["differential-privacy"] = "differential-privacy"
+
+
+class SampledGeneralization(PrivacyClaim):
+    """By sampling rows, which share all they show with at least ``k`` - 1 others."""
+
+    kind: Literal["differential-privacy-under-sampling"] = "differential-privacy-under-sampling"
+    k: Least
+    delta: Chance
+    beta: Annotated[Exact, Field(gt=0, lt=1)]
+    """The probability with which a row was sampled."""
+    epsilon_choice: Annotated[Exact, Field(ge=0)] | None = None
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Groups of fewer rows."""
+        groups = published.disclosure.groups
+        columns = [c for c in published.table.columns if groups is None or c != groups.column]
+        return group_checks.size_breaches(published, columns, self.k)
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """As above, or rows that were sampled otherwise."""
+        yield from super().contradictions(published)
+        if self.beta != published.disclosure.sampled:
+            yield "rows were sampled with another probability than the one that it claims"
+
+
+class PrivateFlows(PrivacyClaim):
+    """Counts of trips and passages, with noise that hides a vehicle."""
+
+    kind: Literal["differentially-private-flows"] = "differentially-private-flows"
+    trips: Least
+    """Of a vehicle, that count."""
+    passages: Least | None = None
+    """Of roads in an hour, of a trip, that count; None: roads are not counted."""
+    cells: Least
+    """All of which are published, also those that count nothing."""
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Cells that are missing or twice there, and intervals that are not those of the noise."""
+        return claim_checks.flow_breaches(published, self.cells)
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Noise that is not what a vehicle can change over epsilon, or budgets of another sum."""
+        yield from noise_checks.count_price_breaches(published, self)
+        yield from noise_checks.budget_breaches(self)
+
+
+class MeasuredTable(Value):
+    """A table of counts with noise."""
+
+    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    cells: Least
+    noise: str
+    """A fraction: the variance of Gaussian noise, or the scale of Laplace noise."""
+
+
+class SynthesizedPrivately(PrivacyClaim):
+    """Rows that are made up from tables of counts with noise."""
+
+    kind: Literal["differentially-private-synthesis"] = "differentially-private-synthesis"
+    rho: str | None = None
+    """A fraction: the price in zero-concentrated privacy, of which epsilon is that at delta; None:
+    epsilon alone, by Laplace noise."""
+    tables: Annotated[tuple[MeasuredTable, ...], Field(min_length=1)]
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What noise was drawn, and that rows are made of nothing else."""
+        return (*super().unseen, "that rows are made of the measurements and of nothing else")
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Measurements that are not those of its tables, or cost more than it says."""
+        return synthesis_checks.synthesis_breaches(published, self)
+
+
+class IndistinguishabilityWithinClusters(Claim):
+    """Values of one cluster are hard to tell apart, for those who know the clusters."""
+
+    kind: Literal["indistinguishability-within-clusters"] = "indistinguishability-within-clusters"
+    epsilon: Budget
+    within: Literal["clusters"]
+    rows_per_person: Least | None = None
+    """As above."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """All of it."""
+        return ("that noise was drawn from the stated distribution",)
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """No output shows any."""
+        del published
+        return iter(())
+
+
+class PermutationWithinClusters(Claim):
+    """Each distinct arrangement of the permuted columns within clusters is equally likely."""
+
+    kind: Literal["permutation-within-clusters"] = "permutation-within-clusters"
+    clusters: Least
+    permuted: Annotated[tuple[str, ...], Field(min_length=1)]
+    log_arrangements: float
+    """Natural logarithm of the number of arrangements."""
+    sizes: tuple[Least, ...] | None = None
+    """Rows of each cluster, in the order of their numbers; None: not stated."""
+    unit: Literal["person", "household"] | None = None
+    """Of whom each cluster has rows of two or more; None: each row is another person."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """That values were permuted, and of whom the rows are."""
+        return (*_of_unit(self.unit), "that values were permuted at random")
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Clusters or arrangements that are others than it says."""
+        return claim_checks.permutation_breaches(published, self)
+
+
+def _of_unit(unit: str | None) -> tuple[str, ...]:
+    return () if unit is None else (f"of which {unit} a row is: rows were counted",)
+
+
+class ZoneEpsilons(Value):
+    """The epsilons of several zones."""
+
+    epsilons: tuple[tuple[float, ...], ...]
+    """By level and radius, per metre."""
+    by: Literal["published", "true"]
+    """Whose zone counts: that of the last published position, or that of the true one."""
+
+
+class Costliest(Value):
+    """The published trip that cost most."""
+
+    reports: Least
+    epsilon: Annotated[float, Field(ge=0)]
+
+
+class CostliestVehicle(Costliest):
+    """The vehicle whose trips cost most together."""
+
+    days: Least | None = None
+    """On end, within which it began them; None: all of the release."""
+
+
+class PlanarClaim(Claim):
+    """Places near each other are hard to tell apart."""
+
+    mechanism: str
+    """In words; the distribution stands in the disclosure of the positions."""
+    per: Literal["metre"]
+    epsilon: Annotated[float, Field(gt=0)]
+    """The largest of all zones."""
+    zones: ZoneEpsilons | None = None
+    """Where there are several."""
+    distance: Annotated[float, Field(gt=0)]
+    """Metres between trajectories of which the cost of a trip speaks."""
+    tau: float | None = None
+    delta: float | None = None
+    differences: Literal["any", "shifted"] | None = None
+    mu_per_metre: float | None = None
+    deviation: float | None = None
+    kappa: float | None = None
+    trajectory: bool
+    """Whether trajectories are protected, and not only single reports."""
+    costliest_trip: Costliest | None = None
+    costliest_vehicle: CostliestVehicle | None = None
+    costliest_fleet: Costliest | None = None
+    """All trips of the release, where vehicles of a fleet have noise in common: no fleet costs
+    more."""
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """That positions were moved, and what trips spent."""
+        return ("that positions were moved by the stated noise", "what trips and vehicles spent")
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """A promise for trajectories that cannot hold, or a costliest trip that is not there."""
+        return claim_checks.moved_breaches(
+            published,
+            protects_trajectories=self.trajectory,
+            within_zones=isinstance(self, WithinZones),
+            reports=self.costliest_trip.reports if self.costliest_trip else None,
+        )
+
+    def contradictions(self, published: Published) -> Iterator[str]:
+        """Zones whose noise has a larger epsilon."""
+        return noise_checks.zone_breaches(published, self.epsilon)
+
+
+class GeoIndistinguishability(PlanarClaim):
+    """Wherever they are."""
+
+    kind: Literal["geo-indistinguishability"] = "geo-indistinguishability"
+
+
+class WithinZones(PlanarClaim):
+    """Within one zone alone, and no promise at the borders of zones."""
+
+    kind: Literal["geo-indistinguishability-within-zones"] = "geo-indistinguishability-within-zones"
+
+
+class UnknownClaim(Claim):
+    """A claim of a kind that nothing installed adds: stated, and never measured."""
+
+    parameters: Mapping[str, Any]
+
+    def document(self) -> dict[str, Any]:
+        """The claim as it was read."""
+        return {"kind": self.kind, **self.parameters}
+
+    def breaches(self, published: Published) -> Iterator[str]:
+        """Nothing is waved through."""
+        del published
+        yield f"there is no check for guarantees of kind {self.kind!r}"
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """All of it."""
+        return ("all of it: nothing that is installed knows such a claim",)

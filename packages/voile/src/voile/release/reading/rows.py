@@ -1,0 +1,223 @@
+"""The two sides that are compared: the rows of a release, and what somebody knows of people.
+
+Values are compared as texts or as numbers in double precision, alike however a file stores them.
+
+Cost: reading a column is O(n); its texts are made once for each distinct value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from voile.disclosure.disclosure import Disclosure, Shown
+from voile.release.release import Release
+from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import Protected
+from voile.table.dates import as_dates
+from voile.table.dictionary import encode
+from voile.table.numeric import distinct_values
+from voile.table.value_types import with_missing
+from voile_base.errors import InputError, TableError, nearest
+
+__all__ = [
+    "People",
+    "PublishedRows",
+    "Texts",
+    "distinct_texts_of",
+    "finite",
+    "floats_of",
+    "known_columns",
+    "require_columns",
+    "texts_of",
+]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Texts = list[str | None]
+
+
+@dataclass(frozen=True, eq=False)
+class PublishedRows:
+    """The rows of a release as an adversary reads them."""
+
+    release: Release
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, release: Release) -> PublishedRows:
+        """Read the rows of a release."""
+        return cls(release, pl.DataFrame(release.table.to_arrow()))
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """How each column is shown."""
+        return self.release.disclosure
+
+    def shown(self, name: str) -> Shown | None:
+        """How a column of the table is shown; None where the release does not speak of it."""
+        return self.disclosure.columns.get(name)
+
+    def columns_of(self, name: str) -> list[str]:
+        """The published columns that show something of a column of the table."""
+        return list(self.disclosure.columns_of(name))
+
+    @property
+    def permuted(self) -> frozenset[str]:
+        """The columns whose values were permuted within the groups of the release.
+
+        The value that a row shows in such a column is that of some row of its group.
+        """
+        return self.disclosure.permuted
+
+    @property
+    def group_column(self) -> str:
+        """The published column with the numbers of groups; raises ``TableError`` without one."""
+        if self.disclosure.groups is None:
+            msg = "the release does not number its groups, and the question is about groups"
+            raise TableError(msg)
+        return self.disclosure.groups.column
+
+    def groups(self) -> tuple[Codes, int]:
+        """The group of each row, from 0, shape (n,), and how many groups there are.
+
+        Raises ``TableError`` where the release does not number its groups.
+        """
+        column = encode(self.frame[self.group_column])
+        return column.codes.astype(np.int64), len(column.values)
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """The table that was published, as far as the adversary knows its rows; private."""
+
+    frame: pl.DataFrame
+    plan: Plan | None = None
+    """Public facts about the columns: hierarchies, bounds, texts that stand for missing values."""
+
+    def column(self, name: str) -> pl.Series:
+        """The values of a column, as the plan types them."""
+        values = self.frame[name]
+        if isinstance(values.dtype, pl.Categorical | pl.Enum):
+            values = values.cast(pl.String)
+        if self.plan is None:
+            return values
+        if self.described(name).reads_as == "text":
+            values = values.cast(pl.String)
+        return as_dates(with_missing(values, self.plan.missing), self.described(name))
+
+    def described(self, name: str) -> ColumnPlan:
+        """What the plan says of a column."""
+        return (self.plan.columns if self.plan else {}).get(name, ColumnPlan())
+
+    @property
+    def protected(self) -> Protected:
+        """Who is protected as one: a row, a person or a household."""
+        return self.plan.roles.protected if self.plan else "row"
+
+    @property
+    def unit_column(self) -> str:
+        """The column that tells persons or households apart; raises ``TableError`` without one."""
+        name = self.plan.roles.unit if self.plan else None
+        if name is None:
+            msg = "the plan names no column that tells persons or households apart"
+            raise TableError(msg)
+        return name
+
+    @cached_property
+    def units(self) -> tuple[Codes, int]:
+        """Which person or household each row is of, from 0, shape (n,), and how many there are.
+
+        Each row is one of its own where the plan names nobody.  Raises ``TableError`` where the
+        table lacks the column that the plan names.
+        """
+        if self.protected == "row":
+            return np.arange(self.frame.height), self.frame.height
+        name = self.unit_column
+        if name not in self.frame.columns:
+            msg = (
+                f"the private original has no column {name!r}, which tells {self.protected}s apart"
+                f"{nearest(name, self.frame.columns)}"
+            )
+            raise TableError(msg)
+        column = encode(self.frame[name])
+        return column.codes.astype(np.int64), len(column.values)
+
+    def numbers(self, name: str) -> Floats:
+        """The numbers of a column, moved into its public bounds; NaN where there is none."""
+        numbers = floats_of(self.column(name))
+        bounds = self.described(name).bounds
+        return np.clip(numbers, float(bounds[0]), float(bounds[1])) if bounds else numbers
+
+
+def known_columns(
+    published: PublishedRows, people: People, asked: Sequence[str] | None, link: str | None
+) -> tuple[str, ...]:
+    """Columns of the table by which the adversary knows people.
+
+    By default those by which a guarantee supposes people to be known: quasi-identifiers, and what
+    rows are ranked by.  The ``link`` is none of them.  Raises ``InputError`` where there is none,
+    or for one that is not published; ``TableError`` for one that the table lacks.
+    """
+    names = asked
+    if names is None:
+        roles = published.release.roles
+        shown = (*roles.get("quasi_identifiers", ()), *roles.get("ranking", ()))
+        owners = dict.fromkeys(published.disclosure.owner(column) for column in shown)
+        names = [name for name in owners if name is not None and name != link]
+    if not names:
+        msg = "no column is known to the adversary: the release has no quasi-identifier; name some"
+        raise InputError(msg)
+    for name in names:
+        if not published.columns_of(name):
+            msg = f"the release has no column {name!r}{nearest(name, published.frame.columns)}"
+            raise InputError(msg)
+        if not published.disclosure.columns[name].weighed:
+            msg = (
+                f"nobody is known by column {name!r}: the release moves or renumbers what it holds"
+            )
+            raise InputError(msg)
+        require_columns(people, [name], "the private original")
+    return tuple(names)
+
+
+def require_columns(people: People, names: Sequence[str], whose: str) -> None:
+    """Raise ``TableError`` where people cannot be known; ``whose`` says in words who they are."""
+    for name in names:
+        if name not in people.frame.columns:
+            msg = (
+                f"{whose} has no column {name!r}, by which people are known"
+                f"{nearest(name, people.frame.columns)}"
+            )
+            raise TableError(msg)
+
+
+def texts_of(values: pl.Series) -> Texts:
+    """The values of a column as texts, alike for a number or a date however it is stored."""
+    texts, place = distinct_texts_of(values)
+    return [texts[code] for code in place.tolist()]
+
+
+def distinct_texts_of(values: pl.Series) -> tuple[Texts, Codes]:
+    """The same by distinct texts in the order of the values, and which of them each row has."""
+    column = encode(finite(values))
+    return [*distinct_values(column.values).texts], column.codes.astype(np.int64)
+
+
+def finite(values: pl.Series) -> pl.Series:
+    """The values without NaN and infinities, which no release holds."""
+    if not values.dtype.is_float():
+        return values
+    return values.to_frame().select(pl.when(pl.first().is_finite()).then(pl.first())).to_series()
+
+
+def floats_of(values: pl.Series) -> Floats:
+    """Numbers in double precision; NaN for what is none."""
+    plain = values if values.dtype.is_numeric() else values.cast(pl.String)
+    numbers = finite(plain.cast(pl.Float64, strict=False)).fill_null(np.nan)
+    return numbers.to_numpy()

@@ -1,0 +1,106 @@
+"""Hierarchies as a plan declares them: one key in the table of a column says which kind.
+
+    key         what it declares                                            described in
+    hierarchy   a file of values and their groups: "age.csv"                ``files``
+    tree        the same with branches of unequal depth: a file, or tables  ``tree``
+    intervals   of numbers: { origin = 0, widths = [5, 10, 20] }            ``intervals``
+    prefix      characters that are kept of a text: [3, 1]                  ``prefixes``
+    dates       periods of a date or time: ["month", "year"]                ``dates``
+    code_list   a public list that ships with the package: "icd-9-cm"       ``code_lists``
+
+Files are looked for in the folder of the plan, read once, and checked before any row is read.
+Every kind is an immutable value with the same ``bind``; without any, ``plain`` does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from voile.schema.hierarchy.code_lists import CODE_LISTS, CodeList, CodeListName
+from voile.schema.hierarchy.dates import Dates, Periods
+from voile.schema.hierarchy.files import read_taxonomy
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues
+from voile.schema.hierarchy.intervals import Intervals
+from voile.schema.hierarchy.levels import SMALLEST_SHARE, as_they_are, bind_levels, everything
+from voile.schema.hierarchy.prefixes import Kept, Prefixes
+from voile.schema.hierarchy.taxonomy import Taxonomy
+from voile.schema.hierarchy.tree import read_tree, tree_of
+from voile_base.errors import PlanError
+from voile_base.values.value import Says, checked
+
+__all__ = ["HIERARCHY_KEYS", "Hierarchy", "HierarchyKeys", "plain", "read_hierarchy"]
+
+Hierarchy = Taxonomy | Intervals | Prefixes | Dates | CodeList
+FileName = Annotated[str, Field(min_length=1), Says('the name of a file, for example "age.csv"')]
+
+
+def plain(
+    column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None
+) -> BoundHierarchy:
+    """Two levels: the values as they are, then everything.
+
+    Everything is the public bounds of a numeric column that has them, and ``*`` otherwise.  A
+    truth value covers half of its domain; of a domain that nobody declared, a value covers too
+    little to count.
+    """
+    count = len(values) - values.missing
+    share = 0.5 if values.kind == "boolean" else SMALLEST_SHARE
+    top = everything(count, bounds if values.numbers is not None else None)
+    return bind_levels(column, values, [as_they_are(count, share), top], share)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class HierarchyKeys:
+    """The keys of a column's table that declare a hierarchy, of which one may stand there."""
+
+    hierarchy: FileName | None = None
+    tree: Annotated[
+        FileName | dict[str, Any] | None, Says("the name of a file, or a table of groups")
+    ] = None
+    intervals: Intervals | None = None
+    prefix: Kept | None = None
+    dates: Periods | None = None
+    code_list: Annotated[
+        CodeListName | CodeList | None,
+        Says(f"the name of a public list, one of {', '.join(CODE_LISTS)}", within=False),
+    ] = None
+
+
+HIERARCHY_KEYS = tuple(key.name for key in fields(HierarchyKeys))
+
+
+def read_hierarchy(keys: HierarchyKeys, folder: Path) -> Hierarchy | None:
+    """The hierarchy among the keys of a column's table, or None; raises ``PlanError``."""
+    named = [key for key in HIERARCHY_KEYS if getattr(keys, key) is not None]
+    if not named:
+        return None
+    if len(named) > 1:
+        msg = f"declares {' and '.join(named)}; a column has one hierarchy"
+        raise PlanError(msg)
+    (key,) = named
+    try:
+        return _READERS[key](getattr(keys, key), folder)
+    except PlanError as error:
+        msg = f"{key}: {error}"
+        raise PlanError(msg) from None
+
+
+def _tree(value: str | dict[str, Any], folder: Path) -> Hierarchy:
+    return read_tree(folder / value) if isinstance(value, str) else tree_of(value)
+
+
+_READERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
+    "hierarchy": lambda name, folder: read_taxonomy(folder / name),
+    "tree": _tree,
+    "intervals": lambda intervals, folder: intervals,
+    "prefix": lambda kept, folder: Prefixes(kept),
+    "dates": lambda periods, folder: Dates(periods),
+    "code_list": lambda said, folder: said if isinstance(said, CodeList) else CodeList(said),
+}

@@ -1,0 +1,216 @@
+"""Hierarchies of numbers: ever wider intervals, between borders that are public.
+
+``intervals = { origin = 0, widths = [5, 10, 20] }`` with the bounds [17, 90] makes of 23 first
+[20, 24], then [20, 29], then [20, 39], then [17, 90].
+
+Which interval.  The borders of a level lie at ``origin + j * width`` for all whole j, negative
+ones too.  A number that is a border belongs to the interval above it.  Where a width is no multiple
+of those below it, each border moves down to the nearest border of the level below, so that levels
+nest: widths 5 and 12 put the borders of the second level at 0, 10, 20, 35, 45, 60, ...
+
+What is published.  Closed intervals: from a border to one ``unit`` below the next, which is the
+highest number that the interval can hold; a border that lies outside the public bounds is replaced
+by the bound.  ``unit`` is the step in which the column is measured: every value must be a whole
+number of units away from the origin.  Unless the plan declares it, it is the decimal place of
+the finest of the declared numbers: 1 for whole ones.  ``unit = 0`` stands for numbers measured
+continuously: neighbours then share a border, which belongs to the upper one.  Origin, widths, unit
+and bounds decide on all borders; the data decides on none.
+
+The highest level.  One interval, the public bounds; ``*`` where there are none.  The levels stop
+at the first width whose interval holds all of the bounds, because it is that highest level.
+
+Shares.  How many units an interval holds, of those that the bounds hold.  Without bounds the domain
+counts as twice the largest width, a convention.
+
+Cost: a few vectorized operations on d values for each level; a width that does not nest doubles
+those of its level.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Annotated, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field
+
+from voile.schema.hierarchy.generalized import BoundHierarchy, DistinctValues, GeneralizedValues
+from voile.schema.hierarchy.levels import Level, as_they_are, bind_levels, everything
+from voile.schema.numbers import ExactNumbers, decimals_of, units_of
+from voile_base.errors import PlanError, TableError
+from voile_base.values.value import Exact, Says, Several, checked
+
+__all__ = ["Intervals"]
+
+_MOST_WIDTHS = 12
+_INT64_SAFE = 2**60
+"""Below it, sums and differences of two borders are safe in 64 bits."""
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class Intervals:
+    """Widths of the intervals of each level, ascending, from borders at ``origin`` on.
+
+    Raises ``PlanError`` where widths are not positive and ascending, or no multiples of ``unit``.
+    """
+
+    widths: Annotated[
+        Several[Annotated[Exact, Field(gt=0)]],
+        Field(min_length=1),
+        Says("a list of numbers above 0, for example [5, 10, 20]"),
+    ]
+    origin: Annotated[Exact, Says("a number, one of the borders between intervals")] = Decimal(0)
+    unit: Annotated[
+        Exact | None, Field(ge=0), Says("the step in which the column is measured, or 0 for none")
+    ] = None
+    """The step in which the column is measured; 0: continuously."""
+
+    def __post_init__(self) -> None:
+        if any(lower >= upper for lower, upper in pairwise(self.widths)):
+            msg = "widths must ascend: each level has wider intervals than the one below"
+            raise PlanError(msg)
+        if len(self.widths) > _MOST_WIDTHS:
+            msg = f"widths are {len(self.widths)}, and more than {_MOST_WIDTHS} levels serve nobody"
+            raise PlanError(msg)
+        unit = self.unit
+        places = max(map(decimals_of, (unit or Decimal(0), *self.widths)))
+        if unit and any(units_of(w, places) % units_of(unit, places) for w in self.widths):
+            msg = f"widths must be multiples of the unit {unit}"
+            raise PlanError(msg)
+
+    def bind(
+        self, column: str, values: DistinctValues, bounds: tuple[Decimal, Decimal] | None = None
+    ) -> BoundHierarchy:
+        """The hierarchy of the d distinct numbers of a column within its public bounds.
+
+        Raises ``PlanError`` for a column of other values, or of numbers finer than the unit;
+        ``TableError`` for numbers outside the bounds.
+        """
+        missing = int(values.missing)
+        if values.numbers is None and len(values) > missing:
+            msg = (
+                f"column {column!r} holds values of kind {values.kind!r}, and intervals are those "
+                "of numbers; choose another hierarchy"
+            )
+            raise PlanError(msg)
+        numbers = ExactNumbers.of([]) if values.numbers is None else values.numbers
+        grid = self._grid(numbers.scale, bounds)
+        points = grid.points(numbers)
+        self._require_on_grid(column, grid, points, bounds)
+        leaf_share = float(grid.share(np.zeros(1, np.int64))[0])
+        levels = [as_they_are(len(points), leaf_share)]
+        for level in range(len(self.widths)):
+            if grid.holds_the_bounds(level):
+                break
+            levels.append(grid.level(level, points))
+        levels.append(everything(len(points), bounds))
+        return bind_levels(column, values, levels, leaf_share)
+
+    def _grid(self, scale: int, bounds: tuple[Decimal, Decimal] | None) -> _Grid:
+        declared = [self.origin, *self.widths, *(bounds or ())]
+        places = max(map(decimals_of, declared))
+        unit = Decimal(1).scaleb(-places) if self.unit is None else self.unit
+        scale = max(scale, places, decimals_of(unit))
+        return _Grid(
+            scale=scale,
+            origin=units_of(self.origin, scale),
+            widths=tuple(units_of(width, scale) for width in self.widths),
+            unit=units_of(unit, scale),
+            bounds=bounds and (units_of(bounds[0], scale), units_of(bounds[1], scale)),
+        )
+
+    def _require_on_grid(
+        self,
+        column: str,
+        grid: _Grid,
+        points: NDArray[Any],
+        bounds: tuple[Decimal, Decimal] | None,
+    ) -> None:
+        if grid.bounds and bounds:
+            outside = int(((points < grid.bounds[0]) | (points > grid.bounds[1])).sum())
+            if outside:
+                msg = (
+                    f"column {column!r}: {outside:,} distinct values lie outside the public bounds "
+                    f"[{bounds[0]}, {bounds[1]}]"
+                )
+                raise TableError(msg)
+        finer = int(((points - grid.origin) % grid.unit != 0).sum()) if grid.unit else 0
+        if finer:
+            unit = ExactNumbers(np.array([grid.unit], dtype=object), grid.scale).texts()[0]
+            msg = (
+                f"column {column!r}: {finer:,} distinct values are no whole number of units of "
+                f"{unit} away from the origin {self.origin}, so they could lie between two "
+                "intervals; let `intervals` name the step in which the column is measured, such "
+                "as unit = 0.01, or unit = 0 if it is measured continuously"
+            )
+            raise PlanError(msg)
+
+
+@dataclass(frozen=True, eq=False)
+class _Grid:
+    """Borders of all levels; every number in units of 10**-scale."""
+
+    scale: int
+    origin: int
+    widths: tuple[int, ...]
+    unit: int
+    bounds: tuple[int, int] | None
+
+    def points(self, numbers: ExactNumbers) -> NDArray[Any]:
+        """The numbers in units of this grid, as Python integers where 64 bits are too few."""
+        points = numbers.rescaled(self.scale).units
+        large = [abs(self.origin), *self.widths, *map(abs, self.bounds or ())]
+        large += [abs(int(end)) for end in (points.min(), points.max())] if len(points) else []
+        return points.astype(object) if max(large) >= _INT64_SAFE else points
+
+    def level(self, level: int, points: NDArray[Any]) -> Level:
+        """The intervals of a level that hold one of the points, ascending."""
+        index, codes = np.unique(self._index(level, points), return_inverse=True)
+        low, high = self._border(level, index), self._border(level, index + 1) - self.unit
+        if self.bounds:
+            low, high = np.maximum(low, self.bounds[0]), np.minimum(high, self.bounds[1])
+        values = GeneralizedValues(
+            share=self.share(high - low),
+            low=ExactNumbers(low, self.scale),
+            high=ExactNumbers(high, self.scale),
+        )
+        return Level(codes, values)
+
+    def holds_the_bounds(self, level: int) -> bool:
+        """Whether one interval of the level holds all of the public bounds."""
+        if self.bounds is None:
+            return False
+        lowest, highest = self._index(level, np.array(self.bounds, dtype=object))
+        return bool(lowest == highest)
+
+    def share(self, length: NDArray[Any]) -> NDArray[np.float64]:
+        """What intervals from low to low + length cover of the public domain."""
+        if self.bounds:
+            domain = self.bounds[1] - self.bounds[0] + self.unit
+        else:
+            domain = 2 * max(self.widths)
+        share: NDArray[np.float64] = (length.astype(object) + self.unit) / domain
+        return share.astype(np.float64)
+
+    def _index(self, level: int, points: NDArray[Any]) -> NDArray[Any]:
+        """The number of the interval that holds each point; it lies between borders j and j + 1."""
+        if self._nests(level):
+            return (points - self.origin) // self.widths[level]
+        # The last border, before it moves, that lies below the end of the interval underneath.
+        end = self._border(level - 1, self._index(level - 1, points) + 1)
+        return (end - self.origin - 1) // self.widths[level]
+
+    def _border(self, level: int, index: NDArray[Any]) -> NDArray[Any]:
+        """Where border j lies after it moved."""
+        border = self.origin + index * self.widths[level]
+        if self._nests(level):
+            return border
+        return self._border(level - 1, self._index(level - 1, border))
+
+    def _nests(self, level: int) -> bool:
+        """Whether all borders of the level are borders of every level below without moving."""
+        return all(upper % lower == 0 for lower, upper in pairwise(self.widths[: level + 1]))

@@ -1,0 +1,141 @@
+"""The ``[[tables]]`` and ``[protection]`` of a plan: which tables leave, and what protects them.
+
+    [[tables]]
+    dimensions  = ["region", "sector"]      # or from coarse to fine: [["county", "region"], ...]
+    count       = "persons"                 # a column that holds counts; none: rows or persons
+    sum         = ["turnover"]
+    contributor = "company"
+
+    [protection]
+    kind      = "suppression"
+    minimum   = 4
+    dominance = [[1, 80], [2, 99]]
+    p         = 10
+
+Source: Hundepool and others, *Statistical Disclosure Control* (Wiley 2012), chapter 4, for the
+rules and their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from voile.schema.roles import ColumnName
+from voile_base.errors import PlanError
+from voile_base.values.value import Exact, Says, Several, checked
+
+__all__ = ["CellPattern", "CellSuppression", "DimensionPlan", "TablePlan"]
+
+DimensionPlan = ColumnName | Annotated[Several[ColumnName], Field(min_length=1)]
+"""A column with its hierarchy, or columns from coarse to fine."""
+
+CellPattern = dict[str, str | int | bool]
+"""Cells by their values: columns of dimensions with what they show; a column that is left out may
+show anything, and "Total" is the total."""
+
+_Percent = Annotated[Exact, Field(gt=0, le=100)]
+_Dominance = tuple[Annotated[int, Field(ge=1)], _Percent]
+_Prior = tuple[Annotated[Exact, Field(gt=0)], Annotated[Exact, Field(gt=0)]]
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class TablePlan:
+    """One table of counts and sums, with totals at every level.
+
+    Raises ``PlanError`` where a column has two places in it.
+    """
+
+    dimensions: Annotated[
+        Annotated[Several[DimensionPlan], Field(min_length=1)],
+        Says('a list of columns, each alone or a list from coarse to fine: [["county", "region"]]'),
+    ]
+    name: Annotated[str, Field(min_length=1)] | None = None
+    """None: ``table 1`` and so on."""
+    count: ColumnName | None = None
+    """A column of whole numbers that are counts; None: rows are counted, or persons where the plan
+    names them."""
+    sum: Annotated[Several[ColumnName], Says('a list of columns of numbers: ["turnover"]')] = ()
+    contributor: ColumnName | None = None
+    """The column that tells apart who contributes to sums: companies, holdings; never published.
+    None: persons or households where the plan names them, else rows."""
+
+    def __post_init__(self) -> None:
+        taken = [*(name for levels in self.levels for name in levels), *self.sum]
+        taken += [name for name in (self.count, self.contributor) if name is not None]
+        twice = {name for name in taken if taken.count(name) > 1}
+        if twice:
+            msg = f"column {min(twice)!r} has two places in one table; name it once"
+            raise PlanError(msg)
+
+    @property
+    def levels(self) -> tuple[tuple[str, ...], ...]:
+        """The columns of each dimension, from coarse to fine."""
+        return tuple((one,) if isinstance(one, str) else tuple(one) for one in self.dimensions)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All columns that the table needs."""
+        named = [name for levels in self.levels for name in levels]
+        return (*named, *((self.count,) if self.count else ()), *self.sum)
+
+
+@checked(PlanError)
+@dataclass(frozen=True)
+class CellSuppression:
+    """Which cells may not be shown, how uncertain they must stay, and what hiding others costs.
+
+    Raises ``PlanError`` where no rule says which cells are primary.
+    """
+
+    kind: Literal["suppression"] = "suppression"
+    minimum: Annotated[int, Field(ge=1)] | None = None
+    """Fewest units of a cell that may be shown."""
+    zeros: Literal["hide", "show"] = "hide"
+    """Whether empty cells are too few, or may be shown."""
+    dominance: Annotated[
+        Several[_Dominance], Says("a list of pairs of n and k in percent: [[1, 80], [2, 90]]")
+    ] = ()
+    """(n, k): the n largest contributors of a cell have at most k % of it."""
+    p: _Percent | None = None
+    """The second largest contributor cannot estimate the largest to within p %."""
+    pq: Annotated[_Prior | None, Says("a pair of p and q in percent: [10, 50]")] = None
+    """The same, where everybody knows others to within q % beforehand."""
+    whole_groups: Annotated[Several[ColumnName], Says('a list of columns: ["illness"]')] = ()
+    """Dimensions in which no value may hold all units of a group."""
+    suppress: Several[CellPattern] = ()
+    """Cells that are primary, by hand."""
+    publish: Several[CellPattern] = ()
+    """Cells that must be published."""
+    interval: Annotated[int, Field(ge=1)] = 1
+    """How wide the interval is to which anybody can narrow a count that is primary."""
+    margin: _Percent = Decimal(10)
+    """By how many percent of a sum it must remain uncertain, either way, where it is primary by a
+    rule that does not say so."""
+    cost: Literal["cells", "count", "value"] = "cells"
+    """What is least: suppressed cells, the units in them, or the first sum in them."""
+    search: Literal["auto", "exact", "heuristic"] = "auto"
+    """Exact: an integer program; heuristic: for large tables; auto: by the number of cells."""
+    nodes: Annotated[int, Field(ge=1)] = 100_000
+    """After so many nodes the exact search ends with what it has, and says its bound."""
+
+    def __post_init__(self) -> None:
+        if self.pq is not None and self.pq[0] >= self.pq[1]:
+            msg = "pq: p must be below q, which is what is known beforehand"
+            raise PlanError(msg)
+        rules = (self.minimum, self.p, self.pq)
+        if rules == (None,) * 3 and not (self.dominance or self.whole_groups or self.suppress):
+            msg = (
+                "no rule says which cells are primary; say minimum, dominance, p, pq, "
+                "whole_groups or suppress"
+            )
+            raise PlanError(msg)
+
+    @property
+    def of_contributors(self) -> bool:
+        """Whether a rule looks at the largest contributors to sums."""
+        return bool(self.dominance or self.p or self.pq)

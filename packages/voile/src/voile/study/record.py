@@ -1,0 +1,327 @@
+"""The plain result of a study: what was published, what it is worth, what it gives away; private.
+
+A record is what JSON can hold and nothing more, so that reports, tables and other programs read
+it without any of Voile's rooms.  It describes the private original, and is as private.  It is
+declared here once: from the types follow what is refused when one is made or read back, its JSON
+(``documents``) and its schema.  A figure that is null was not measured, or is not finite; a key
+that is missing makes the record none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, Any, Literal, NotRequired
+
+from pydantic import BeforeValidator, Field, with_config
+from typing_extensions import TypedDict
+
+from voile.schema.roles import Protected
+from voile_base.errors import InputError
+from voile_base.values.value import Several, checked, closed
+
+__all__ = [
+    "PRIVATE",
+    "AttackDocument",
+    "Better",
+    "Comparison",
+    "Distribution",
+    "MeasureDocument",
+    "Point",
+    "PublicationDocument",
+    "ReleaseDocument",
+    "RiskDocument",
+    "Skipped",
+    "Status",
+    "StudyRecord",
+    "TargetDocument",
+]
+
+PRIVATE = "PRIVATE: computed with the private original; do not pass it on"
+
+Document = Mapping[str, Any]
+Better = Literal["lower", "higher"]
+Status = Literal["done", "infeasible", "refused", "wrong", "failed"]
+"""What came of a study; "wrong": the plan or the input."""
+
+
+def _of_text(figure: object) -> object:
+    """A decimal that went through JSON as a text is a number; what else is none is refused."""
+    try:
+        return float(Decimal(figure)) if isinstance(figure, str) else figure
+    except InvalidOperation:
+        return figure
+
+
+Figure = Annotated[float | None, BeforeValidator(_of_text, json_schema_input_type=float | None)]
+"""None where it is no finite number."""
+Share = Annotated[
+    Annotated[float, Field(ge=0, le=1)] | None,
+    BeforeValidator(_of_text, json_schema_input_type=Annotated[float, Field(ge=0, le=1)] | None),
+]
+Count = Annotated[int, Field(ge=0)]
+
+
+@closed
+class EstimateDocument(TypedDict):
+    """A share, and an interval around it."""
+
+    value: Share
+    low: Share
+    high: Share
+
+
+@closed
+class TargetDocument(TypedDict):
+    """One target of an attack: what was known, and the probability given to the truth."""
+
+    known: dict[str, Any]
+    probability: Share
+
+
+@closed
+class AttackDocument(TypedDict):
+    """The document of an ``AttackOutcome``."""
+
+    attack: str
+    goal: str
+    """What counts as a success."""
+    targets: Count
+    checked: bool
+    """Whether successes were counted, or are believed."""
+    success: EstimateDocument
+    probability: EstimateDocument
+    baseline: Share
+    """The success of guessing."""
+    advantage: Figure
+    worst: TargetDocument | None
+    typical: TargetDocument | None
+    assumptions: list[str]
+    notes: list[str]
+    untried: NotRequired[list[str]]
+    """Adversaries who were left out though they may learn more."""
+    aimed_at: NotRequired[Protected]
+    """What a target is."""
+    drawn_from: NotRequired[Count | None]
+    """Of how many the targets were drawn; none were left where it is as many."""
+    known_rows: NotRequired[Literal["one", "all"]]
+    """How many rows of a target the adversary knows."""
+    exact: NotRequired[bool]
+    """Whether the success was counted in closed form on all there are, and is no estimate."""
+
+
+@closed
+class RiskDocument(TypedDict):
+    """One of the three risks of WP216, or one that another package counts."""
+
+    risk: Annotated[str, Field(min_length=1)]
+    """"singling out", "linkability", "inference", or what another package counts."""
+    of: str
+    goal: str
+    targets: Count
+    main: EstimateDocument
+    control: EstimateDocument | None
+    guess: EstimateDocument
+    excess: float
+    """The share of what control, or guessing without one, leaves open that the adversary finds."""
+    found: bool
+    """Whether main and control, or guessing without one, differ by more than chance."""
+    notes: list[str]
+    persons: NotRequired[Count]
+    """Of copying: people of the original whom the control does not explain, as far as is sure."""
+
+
+@closed
+class MeasureDocument(TypedDict):
+    """The document of a ``Measurement``."""
+
+    measure: str
+    title: str
+    value: Figure
+    better: Better
+    meaning: str
+    untouched: Figure
+    useless: Figure
+    parts: dict[str, Figure]
+    notes: list[str]
+
+
+@with_config(strict=True, extra="allow")
+class GuaranteeDocument(TypedDict):
+    """What a release promises; besides, the numbers of its claim."""
+
+    kind: str
+    statement: str
+    assumes: list[str]
+
+
+@closed
+class ReleaseDocument(TypedDict):
+    """What ``release.json`` says, but for its shape; records of the first format lack some."""
+
+    format: NotRequired[int]
+    method: dict[str, Any]
+    guarantee: GuaranteeDocument
+    rows: Count
+    publishable: bool
+    release_id: str
+    data: NotRequired[list[dict[str, Any]]]
+    """Each file with its length and its SHA-256, where files were written."""
+    columns: dict[str, Any]
+    """How each column of the table is shown; in the first format, columns by role."""
+    roles: NotRequired[dict[str, list[str]]]
+    groups: NotRequired[dict[str, Any] | None]
+    """What the numbers of groups are of, if there are any."""
+    sampled: NotRequired[Share]
+    """The probability with which rows were drawn, if they were."""
+
+
+@closed
+class PublicationDocument(TypedDict):
+    """What the publication came to; private."""
+
+    rows_in: Count
+    rows_out: Count
+    suppressed: Count
+    held: Count
+    carried: Count
+    objective: Figure
+    summary: str
+    notices: list[str]
+    protected: NotRequired[Protected]
+    """Who is counted below."""
+    units_in: NotRequired[Count]
+    """Persons or households of the original."""
+    units_out: NotRequired[Count | None]
+    """Of these, those who have a published row; None where nobody can tell."""
+
+
+@closed
+class EvidenceDocument(TypedDict):
+    """How it was measured."""
+
+    targets: Annotated[int, Field(ge=1)]
+    held_out: Count
+    """Rows that the rehearsal left out."""
+    rehearsed: list[str]
+    """Attacks and measures that looked at a release made like this one of fewer rows."""
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class Skipped:
+    """An attack or a measure that makes no sense for this release."""
+
+    name: str
+    reason: str
+    """A clause."""
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class Distribution:
+    """How the values of one column are distributed, before and after.
+
+    Numbers and dates are counted in bins, other values one by one, the rarest together.
+    """
+
+    column: str
+    role: str
+    """"quasi-identifier", "sensitive", "ranking" or "keep"."""
+    kind: str
+    """"number", "text", "date", ... of the original column."""
+    labels: Several[str]
+    """What each of the b bins or values is called."""
+    edges: Several[float] | None
+    """Ascending borders of the b bins, b + 1 numbers; None where values were counted one by one."""
+    before: Several[float]
+    """Shares of the original rows, (b,); they add up to 1, or to 0 where there is no row."""
+    after: Several[float]
+    """Shares of the published rows, (b,): a row that shows a set of values is spread over it."""
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class StudyRecord:
+    """One release with the evidence about it; private."""
+
+    name: str
+    """What tells the study apart from others it is compared with: the plan's file, or "k = 5"."""
+    parameters: Document
+    """The parameters by which it differs from others of its grid; empty for a single study."""
+    plan: Document
+    """The whole plan, as a TOML file states it."""
+    seed: Count | None
+    release: ReleaseDocument
+    publication: PublicationDocument
+    attacks: Several[AttackDocument]
+    """Numbers that are not finite are None, here and below."""
+    attacks_skipped: Several[Skipped]
+    utility: Several[MeasureDocument]
+    utility_skipped: Several[Skipped]
+    distributions: Several[Distribution]
+    evidence: EvidenceDocument
+    versions: Mapping[str, str]
+    """Of Voile, Python and the libraries whose numbers matter."""
+    seconds: Mapping[str, float]
+    """Of each stage."""
+    fingerprint: str = ""
+    """Of what the published rows show: two releases with the same are the same."""
+    risks: Several[RiskDocument] = ()
+    """The three risks, counted on a rehearsal beside the rows that it left out, where asked for."""
+    risks_skipped: Several[Skipped] = ()
+
+    @property
+    def roles(self) -> Mapping[str, list[str]]:
+        """Columns by role."""
+        return self.release.get("roles", self.release["columns"])
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class Point:
+    """One study of a grid, or why there is none; private."""
+
+    name: str
+    parameters: Document
+    status: Status
+    message: str = ""
+    """Why there is no record."""
+    record: StudyRecord | None = None
+    risk: Share = None
+    """The risk of the comparison, lower is safer; None where the study does not have it."""
+    loss: Figure = None
+    """The loss of the comparison, as measured; None where the study does not have it."""
+    risk_low: Share = None
+    risk_high: Share = None
+    """The interval of confidence of the risk; both are the risk where it was counted."""
+    same_as: str = ""
+    """The first point whose release shows the very same rows; risk and loss are taken from it."""
+
+
+@checked(InputError)
+@dataclass(frozen=True)
+class Comparison:
+    """The studies of a grid side by side, with the privacy-utility frontier; private."""
+
+    name: str
+    plans: Several[Document]
+    """The plans with lists from which the grid was made."""
+    swept: Mapping[str, Several[Any]]
+    """For each parameter that differs ("method.k"), its values in order; "plan" is the name of the
+    plan, where there are several."""
+    points: Several[Point]
+    risk: str
+    """The measure of risk of the frontier: the name of an attack (its success rate), "worst" (the
+    largest success rate of all attacks of a study), or "gain" (of all attacks, the largest share
+    of what guessing leaves open that the attack finds: (success - baseline) / (1 - baseline))."""
+    loss: str
+    """The measure of utility of the frontier; empty where no study has any."""
+    frontier: Several[str]
+    """Names of the points that no other beats in both, by ascending risk."""
+    loss_better: Better = "lower"
+    """Which of two values of ``loss`` is the better one: "lower" or "higher"."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notices: Several[str] = ()
+    """What a reader should know about all studies, a sentence each without a full stop."""

@@ -1,0 +1,165 @@
+"""A rehearsal: the same plan published on fewer rows, to count what the release itself cannot show.
+
+What it is for: an adversary who asks whether somebody is in a release is judged by people who are
+not, and a program that learns from a release by rows that it has not seen.  Those rows are held out
+of the rehearsal; the release under study has all rows.  Where the method publishes other columns as
+they are, the rows of the rehearsal carry their numbers, so that it can be counted how often a
+guess finds the right row; no release to be published could carry them.
+
+A rehearsal is never written and never charged: it leaves the process as counts alone.
+
+Cost: publishing once more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from voile.attack.fitted import Fitted
+from voile.attack.standing import Standing
+from voile.publish.registry import publisher_of
+from voile.release.reading.sightings import People, PublishedRows, known_columns
+from voile.release.release import Release
+from voile.schema.plan import Plan
+from voile.schema.roles import Protected
+from voile.study.plans import single_release
+from voile.study.run import prepare_release
+from voile.table.engines import AUTO
+from voile.table.holdout import hold_out
+from voile.table.protocol import Engine
+from voile.utility.protocol import Comparison
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+
+__all__ = ["Persons", "Rows", "Staged", "can_link", "fingerprint", "hold_rows_out", "rehearse"]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a table, split at random; private."""
+
+    kept: Any
+    held_out: Any | None
+    """A data frame of the same columns; None where no row was held out."""
+
+
+@dataclass(frozen=True)
+class Persons:
+    """Persons or households of a study."""
+
+    protected: Protected
+    all_of_them: int
+    published: int | None
+    """Those who have a published row; None where nobody can tell."""
+
+
+@dataclass(frozen=True, eq=False)
+class Staged:
+    """A release, the rows that went in and some that did not; private."""
+
+    release: Release
+    plan: Plan
+    original: Any
+    """The rows that went in, a data frame."""
+    held_out: Any | None = None
+    link: str | None = None
+    """The column of row numbers that the release and the original share, if they do."""
+    engine: Engine | str = AUTO
+    """What holds the rows of the release, and of its rehearsals."""
+
+    def comparison(self, randomness: Randomness) -> Comparison:
+        """The release beside its original, as measures see it: without row numbers."""
+        published, people = self._read
+        held_out = None if self.held_out is None else People(self.held_out, people.plan)
+        return Comparison(published, people, randomness, held_out)
+
+    @property
+    def persons(self) -> Persons | None:
+        """How many persons or households there are, in and out; None where each row is one."""
+        published, people = self._read
+        if people.protected == "row":
+            return None
+        standing = None
+        with suppress(InputError):  # nobody is known by any column
+            columns = known_columns(published, people, None, None)
+            fitted = Fitted.of(published, people, columns)
+            if fitted is not None:
+                key = Randomness.secure().key("standing")
+                standing = Standing.of(fitted, published, people, columns, key)
+        out = None
+        if standing is not None and standing.known != "drawn":
+            whose, _ = people.units
+            out = len(set(whose[standing.place >= 0].tolist()))
+        return Persons(people.protected, people.units[1], out)
+
+    @cached_property
+    def _read(self) -> tuple[PublishedRows, People]:
+        """The same for all measures, which keep what they work out for it."""
+        published, plan, original = PublishedRows.of(self.release), self.plan, self.original
+        if self.link is not None:
+            published = PublishedRows.of(self.release.without(self.link))
+            plan = _keeping(plan, (name for name in plan.roles.keep if name != self.link))
+            original = original.drop(self.link)
+        return published, People(original, plan)
+
+
+def hold_rows_out(
+    frame: Any, share: float, randomness: Randomness, unit: str | None = None
+) -> Rows:
+    """Hold a share of the rows out, from 0 to below 1; all are kept where too few would remain.
+
+    Whole persons or households, where ``unit`` is the column that tells them apart.
+    """
+    there = len(frame) if unit is None else frame[unit].n_unique()
+    held = round(share * there)
+    if not 0 < held < there:
+        return Rows(frame, None)
+    return Rows(*hold_out(frame, share, randomness, unit))
+
+
+def fingerprint(release: Release) -> str:
+    """Alike for releases that show the same rows, in whatever order; private, as a record is."""
+    frame = PublishedRows.of(release).frame
+    columns = sorted(frame.columns)
+    rows = np.sort(frame.select(columns).hash_rows().to_numpy())
+    return sha256(repr(columns).encode() + rows.tobytes()).hexdigest()
+
+
+def can_link(plan: Plan) -> bool:
+    """Whether a rehearsal of the plan can carry the numbers of its rows."""
+    return plan.method is not None and publisher_of(plan.method).capabilities.exact_kept
+
+
+def rehearse(rows: Rows, plan: Plan, randomness: Randomness, engine: Engine | str = AUTO) -> Staged:
+    """Publish the kept rows as the plan says, as a single release of no account.
+
+    Raises ``VoileError`` as ``make_release`` does: fewer rows may not be enough.
+    """
+    frame, link, kept = rows.kept, None, plan.roles.keep
+    if can_link(plan):
+        link = _free_name("row", frame.columns)
+        frame = frame.with_row_index(link)
+        kept = (*kept, link)
+    staged = _keeping(single_release(plan), kept)
+    made = prepare_release(frame, staged, randomness=randomness, engine=engine)
+    return Staged(made.publication.release, staged, frame, rows.held_out, link, engine)
+
+
+def _keeping(plan: Plan, keep: Iterable[str]) -> Plan:
+    """The plan with these columns kept: the release itself has answered for singling out rows."""
+    names, roles = tuple(keep), plan.roles
+    unique = (*names, *(name for name in roles.keep_unique if name in roles.sensitive))
+    return replace(plan, roles=replace(roles, keep=names, keep_unique=unique))
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "'"
+    return name

@@ -1,0 +1,200 @@
+"""One study: publish a table as its plan says, and put the release to the test before it appears.
+
+Read, bind roles, open the transaction, pay, publish, stage, check, attack, measure, record, commit
+the ledger, appear.
+
+The evidence comes before the commit.  Attacks and measures may take long and may fail; whatever
+goes wrong with them, no series has grown, and nothing stands at its place.  What the release spends
+was charged before it was drawn, and stays charged.  The evidence appears in one folder with the
+release, so that no custodian can look at it, refuse the release, and draw again for free.  What
+remains after the commit is writing what is ready.
+
+    DIR/release/   data and release.json: to be published, if it was not made with a seed
+    DIR/private/   record.json and the report: computed with the private original, never to leave
+
+What else looks at the release, such as who follows its trips on a map, is a ``Beside``: it looks
+with the attacks, and its documents appear in the private folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Protocol
+
+from voile.release.release import Publication
+from voile.schema.plan import Plan
+from voile.study.choosing import chooser
+from voile.study.documents import json_text, record_document
+from voile.study.evidence import Terms, gather
+from voile.study.instruments import Instruments
+from voile.study.original import read_original
+from voile.study.plans import state_plan
+from voile.study.record import ReleaseDocument, StudyRecord
+from voile.study.recording import Subject, put_on_record
+from voile.study.rehearsal import Staged
+from voile.study.run import prepare_release
+from voile.study.series import known_in_series
+from voile.study.staging import Stage
+from voile.table.engines import AUTO
+from voile.table.protocol import Engine
+from voile_base.durable import write_text
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+
+__all__ = ["Beside", "Study", "make_study", "run_study"]
+
+PRIVATE_FOLDER = 0o700
+
+
+class Beside(Protocol):
+    """Further evidence about a release; private."""
+
+    def look(self, staged: Staged, randomness: Randomness, progress: Callable[[str], None]) -> None:
+        """Look at the release, before it appears; what cannot be done is no error."""
+
+    @property
+    def documents(self) -> Mapping[str, str]:
+        """What was found: texts by the names of files in the private folder."""
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """A release that appeared, and the evidence about it; private."""
+
+    publication: Publication
+    record: StudyRecord
+    report: str | None
+    """The report in HTML; None where none was asked for or none could be drawn."""
+    no_report: str = ""
+    """Why none could be drawn, and what would help."""
+
+
+def run_study(  # noqa: PLR0913 - what a custodian may say of one study
+    source: Any,
+    plan: Plan | str | Path,
+    out: str | Path | None = None,
+    *,
+    ledger: str | Path | None = None,
+    seed: int | None = None,
+    attacks: Sequence[str] | None = None,
+    targets: int = 1000,
+    held_out: float = 0.2,
+    known: Sequence[str | Path] = (),
+) -> StudyRecord:
+    """Publish a table as a plan says, put the release to the test, and record it all; private.
+
+    ``source``, ``plan``, ``ledger`` and ``seed`` are those of ``make_release``.  ``out`` is a new
+    folder for the release and the record, or None to write nothing; a series or a budget is charged
+    all the same.  ``attacks`` names the attacks to run, all by default, each aimed at ``targets``
+    people; ``held_out`` is the share of the rows that the rehearsal leaves out.  ``known`` names
+    folders with further releases; of a series, adversaries have those and what stands beside
+    ``out``.
+
+    Raises a ``VoileError`` as ``make_release`` does, and ``InputError`` for an unknown attack; then
+    nothing stands at ``out``.
+    """
+    terms = Terms(None if attacks is None else tuple(attacks), targets, held_out)
+    return make_study(source, plan, out, ledger=ledger, seed=seed, terms=terms, known=known).record
+
+
+def make_study(  # noqa: PLR0913 - what ``run_study`` is told, and how to draw and show it
+    source: Any,
+    plan: Plan | str | Path,
+    out: str | Path | None = None,
+    *,
+    ledger: str | Path | None = None,
+    seed: int | None = None,
+    terms: Terms | None = None,
+    instruments: Instruments | None = None,
+    render: Callable[[StudyRecord], str] | None = None,
+    beside: Beside | None = None,
+    engine: Engine | str = AUTO,
+    known: Sequence[str | Path] = (),
+    progress: Callable[[str], None] = lambda stage: None,
+) -> Study:
+    """A study with its report; ``render`` makes it of the record, and may raise ``InputError``.
+
+    ``engine`` holds the rows, or is its name; ``instruments`` take the place of the standard ones,
+    and ``beside`` looks before the report is drawn.
+    Otherwise as ``run_study``.
+    """
+    terms = terms or Terms()
+    instruments = instruments or Instruments.standard(terms.attacks)
+    stated = state_plan(plan)
+    if seed is None:
+        stated.plan.refuse_open_questions()
+    randomness = Randomness.secure() if seed is None else Randomness.seeded(seed)
+    started = perf_counter()
+    with Stage(out, "the study", within="release") as stage:
+        pending = prepare_release(
+            source,
+            stated.plan,
+            stage,
+            ledger=ledger,
+            randomness=randomness,
+            engine=engine,
+            known=known,
+            progress=progress,
+        )
+        seconds = {"publish": perf_counter() - started}
+        with pending.transaction.attempt():
+            publication = pending.transaction.told(pending.publication)
+            original = read_original(source, stated.plan, engine)
+            staged = Staged(publication.release, stated.plan, original.frame, engine=engine)
+            series = known_in_series(pending, stated.plan, original.frame, engine)
+            known_to_him = replace(series, choice_of=chooser(stated.plan, engine))
+            draws = randomness.within("study")
+            evidence = gather(staged, instruments, terms, draws, progress, known_to_him)
+            documents = _looked(beside, staged, randomness.within("beside"), progress)
+            record = put_on_record(Subject(stated, seed), publication, evidence, terms, seconds)
+            record = replace(record, release=_with_files(record, stage))
+            text = json_text(record_document(record))
+            report, no_report = _drawn(record, render, progress)
+
+        def fill(folder: Path) -> None:
+            private = folder / "private"
+            private.mkdir(mode=PRIVATE_FOLDER)
+            write_text(private / "record.json", text)
+            for name, document in documents.items():
+                write_text(private / name, document, private=True)
+            if report is not None:
+                write_text(private / "report.html", report)
+
+        publication = pending.appear(stage, fill)
+    return Study(publication, record, report, no_report)
+
+
+def _with_files(record: StudyRecord, stage: Stage) -> ReleaseDocument:
+    """What was published, with the hashes of its files: evidence is of these rows and no others."""
+    document: Any = {**record.release, "data": [dict(part) for part in stage.data]}
+    return document  # type: ignore[no-any-return]
+
+
+def _looked(
+    beside: Beside | None,
+    staged: Staged,
+    randomness: Randomness,
+    progress: Callable[[str], None],
+) -> Mapping[str, str]:
+    if beside is None:
+        return {}
+    beside.look(staged, randomness, progress)
+    return beside.documents
+
+
+def _drawn(
+    record: StudyRecord,
+    render: Callable[[StudyRecord], str] | None,
+    progress: Callable[[str], None],
+) -> tuple[str | None, str]:
+    """The report, or why there is none."""
+    if render is None:
+        return None, ""
+    progress("drawing the report")
+    try:
+        return render(record), ""
+    except InputError as error:
+        return None, str(error)

@@ -1,0 +1,284 @@
+"""Binding a plan to rows: what these must satisfy before any method sees them.
+
+Types are set as the plan says, missing values are treated as declared, values outside public bounds
+are refused or clamped.
+Only columns that the plan names stay; the others never reach a method.  Row numbers in messages
+count the rows of the input, from 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil, floor
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from voile.schema.numbers import unscaled
+from voile.schema.plan import ColumnPlan, Plan
+from voile.table.arrays import polars_type, series_of
+from voile.table.dates import date_form, date_type, format_of, may_hold_dates
+from voile.table.protocol import Rows, Tally
+from voile.table.value_types import kind_of_type
+from voile_base.errors import PlanError, TableError, nearest
+from voile_base.values.expressions import Column, both, is_missing, negated
+
+__all__ = ["UNPUBLISHABLE", "Bound", "bind", "dated", "flagged", "limits_of", "mapped"]
+
+UNPUBLISHABLE = (pl.Binary, pl.Object, pl.Int128)
+"""Types without a published form; neither have nested ones."""
+
+_CALENDAR = (pl.Date, pl.Datetime, pl.Time)
+
+_RESERVED = "\1"
+"""What the names of columns begin with that are made on the way; nobody else has such."""
+_FLAG = f"{_RESERVED}flag"
+"""No file has a column whose name begins so."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bound:
+    """The rows of a table as its plan declares them."""
+
+    rows: Rows
+    dropped: int
+    """Rows left out because a value is missing and the plan says ``nulls = "drop"``."""
+    notes: tuple[str, ...] = ()
+    """What the plan let happen to values, for the custodian."""
+
+
+def bind(
+    source: Rows, plan: Plan, names: Sequence[str] | None = None, extra: Sequence[str] = ()
+) -> Bound:
+    """Bind a plan to the rows of a table.
+
+    ``names`` are those of all columns of the table, also of such as were not read (None: all were).
+    ``extra`` names columns without a published role that the method needs, such as a record key.
+    Raises ``PlanError`` where the plan and the columns disagree, ``TableError`` where the rows
+    break what the plan declares.
+    """
+    names = source.schema.names if names is None else names
+    plan.bind(names)
+    used = [*plan.used, *(name for name in extra if name not in plan.used)]
+    if not set(used) - set(plan.roles.named_units.values()):
+        msg = "[roles] names no column to publish"
+        raise PlanError(msg)
+    for name in extra:
+        if name not in names:
+            hint = nearest(name, names)
+            msg = f"record_key names the column {name!r}, which the table does not have{hint}"
+            raise PlanError(msg)
+    rows = source.select(used)
+    _refuse_unpublishable(rows)
+    rows = rows.read()
+    if rows.height == 0:
+        msg = "the table has no rows; there is nothing to publish"
+        raise TableError(msg)
+    notes = []
+    for name in used:
+        rows, note = _typed(rows, name, plan)
+        notes += [note] if note else []
+    for name in used:
+        rows, note = _within_bounds(rows, name, plan.columns.get(name, ColumnPlan()))
+        notes += [note] if note else []
+    kept = _kept_rows(rows, plan)
+    return Bound(kept, rows.height - kept.height, tuple(notes))
+
+
+def mapped(
+    rows: Rows,
+    name: str,
+    function: Callable[[pl.Series], pl.Series],
+    dtype: pl.DataType,
+    made: str | None = None,
+) -> Rows:
+    """Rows with a column that is a function of its values, or with another one that is."""
+    gives = pa.schema([pa.field(made or name, pl.Series(dtype=dtype).to_arrow().type)])
+    return rows.map(lambda batch: [function(series_of(batch[0])).to_arrow()], [name], gives)
+
+
+def flagged(rows: Rows, name: str, flag: Callable[[pl.Series], pl.Series]) -> Tally:
+    """How many rows have a value that a function flags, and which is the first."""
+    gives = pa.schema([pa.field(_FLAG, pa.bool_())])
+    marked = rows.map(lambda batch: [flag(series_of(batch[0])).to_arrow()], [name], gives)
+    return marked.tally(Column(_FLAG))
+
+
+def _type(rows: Rows, name: str) -> pl.DataType:
+    return polars_type(rows.schema.field(name).type)
+
+
+def _refuse_unpublishable(rows: Rows) -> None:
+    for name in rows.schema.names:
+        dtype = _type(rows, name)
+        if name.startswith(_RESERVED):
+            msg = f"column {name!r}: names that begin with this character are not taken; rename it"
+            raise TableError(msg)
+        if dtype.is_nested() or dtype in UNPUBLISHABLE:
+            msg = (
+                f"column {name!r} holds values of type {dtype.base_type().__name__}; turn them "
+                "into numbers, texts, truth values, dates or times, or leave the column out"
+            )
+            raise TableError(msg)
+
+
+def _typed(rows: Rows, name: str, plan: Plan) -> tuple[Rows, str | None]:
+    """Rows with a column in its declared type, the declared texts missing in it, and a note."""
+    declared, missing = plan.columns.get(name, ColumnPlan()), list(plan.missing)
+    if missing and _type(rows, name) == pl.String:
+        rows = mapped(rows, name, lambda texts: texts.replace(missing, None), pl.String())
+    if declared.dated:
+        return dated(rows, name, declared)
+    dtype = _type(rows, name)
+    if declared.reads_as == "text" and dtype != pl.String:
+        return mapped(rows, name, lambda values: values.cast(pl.String), pl.String()), None
+    if declared.reads_as == "number" and not dtype.is_numeric():
+        wrong = flagged(rows, name, lambda v: _as_number(v).is_null() & v.is_not_null())
+        if wrong.rows:
+            said = "type" if declared.type else "kind"
+            msg = (
+                f"column {name!r}: row {wrong.first} is not a number, and the plan says "
+                f'{said} = "number"; mend the row, or name the text in `missing`'
+            )
+            raise TableError(msg)
+        return mapped(rows, name, _as_number, pl.Float64()), None
+    return rows, None
+
+
+def dated(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, str | None]:
+    """Rows with a column of dates that are read as the plan says, and a note.
+
+    Raises ``PlanError`` and ``TableError`` where the format is not clear, or a value has another.
+    """
+    dtype = _type(rows, name)
+    if dtype in _CALENDAR:
+        return rows, None
+    if not may_hold_dates(dtype):
+        msg = (
+            f"column {name!r} holds values of kind {kind_of_type(dtype)!r}, and the plan says that "
+            "they are dates; mend the plan, or leave the column out"
+        )
+        raise TableError(msg)
+
+    def misses(date_format: str) -> tuple[int, int | None]:
+        form = date_form(date_format)
+        wrong = flagged(rows, name, lambda values: form.misses(values.cast(pl.String)))
+        return wrong.rows, wrong.first
+
+    found = format_of(name, declared, misses)
+    form = date_form(found)
+    read = mapped(rows, name, lambda values: form.read(values.cast(pl.String)), date_type(found))
+    if declared.format:
+        return read, None
+    return read, f'column {name!r}: its dates were read in the format "{found}", which all fit'
+
+
+def _as_number(values: pl.Series) -> pl.Series:
+    return values.cast(pl.Float64, strict=False)
+
+
+def _kept_rows(rows: Rows, plan: Plan) -> Rows:
+    """The rows that stay; raises ``TableError`` for missing values.
+
+    What tells persons apart is held to a rule of its own (``persons.require_units``).
+    """
+    dropped = []
+    units = plan.roles.named_units.values()
+    for name in (each for each in rows.schema.names if each not in units):
+        missing = rows.tally(is_missing(name))
+        if not missing.rows:
+            continue
+        policy = plan.nulls_of(name)
+        if policy == "refuse":
+            msg = (
+                f"column {name!r} misses its value in {missing.rows:,} of {rows.height:,} rows, "
+                f"first in row {missing.first}; fill them in, or declare in the plan "
+                'nulls = "category" (missing is a value of its own) or nulls = "drop" (these rows '
+                "are left out)"
+            )
+            raise TableError(msg)
+        if policy == "drop":
+            dropped.append(negated(is_missing(name)))
+    if not dropped:
+        return rows
+    kept = rows.filter(both(*dropped))
+    if not kept.height:
+        msg = 'nulls = "drop" leaves no row: each misses a value in one of the columns'
+        raise TableError(msg)
+    return kept
+
+
+def _within_bounds(rows: Rows, name: str, declared: ColumnPlan) -> tuple[Rows, str | None]:
+    """Rows with values outside a column's public bounds refused or clamped, and a note of that.
+
+    A clamped value becomes the nearest one within that the column's type can hold: a whole number
+    stays one.
+    """
+    if declared.bounds is None:
+        return rows, None
+    dtype = _type(rows, name)
+    if not dtype.is_numeric():
+        msg = f"column {name!r} has bounds in the plan but does not hold numbers"
+        raise TableError(msg)
+    limits = limits_of(dtype, declared.bounds)
+    outside = flagged(rows, name, lambda values: _outside(values, limits))
+    if not outside.rows:
+        return rows, None
+    low, high = declared.bounds
+    found = (
+        f"column {name!r}: {outside.rows:,} values lie outside the public bounds [{low}, {high}] "
+        f"of the plan, first in row {outside.first}; "
+    )
+    if declared.outside == "clamp" and limits:
+        clamped = mapped(rows, name, lambda values: values.clip(*limits), dtype)
+        if not flagged(clamped, name, lambda v: _outside(v, limits)).rows:
+            return clamped, f"{found}the nearest value within took their place"
+    msg = (
+        f"{found}mend the rows, or the bounds if they are not what is publicly known, or declare "
+        'outside = "clamp" (the nearest value within takes their place; NaN has none)'
+    )
+    raise TableError(msg)
+
+
+def _outside(values: pl.Series, limits: tuple[Any, Any] | None) -> pl.Series:
+    there = values.is_not_null()
+    return there & ~values.is_between(*limits) if limits else there
+
+
+def limits_of(dtype: pl.DataType, bounds: tuple[Decimal, Decimal]) -> tuple[Any, Any] | None:
+    """The least and the greatest number of a type within the bounds; None if there is none."""
+    low, high = bounds
+    if dtype.is_float():
+        of_type = np.float32 if dtype == pl.Float32 else np.float64
+        least, greatest = _least_float(low, of_type), -_least_float(-high, of_type)
+        return (least, greatest) if least <= greatest else None
+    scale = dtype.scale if isinstance(dtype, pl.Decimal) else 0
+    lowest, highest = _range(dtype)
+    first = max(ceil(Fraction(low) * 10**scale), lowest)
+    last = min(floor(Fraction(high) * 10**scale), highest)
+    if first > last:
+        return None
+    return (unscaled(first, scale), unscaled(last, scale)) if scale else (first, last)
+
+
+def _range(dtype: pl.DataType) -> tuple[int, int]:
+    """The least and the greatest number of a type, in units of its last decimal place."""
+    if isinstance(dtype, pl.Decimal):
+        largest = 10**dtype.precision - 1
+        return -largest, largest
+    held = np.iinfo(pl.Series(dtype=dtype).to_numpy().dtype)
+    return int(held.min), int(held.max)
+
+
+def _least_float(low: Decimal, of_type: type[np.floating[Any]]) -> float:
+    """The least float whose shortest decimal, which is what it stands for, is at least ``low``."""
+    with np.errstate(over="ignore"):
+        number = np.nextafter(of_type(low), of_type(-np.inf))
+        while Decimal(str(number)) < low:
+            number = np.nextafter(number, of_type(np.inf))
+    return float(number)

@@ -1,0 +1,224 @@
+"""Files of SPSS (``.sav``, ``.zsav``), Stata (``.dta``) and SAS (``.sas7bdat``, ``.xpt``).
+
+Value labels.  A file may say that 1 reads "male" and 2 "female".  A column is read as its labels
+where every value that stands in it has one, and as its codes otherwise, which is noted: a column of
+ages in which only 98 and 99 have a label is one of numbers.  ``survey.sav#codes`` reads codes
+throughout; ``survey.sav#labels`` reads labels, and refuses a labelled column in which some value
+has none.  Two values of one label stay codes, for they could not be told apart.  SAS keeps labels
+in a catalogue: ``survey.sas7bcat`` beside ``survey.sas7bdat`` is read with it.
+
+Missing values: system missing, those that an SPSS file declares, Stata's ``.a`` to ``.z``, and
+empty texts, since these formats have no other missing text.  Dates and times are those of the
+column's format.  Numbers that are all whole are whole numbers; all others are doubles.
+
+What a release keeps is what was read: labels are its texts.  Codes behind labels, labels of
+variables, and display formats are not kept.  Written truth values are 0 and 1 with labels, and read
+back as what they were, but for SAS transport files, which hold no labels.
+
+Libraries: pyreadstat.  Cost: the table stands in memory as a whole, once more while it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from voile.table.formats.registry import Whole, library
+from voile.table.formats.shaping import empty_texts_missing, refuse_nothing, whole_numbers
+from voile.table.source_files import corrupt
+from voile_base.errors import InputError, TableError, refuse_out_of_memory
+
+__all__ = ["Sas", "SasTransport", "Spss", "Stata"]
+
+Reading = Literal["where all have one", "labels", "codes"]
+Labels = Mapping[Any, str]
+
+_TRUTH = {0: "false", 1: "true"}
+_EXACT = 2**53
+
+
+class _Statistics:
+    """What the formats share; see ``registry.FileFormat``."""
+
+    what: ClassVar[str]
+    reader: ClassVar[str]
+    writer: ClassVar[str | None] = None
+    name_rule: ClassVar[re.Pattern[str]] = re.compile(r"[^\W\d][\w.$#@]{0,63}")
+    labelled: ClassVar[bool] = True
+    """Whether written files can hold value labels."""
+
+    def read(self, file: Path, part: str | None, columns: Collection[str] | None) -> Whole:
+        """All rows, as labels or codes."""
+        if part not in {None, "labels", "codes"}:
+            raise InputError(
+                f"{file}: {self.what} files are read as #labels or as #codes, not as #{part}"
+            )
+        frame, stated = self._parsed(file, self._options(file))
+        names = tuple(str(name) for name in frame.columns)
+        refuse_nothing(file, names, frame.height)
+        labels: Mapping[str, Labels] = stated.variable_value_labels or {}
+        reading: Reading = part or "where all have one"  # type: ignore[assignment]
+        wanted = [name for name in names if columns is None or name in columns]
+        read: list[pl.Series] = []
+        as_labels: list[str] = []
+        as_codes: list[str] = []
+        for name in wanted:
+            series = empty_texts_missing(whole_numbers(frame[name]))
+            of_column = labels.get(name)
+            if not of_column or reading == "codes":
+                read.append(series)
+                continue
+            labelled = _labelled(series, of_column)
+            if labelled is None and reading == "labels":
+                raise TableError(
+                    f"{file}: column {name!r} holds values that its value labels do not name, or "
+                    f"two of one label; complete the labels, or read codes: {file}#codes"
+                )
+            (as_codes if labelled is None else as_labels).append(name)
+            read.append(series if labelled is None else labelled)
+        return Whole(pl.DataFrame(read), names, tuple(_notes(as_labels, as_codes)))
+
+    def refusal(self, names: Sequence[str], rows: int) -> str | None:
+        """Names of variables are narrower than names of columns."""
+        del rows
+        self._library("writing")
+        if self.writer is None:
+            return f"{self.what} files cannot be written; choose another format"
+        for name in names:
+            if not self.name_rule.fullmatch(name):
+                return f"column {name!r} cannot be the name of a variable in {self.what}"
+        return None
+
+    def write(self, batches: Iterator[pl.DataFrame], schema: pl.Schema, file: Path) -> None:
+        """All rows; truth values as labelled 0 and 1."""
+        pyreadstat = self._library("writing")
+        assert self.writer is not None
+        frame = pl.concat([schema.to_frame(), *batches])
+        truths = [name for name, dtype in schema.items() if dtype == pl.Boolean]
+        frame = frame.with_columns(_writable(series) for series in frame)
+        options: dict[str, Any] = {}
+        if self.labelled and truths:
+            options["variable_value_labels"] = dict.fromkeys(truths, _TRUTH)
+        try:
+            getattr(pyreadstat, self.writer)(frame, str(file), **options, **self._written())
+        except (pyreadstat.ReadstatError, pyreadstat.PyreadstatError) as fault:
+            refuse_out_of_memory(fault)
+            raise InputError(
+                f"{self.what} cannot hold this release; choose another format with --format"
+            ) from None
+
+    def _written(self) -> Mapping[str, Any]:
+        return {}
+
+    def _options(self, file: Path) -> Mapping[str, Any]:
+        """Further options of the reader."""
+        del file
+        return {}
+
+    def _library(self, doing: str) -> Any:
+        return library("pyreadstat", "stats", f"{doing} {self.what} files")
+
+    def _parsed(self, file: Path, options: Mapping[str, Any]) -> tuple[pl.DataFrame, Any]:
+        pyreadstat = self._library(f"{file}: reading")
+        with file.open("rb"):  # says what the system refuses
+            pass
+        faults = (
+            pyreadstat.ReadstatError, pyreadstat.PyreadstatError, pl.exceptions.PolarsError,
+            ValueError, OverflowError,
+        )  # fmt: skip
+        try:
+            read = getattr(pyreadstat, self.reader)
+            found: tuple[pl.DataFrame, Any] = read(str(file), output_format="polars", **options)
+        except faults as fault:
+            refuse_out_of_memory(fault)
+            raise corrupt(file, self.what) from None
+        return found
+
+
+class Spss(_Statistics):
+    """SPSS."""
+
+    what = "SPSS"
+    reader = "read_sav"
+    writer = "write_sav"
+
+
+class Stata(_Statistics):
+    """Stata."""
+
+    what = "Stata"
+    reader = "read_dta"
+    writer = "write_dta"
+    name_rule = re.compile(r"[^\W\d][\w]{0,31}|_\w{0,31}")
+
+
+class Sas(_Statistics):
+    """Data sets of SAS, with the catalogue of the same name beside them."""
+
+    what = "SAS"
+    reader = "read_sas7bdat"
+
+    def _options(self, file: Path) -> Mapping[str, Any]:
+        catalogue = file.with_suffix(".sas7bcat")
+        found = {"catalog_file": str(catalogue)} if catalogue.is_file() else {}
+        return {**found, "formats_as_category": False}
+
+
+class SasTransport(_Statistics):
+    """Transport files of SAS; they hold no value labels."""
+
+    what = "SAS transport"
+    reader = "read_xport"
+    writer = "write_xport"
+    name_rule = re.compile(r"[A-Za-z_]\w{0,31}", re.ASCII)
+    labelled = False
+
+    def _written(self) -> Mapping[str, Any]:
+        return {"file_format_version": 8}
+
+
+def _labelled(series: pl.Series, labels: Labels) -> pl.Series | None:
+    """A column as its labels; None where a value has none, or two have one."""
+    if len(set(labels.values())) < len(labels):
+        return None
+    values = series.unique().drop_nulls().to_list()
+    if not values or any(value not in labels for value in values):
+        return None
+    if {value: labels[value] for value in values}.items() <= _TRUTH.items():
+        return series.cast(pl.Boolean)
+    return series.replace_strict({v: labels[v] for v in values}, return_dtype=pl.String)
+
+
+def _notes(as_labels: Sequence[str], as_codes: Sequence[str]) -> Iterator[str]:
+    def told(names: Sequence[str]) -> str:
+        some = ", ".join(map(repr, names[:5]))
+        return f"{some} and {len(names) - 5:,} more" if len(names) > 5 else some
+
+    if as_labels:
+        yield f"value labels were read in place of codes: {told(as_labels)}"
+    if as_codes:
+        yield (
+            f"codes were read although some values have labels, since others have none or share "
+            f"one: {told(as_codes)}"
+        )
+
+
+def _writable(series: pl.Series) -> pl.Series:
+    """A column as these formats can hold it; whole numbers that doubles cannot hold are texts."""
+    dtype = series.dtype
+    if dtype == pl.Boolean:
+        return series.cast(pl.Int8)
+    if dtype.is_integer():
+        far = series.cast(pl.Float64).abs().max()
+        return series.cast(pl.String if isinstance(far, float) and far > _EXACT else pl.Float64)
+    if isinstance(dtype, pl.Decimal):
+        return series.cast(pl.Float64)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone:
+        return series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    if isinstance(dtype, pl.Categorical | pl.Enum) or dtype == pl.Null:
+        return series.cast(pl.String)
+    return series

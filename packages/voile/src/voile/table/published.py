@@ -1,0 +1,198 @@
+"""The rows of a release, wherever they are; nothing in them is private.
+
+All that reads a release counts it: who knows how many rows show what knows all that the rows of a
+table without order tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from voile.schema.hierarchy.generalized import DistinctValues
+from voile.table.arrays import kind_of_arrow, series_of
+from voile.table.formats.excel import write_sheets
+from voile.table.numeric import distinct_values, exact_numbers
+from voile.table.protocol import Counted, Format, Rows
+from voile.table.summaries import GroupedValues, PublishedCells
+from voile_base.errors import TableError
+from voile_base.values.expressions import Expression, columns_of
+
+__all__ = ["GROUP", "PublishedTable"]
+
+GROUP = "group"
+"""The column that numbers the groups of a release."""
+
+
+class PublishedTable:
+    """Published rows of any engine."""
+
+    def __init__(self, rows: Rows, convert: Callable[[Rows], Any] | None = None) -> None:
+        self._rows = rows
+        self._convert = convert
+
+    def __repr__(self) -> str:
+        return f"PublishedTable({self.rows} rows)"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return tuple(self._rows.schema.names)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return self._rows.height
+
+    def kinds(self) -> Mapping[str, str]:
+        """Kind of the values of each column: integer, decimal, text, boolean, date, ...
+
+        "single" stands for decimals of 32 bits.
+        """
+        return {
+            field.name: "single" if field.type == pa.float32() else kind_of_arrow(field.type)
+            for field in self._rows.schema
+        }
+
+    def count(self, columns: Sequence[str]) -> Counted:
+        """Rows by distinct combination of values of some columns."""
+        return self._rows.count(columns)
+
+    def group_values(self, column: str, group: str = GROUP) -> GroupedValues:
+        """How often each value of a numeric column stands in each group."""
+        counted = self.count([group, column])
+        groups, values = (series_of(array) for array in counted.values)
+        return GroupedValues(
+            group=groups.cast(pl.Int64).to_numpy()[counted.codes[:, 0]],
+            values=exact_numbers(values)[counted.codes[:, 1]],
+            rows=counted.rows,
+        )
+
+    def group_members(
+        self, columns: Sequence[str], group: str = GROUP
+    ) -> tuple[pa.Table, NDArray[np.int64], NDArray[np.int64]]:
+        """Which tuples of values of some columns stand in which group.
+
+        Returns the n distinct pairs of tuple and group: a table with n rows and these columns,
+        the group of each (n,), and the number of rows of each (n,).
+        """
+        counted = self.count([*columns, group])
+        codes = dict(zip(counted.columns, counted.codes.T, strict=True))
+        values = dict(zip(counted.columns, counted.values, strict=True))
+        members = [series_of(values[name], name).gather(pl.Series(codes[name])) for name in columns]
+        groups = series_of(values[group]).cast(pl.Int64).to_numpy()[codes[group]]
+        return pl.DataFrame(members).to_arrow(), groups, counted.rows
+
+    def group_sizes(self, columns: Sequence[str]) -> NDArray[np.int64]:
+        """Rows of each distinct combination of values of some columns, ascending, shape (p,).
+
+        A missing value is a value like others.
+        """
+        return self.count(columns).rows
+
+    def cells(self, columns: Sequence[str], sensitive: str) -> PublishedCells:
+        """How often each value of a column stands in each combination of values of others.
+
+        Raises ``TableError`` where it is numeric and holds NaN or an infinity.
+        """
+        counted = self.count([*columns, sensitive])
+        values = series_of(counted.values[-1])
+        if values.dtype.is_float() and not values.drop_nulls().is_finite().all():
+            msg = f"column {sensitive!r} of the release holds NaN or an infinity"
+            raise TableError(msg)
+        combination, value = counted.codes[:, :-1], counted.codes[:, -1]
+        starts = (np.diff(combination, axis=0, prepend=-1) != 0).any(axis=1)
+        total = np.bincount(value, counted.rows, len(values)).astype(np.int64)
+        present = np.flatnonzero(total)
+        rank = np.zeros(len(values), dtype=np.int64)
+        rank[present] = np.arange(len(present))
+        return PublishedCells(
+            group=np.cumsum(starts) - 1,
+            value=rank[value],
+            rows=counted.rows,
+            values=self._distinct(values, present),
+            total=total[present],
+        )
+
+    def count_matching(self, predicate: Expression | None, group: str = GROUP) -> Mapping[int, int]:
+        """Rows of each group for which a predicate holds; None holds for all.
+
+        Raises ``QueryError`` where it cannot be evaluated.
+        """
+        rows = self._rows
+        if predicate is not None:
+            rows = rows.select(list(dict.fromkeys([group, *columns_of(predicate)])))
+            rows = rows.filter(predicate)
+        counted = rows.count([group])
+        groups = series_of(counted.values[0]).gather(pl.Series(counted.codes[:, 0]))
+        return dict(zip(groups.to_list(), counted.rows.tolist(), strict=True))
+
+    def with_intervals_as_text(self, names: Collection[str] | None = None) -> PublishedTable:
+        """The rows with each interval in one column of texts ``[low, high]``.
+
+        Columns ``NAME.low`` and ``NAME.high`` become ``NAME``, or ``NAME.interval`` where there is
+        a column ``NAME`` as well; an open end is left empty.  ``names`` are the columns of the
+        table that are shown so; None: all that look like it.
+        """
+        rows, shown = self._rows, dict.fromkeys(self.columns, "")
+        for name in self.columns:
+            stem = name.removesuffix(".low")
+            text = stem if stem not in shown else f"{stem}.interval"
+            if names is not None and stem not in names:
+                continue
+            if stem != name and f"{stem}.high" in shown and text not in shown:
+                gives = pa.schema([pa.field(text, pa.large_string())])
+                rows = rows.map(_interval_texts, [name, f"{stem}.high"], gives)
+                del shown[f"{stem}.high"]
+                shown[name] = text
+        columns = [text or name for name, text in shown.items()]
+        return PublishedTable(rows.select(columns), self._convert)
+
+    def without(self, columns: Sequence[str]) -> PublishedTable:
+        """The rows without some columns."""
+        left = [name for name in self.columns if name not in columns]
+        return PublishedTable(self._rows.select(left), self._convert)
+
+    def write(self, folder: Path, file_format: Format) -> tuple[str, ...]:
+        """Write the rows to files in a folder, durably; returns their names in order.
+
+        Raises ``OSError`` where the disk refuses.
+        """
+        return self._rows.write(folder, file_format)
+
+    def write_sheets(self, file: Path, by: str) -> None:
+        """Write a workbook with a sheet for each value of a column, in the order of the rows.
+
+        For tables that are small.  Raises ``OSError`` where the disk refuses, and ``InputError``
+        where the library is missing.
+        """
+        frame = pl.DataFrame(self.to_arrow())
+        parts = frame.partition_by(by, maintain_order=True)
+        write_sheets(file, {str(part[by][0]): part for part in parts})
+
+    def to_native(self) -> Any:
+        """The rows as a data frame of the kind that the private table came from."""
+        return self._convert(self._rows) if self._convert else self._rows.to_native()
+
+    def to_arrow(self) -> pa.Table:
+        """The rows, all of them."""
+        return self._rows.to_arrow()
+
+    @staticmethod
+    def _distinct(values: pl.Series, present: NDArray[np.int64]) -> DistinctValues:
+        return distinct_values(values.gather(pl.Series(present)))
+
+
+def _interval_texts(batch: pa.RecordBatch) -> list[pa.Array]:
+    """``[low, high]`` of each row; nothing where both ends are missing."""
+    frame = pl.DataFrame([series_of(batch[0], "low"), series_of(batch[1], "high")])
+    ends = [pl.col(end) for end in ("low", "high")]
+    text = pl.format("[{}, {}]", *(end.cast(pl.String).fill_null("") for end in ends))
+    shown = pl.when(pl.any_horizontal(end.is_not_null() for end in ends)).then(text)
+    return [frame.select(shown.alias("text"))["text"].to_arrow()]

@@ -1,0 +1,340 @@
+"""The door in: files of any supported format become one data frame.
+
+CSV (plain, or compressed with gzip, Zstandard or bzip2), Parquet, Arrow IPC (file or stream, so
+Feather too), folders of Parquet files, and GPX (module ``gpx``), told apart by their first bytes
+(``source_files``).  Workbooks, JSON lines, and files of statistics packages go by their ending,
+databases by their address; they are read as a whole (room ``formats``).
+
+No message holds a value of the table.  Polars and Arrow quote values in theirs, so their
+exceptions are neither shown nor chained.
+
+Cost: that of Polars' or Arrow's reader.  Parquet and IPC columns that are not asked for are not
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import polars as pl
+import pyarrow as pa
+
+from voile.table.delimited import csv_names, read_csv
+from voile.table.formats.registry import Format, Whole, format_named, format_of, is_written
+from voile.table.gpx import GPX_COLUMNS, read_gpx
+from voile.table.places import Address, Place, file_and_part
+from voile.table.source_files import Source, SourceFormat, corrupt, locate, readable, unreadable
+from voile.table.value_types import kind_of_type, with_missing
+from voile_base.errors import TableError, refuse_out_of_memory
+from voile_base.ondemand import on_demand
+
+__all__ = [
+    "SourceFormat",
+    "SourceFrame",
+    "count_rows",
+    "files_of_table",
+    "is_whole",
+    "list_columns",
+    "read_batches",
+    "read_column",
+    "read_frame",
+    "scan_rows",
+]
+
+pq = on_demand("pyarrow.parquet")
+
+Result = TypeVar("Result")
+
+_BATCH_ROWS = 1 << 17
+_READER_ERRORS = (
+    pl.exceptions.PolarsError,
+    pl.exceptions.PanicException,  # what Polars raises on some corrupt files
+    pa.ArrowException,
+    OSError,
+    ValueError,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class SourceFrame:
+    """A table as it stands in its file: private rows, in the file's order.
+
+    ``name`` says where it came from, for messages.  ``notes`` tells what had to be assumed to
+    read it (an encoding, decimal commas), one sentence each, without values.
+    """
+
+    frame: pl.DataFrame
+    format: SourceFormat
+    name: str
+    notes: tuple[str, ...] = ()
+    names: tuple[str, ...] | None = None
+    """All columns of a table that was read as a whole."""
+
+    @property
+    def written(self) -> Format:
+        """The format of a release of it, unless another is asked for."""
+        return self.format if is_written(self.format) else "parquet"
+
+
+def read_frame(
+    path: Place,
+    *,
+    missing: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    texts: Collection[str] = (),
+) -> SourceFrame:
+    """Read a table: a file of any format that is supported, a folder, or of a database.
+
+    ``missing`` holds texts that mean "no value"; they become null in the text columns of every
+    format, and in CSV before types are inferred.  ``columns`` limits what is read to these
+    columns, in the file's order; names that the table does not have are left out, so that the
+    caller can compare with ``list_columns`` and say what is wrong with them.  ``texts`` names
+    columns of a CSV file that stay as they are written, whatever they look like.
+
+    The files of a folder must have the same columns; they are read in the order of their names,
+    in which numbers count as numbers (``part-2`` before ``part-10``).
+
+    Raises TableError if there is no table with at least one row and one column, if it cannot be
+    read completely, or if two columns have one name.
+    """
+    if is_whole(path):
+        whole, source_format = _read_whole(path, columns)
+        frame = whole.frame.with_columns(with_missing(series, missing) for series in whole.frame)
+        return SourceFrame(frame, source_format, str(path), whole.notes, whole.names)
+    assert isinstance(path, Path)
+    source = locate(path)
+    notes: tuple[str, ...] = ()
+    if source.format == "csv":
+        with readable(path):
+            frame, notes = read_csv(
+                path,
+                compression=source.compression,
+                columns=columns,
+                missing=missing,
+                texts=texts,
+            )
+    elif source.format == "gpx":
+        with readable(path):
+            frame = read_gpx(path)
+        frame = frame.select(name for name in frame.columns if columns is None or name in columns)
+    else:
+        schema = _common_schema(source)
+        wanted = [name for name in schema if columns is None or name in set(columns)]
+        parts = [_read_binary(file, source.encoding, wanted) for file in source.files]
+        frame = pl.concat(parts)
+        if wanted and frame.is_empty():
+            raise TableError(f"{path}: the table has columns and no row; it needs at least one row")
+        frame = frame.with_columns(with_missing(series, missing) for series in frame)
+    return SourceFrame(frame, source.format, str(path), notes)
+
+
+def is_whole(path: Place) -> bool:
+    """Whether a table is read as a whole, whatever is asked of it."""
+    return isinstance(path, Address) or format_of(file_and_part(path)[0]) is not None
+
+
+def _read_whole(path: Place, columns: Collection[str] | None) -> tuple[Whole, SourceFormat]:
+    """A table that is read as a whole, and its format."""
+    if isinstance(path, Address):
+        from voile.table.formats.databases import read_database  # noqa: PLC0415 - few ask for it
+
+        return read_database(path, columns), "database"
+    file, part = file_and_part(path)
+    name = format_of(file)
+    assert name is not None
+    with readable(file):
+        whole = format_named(name).read(file, part, columns)
+    return whole, name
+
+
+def read_column(path: Path, name: str) -> pl.Series | pa.ChunkedArray:
+    """One column of a Parquet or Arrow IPC file, or of a folder of Parquet files.
+
+    Texts in Parquet come as dictionary arrays: that is how most files store them, and it spares
+    a copy of each text.  Raises TableError as ``read_frame`` does.
+    """
+    source = locate(path)
+    if source.encoding == "parquet" and _common_schema(source).get(name) == pl.String:
+
+        def chunks(file: Path) -> list[pa.Array]:
+            whole = pq.ParquetFile(file, read_dictionary=[name])
+            return list(whole.read(columns=[name])[name].chunks)
+
+        pieces = [_guarded(file, "Parquet", partial(chunks, file)) for file in source.files]
+        if found := [chunk for piece in pieces for chunk in piece if len(chunk)]:
+            return pa.chunked_array(found)
+    return read_frame(path, columns=[name]).frame[name]
+
+
+def read_batches(path: Path, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    """Some columns of a Parquet or Arrow IPC file, or of a folder, a few rows at a time.
+
+    Rows come in their order, and only the batches that are asked for stand in memory (all of an IPC
+    stream).  Raises TableError as ``read_frame`` does, perhaps after some batches.
+    """
+    source = locate(path)
+    _common_schema(source)
+    for file in source.files:
+        yield from _batches(file, source.encoding, columns)
+
+
+def scan_rows(path: Place, columns: Sequence[str]) -> pl.LazyFrame:
+    """Some columns of all rows of a table; read when they are asked for where the format allows it.
+
+    That is Parquet and Arrow IPC files; others are read at once.  Raises TableError as
+    ``read_frame`` does; what is wrong in the midst of a file is found only when it is read.
+    """
+    if is_whole(path):
+        return read_frame(path, columns=columns).frame.lazy()
+    assert isinstance(path, Path)
+    source = locate(path)
+    if source.encoding == "parquet":
+        _common_schema(source)
+        lazy = pl.scan_parquet(list(source.files), glob=False, hive_partitioning=False)
+    elif source.encoding == "ipc file":
+        _common_schema(source)
+        lazy = pl.scan_ipc(path, glob=False, hive_partitioning=False)
+    else:
+        lazy = read_frame(path, columns=columns).frame.lazy()
+    return lazy.select(column for column in lazy.collect_schema() if column in set(columns))
+
+
+def list_columns(path: Place) -> Mapping[str, pl.DataType | None]:
+    """The names of the columns and, where the format tells without reading rows, their types.
+
+    CSV and GPX tell no types, nor does what is read as a whole: they are None.  Raises TableError
+    as ``read_frame`` does.
+    """
+    if is_whole(path):
+        return dict.fromkeys(_read_whole(path, ())[0].names)
+    assert isinstance(path, Path)
+    source = locate(path)
+    if source.format == "csv":
+        with readable(path):
+            return dict.fromkeys(csv_names(path, compression=source.compression))
+    if source.format == "gpx":
+        return dict.fromkeys(GPX_COLUMNS)
+    return _common_schema(source)
+
+
+def count_rows(path: Path) -> int | None:
+    """How many rows the Parquet files at a path say that they have; None for other formats.
+
+    No column is read.  Raises TableError as ``read_frame`` does.
+    """
+    source = locate(path)
+    if source.encoding != "parquet":
+        return None
+
+    def rows(file: Path) -> int:
+        found: int = pl.scan_parquet(file, glob=False).select(pl.len()).collect().item()
+        return found
+
+    return sum(_guarded(file, "Parquet", partial(rows, file)) for file in source.files)
+
+
+def files_of_table(path: Place) -> tuple[Path, ...] | None:
+    """The Parquet files at a path, in the order in which their rows stand; None for other formats.
+
+    Raises TableError as ``read_frame`` does.
+    """
+    if is_whole(path):
+        return None
+    assert isinstance(path, Path)
+    source = locate(path)
+    return source.files if source.encoding == "parquet" else None
+
+
+def _common_schema(source: Source) -> dict[str, pl.DataType]:
+    """The names and types of the columns, which all files must share."""
+    first, *others = source.files
+    schema = _schema(first, source.encoding)
+    if not schema:
+        raise TableError(f"{first}: the table has no columns")
+    for file in others:
+        other = _schema(file, source.encoding)
+        for name in [*schema, *other]:
+            if schema.get(name) != other.get(name):
+                raise TableError(
+                    f"{file}: column {name!r} is {_described(other.get(name))} here and "
+                    f"{_described(schema.get(name))} in {first.name}; all files of a folder must "
+                    "have the same columns of the same types"
+                )
+    return schema
+
+
+def _described(dtype: pl.DataType | None) -> str:
+    return "not there" if dtype is None else f"{kind_of_type(dtype)} ({dtype})"
+
+
+def _schema(file: Path, encoding: str) -> dict[str, pl.DataType]:
+    if encoding == "parquet":
+        lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False)
+        return _guarded(file, "Parquet", lambda: dict(lazy.collect_schema()))
+    # Arrow's own reader, because Polars fails on two columns of one name in a way of its own.
+    schema = _guarded(file, "Arrow IPC", lambda: _arrow_schema(file, encoding))
+    _refuse_twins(file, schema.names)
+    return _guarded(file, "Arrow IPC", lambda: dict(pl.DataFrame(schema.empty_table()).schema))
+
+
+def _arrow_schema(file: Path, encoding: str) -> pa.Schema:
+    with pa.OSFile(str(file)) as stream:
+        reader = pa.ipc.open_file if encoding == "ipc file" else pa.ipc.open_stream
+        return reader(stream).schema
+
+
+def _refuse_twins(file: Path, names: Sequence[str]) -> None:
+    for position, name in enumerate(names, 1):
+        if name in names[position:]:
+            other = names.index(name, position) + 1
+            raise TableError(
+                f"{file}: columns {position} and {other} are both named {name!r}; give each "
+                "column a name of its own"
+            )
+
+
+def _read_binary(file: Path, encoding: str, columns: list[str]) -> pl.DataFrame:
+    if encoding == "parquet":
+        return _guarded(
+            file,
+            "Parquet",
+            lambda: pl.read_parquet(file, columns=columns, glob=False, hive_partitioning=False),
+        )
+    if encoding == "ipc stream":
+        return _guarded(file, "Arrow IPC", lambda: pl.read_ipc_stream(file, columns=columns))
+    lazy = pl.scan_ipc(file, glob=False, hive_partitioning=False)
+    return _guarded(file, "Arrow IPC", lambda: lazy.select(columns).collect())
+
+
+def _batches(file: Path, encoding: str, columns: Sequence[str]) -> Iterator[pl.DataFrame]:
+    if encoding == "ipc stream":
+        yield from _read_binary(file, encoding, list(columns)).iter_slices(_BATCH_ROWS)
+        return
+    if encoding == "parquet":
+        format_name = "Parquet"
+        lazy = pl.scan_parquet(file, glob=False, hive_partitioning=False).select(columns)
+    else:
+        format_name = "Arrow IPC"
+        lazy = pl.scan_ipc(file, glob=False, hive_partitioning=False).select(columns)
+    batches = _guarded(file, format_name, lambda: lazy.collect_batches(maintain_order=True))
+    while (batch := _guarded(file, format_name, lambda: next(batches, None))) is not None:
+        yield batch
+
+
+def _guarded(file: Path, format_name: str, read: Callable[[], Result]) -> Result:
+    """What ``read`` returns; whatever a library says of a file it cannot read stays unsaid."""
+    try:
+        return read()
+    except pl.exceptions.DuplicateError:
+        raise TableError(
+            f"{file}: two columns have one name; give each column a name of its own"
+        ) from None
+    except PermissionError as fault:
+        raise unreadable(file, fault) from None
+    except _READER_ERRORS as fault:
+        refuse_out_of_memory(fault)
+        raise corrupt(file, format_name) from None

@@ -1,0 +1,171 @@
+"""Parquet files and data frames of Spark as columns that Voile stores; see ``spark_columns``.
+
+A file is read by Spark itself where it has the types of all columns as Polars names them; ``None``
+says that it has not (nanoseconds, times of a day), that it would take the path for a pattern, or
+that the workers do not see it.  The number of a row is where it
+stands in its file, and the rows of the files before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from voile.table.arrays import logical_type
+from voile.table.spark_columns import SparkColumn
+from voile.table.spark_functions import AskedOfRows
+from voile.table.spark_relation import Relation, asked_of_columns
+from voile.table.spark_session import Frame, Session, told
+from voile_base.errors import TableError
+from voile_base.ondemand import on_demand
+from voile_base.version import VERSION
+
+__all__ = ["of_frame", "of_parquet"]
+
+functions = on_demand("pyspark.sql.functions")
+spark_errors = on_demand("pyspark.errors")
+
+_PATTERN = set("*?[]{}\\,%")
+"""By which Spark takes a path for a pattern of paths, or for an address."""
+_SIMPLE = {
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "string": pa.large_string(),
+    "binary": pa.large_binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+"""Types of the kernel by Spark's names."""
+
+Columns = dict[str, SparkColumn]
+
+
+def of_parquet(
+    session: Session, files: Sequence[Path], types: Mapping[str, pl.DataType]
+) -> tuple[Relation, Columns] | None:
+    """The rows of files that have columns of some types, or None."""
+    paths = [str(file.absolute()) for file in files]
+    if (
+        not types
+        or _PATTERN & set("".join(paths))
+        or len({name.lower() for name in types}) < len(types)
+    ):
+        return None
+    with told():
+        reader = session.spark.read.option("datetimeRebaseMode", "CORRECTED")
+        reader = reader.option("int96RebaseMode", "CORRECTED").option("mergeSchema", "false")
+        try:
+            frame = reader.parquet(*(f"file:{path}" for path in paths))
+            found = dict(frame.dtypes)
+        except spark_errors.AnalysisException:
+            return None
+    columns: Columns = {}
+    shown = []
+    for name, dtype in types.items():
+        column = SparkColumn(session.name(), logical_type(pl.Series(dtype=dtype).to_arrow().type))
+        said = _stored(name, found.get(name), column)
+        if said is None:
+            return None
+        columns[name] = column
+        shown.append(said.alias(column.ident))
+    number = session.name()
+    place = functions.col("_metadata.row_index") + 1
+    if len(files) == 1:
+        return Relation(
+            session, frame.select(*shown, place.alias(number)), (number,), number
+        ), columns
+    file = session.name()
+    frame = frame.select(
+        *shown, functions.col("_metadata.file_name").alias(file), place.alias(number)
+    )
+    return _numbered_through(session, frame, files, file, number), columns
+
+
+def of_frame(session: Session, frame: Frame) -> tuple[Relation, Columns]:
+    """The rows of a data frame of Spark; raises ``TableError`` for types that Voile has not."""
+    with told():
+        kinds = list(frame.dtypes)
+    columns: Columns = {}
+    shown = []
+    for name, kind in kinds:
+        dtype = _SIMPLE.get(kind)
+        if kind.startswith("decimal("):
+            precision, scale = map(int, kind[8:-1].split(","))
+            dtype = pa.decimal128(precision, scale)
+        if dtype is None or name in columns:
+            what = "stands twice" if name in columns else f"is of Spark's type {kind}"
+            msg = (
+                f"column {name!r} {what}, which Voile does not take; drop it, or make "
+                "another of it before the data frame is published"
+            )
+            raise TableError(msg)
+        columns[name] = SparkColumn(session.name(), dtype)
+        said = _stored(name, kind, columns[name])
+        assert said is not None
+        shown.append(said.alias(columns[name].ident))
+    return Relation(session, frame.select(*shown)), columns
+
+
+def _numbered_through(
+    session: Session, frame: Frame, files: Sequence[Path], file: str, number: str
+) -> Relation:
+    """Rows with their numbers through several files, of which they have the names."""
+    rows = [pq.read_metadata(path).num_rows for path in files]
+    before = np.cumsum([0, *rows])[:-1].tolist()
+    key, first, own = session.name(), session.name(), session.name()
+    names = pa.array([path.name for path in files])
+    small = session.frame(pa.Table.from_arrays([names, pa.array(before)], [key, first]))
+    joined = frame.join(functions.broadcast(small), functions.col(file) == functions.col(key))
+    numbered = (functions.col(number) + functions.col(first)).alias(own)
+    kept = [name for name in frame.columns if name not in (file, number)]
+    return Relation(session, joined.select(*kept, numbered), (own,), own)
+
+
+def _stored(  # noqa: PLR0911 - one for each family of types
+    name: str, kind: str | None, column: SparkColumn
+) -> Any:
+    """A column of Spark's type as Voile stores one of its own types; None where they do not fit."""
+    dtype = column.type
+    named = functions.col("`" + name.replace("`", "``") + "`")
+    if kind is None:
+        return None
+    if kind == "timestamp_ntz" and dtype in (pa.timestamp("us"), pa.timestamp("ms")):
+        return _moments(named, column)
+    if kind == "timestamp" and pa.types.is_timestamp(dtype) and dtype.unit in ("us", "ms"):
+        micros = functions.unix_micros(named)
+        return micros if dtype.unit == "us" else functions.floor(micros / 1000).cast("bigint")
+    if pa.types.is_date32(dtype):
+        return functions.unix_date(named) if kind == "date" else None
+    if pa.types.is_null(dtype):
+        return functions.lit(None).cast("tinyint")
+    if pa.types.is_uint64(dtype):
+        turned = named - functions.expr(f"CAST({2**63} AS DECIMAL(20, 0))")
+        return turned.cast("bigint") if kind == "decimal(20,0)" else None
+    if pa.types.is_timestamp(dtype) or pa.types.is_time(dtype) or kind != column.sql_type:
+        return None
+    if pa.types.is_floating(dtype):  # minus zero becomes zero
+        return functions.when(named == 0, functions.lit(0).cast(kind)).otherwise(named)
+    return named
+
+
+def _moments(named: Any, column: SparkColumn) -> Any:
+    """Moments without a zone as whole numbers, whatever the zone of the session is."""
+
+    def stored(batch: pa.RecordBatch) -> list[pa.Array]:
+        return [batch[0].cast(column.type)]
+
+    asked = AskedOfRows(VERSION, stored, [("", pa.timestamp("us"))], [(column.ident, column.type)])
+    return asked_of_columns(asked, [named]).getField(column.ident)

@@ -1,0 +1,383 @@
+"""Private cells: the counts and sums of a linked system, and who contributes to each cell.
+
+The engine counts the rows of each combination of values of all columns that the tables need
+(``PrivateTable.count_combinations``); everything else is arithmetic on these combinations, exact,
+in whole numbers of one unit.  Where contributors are named, their column is one of those columns,
+so the combinations may be as many as contributors, or rows.
+
+Persons or households that are counted must each stand in one cell of the finest level: otherwise
+totals are no sums of their parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.schema.hierarchy.generalized import DistinctValues, GeneralizedValues
+from voile.schema.plan import ColumnPlan, Plan
+from voile.schema.roles import EACH_ROW, Roles
+from voile.schema.tabulation import TablePlan
+from voile.table.private import PrivateTable
+from voile.table.summaries import CombinationCounts
+from voile.tabular.system import (
+    Indices,
+    LinkedSystem,
+    TableLayout,
+    Tabulation,
+    distinct_labels,
+)
+from voile_base.errors import PlanError, TableError
+
+__all__ = ["COUNT", "CellContributions", "Measure", "PrivateCells", "count_cells", "plan_of_rows"]
+
+COUNT = "count"
+"""The measure that counts rows, or persons."""
+MISSING_LABEL = "(missing)"
+_SAFE = 2**53
+"""Sums beyond it are no exact numbers for linear programs."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellContributions:
+    """What each contributor adds to each cell, by cell and then the largest first."""
+
+    cell: Indices
+    """Shape (e,)."""
+    who: Indices
+    """Shape (e,): the contributor; -1 where none is named, and each of ``times`` is another."""
+    value: Indices
+    """Shape (e,), in the measure's unit."""
+    times: Indices
+    """Shape (e,): how many contributors add this; 1 where they are named."""
+
+    def largest(self, count: int, cells: int) -> NDArray[np.int64]:
+        """Shape (cells, count): the largest contributions to each cell; 0 where it has fewer."""
+        times = np.minimum(self.times, count)
+        cell, value = np.repeat(self.cell, times), np.repeat(self.value, times)
+        first = np.searchsorted(cell, np.arange(cells))
+        rank = np.arange(len(cell)) - first[cell]
+        found = np.zeros((cells, count), dtype=np.int64)
+        taken = rank < count
+        found[cell[taken], rank[taken]] = value[taken]
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Measure:
+    """A count or a sum in every cell that shows it, exactly."""
+
+    name: str
+    values: Indices
+    """Shape (cells,), in units of ``10**-scale``; 0 where it is not shown."""
+    scale: int
+    shown: NDArray[np.bool_]
+    """Shape (cells,): whether some table shows it there."""
+    whole: bool
+    """Whether it is a count, whose values are known to be whole numbers."""
+    contributions: CellContributions | None = None
+    """None: units are counted, and each adds one."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrivateCells:
+    """A linked system with what its cells hold; private."""
+
+    system: LinkedSystem
+    measures: tuple[Measure, ...]
+    units: Indices
+    """Shape (cells,): those who contribute to each cell: counted units, persons or companies."""
+    shows: Mapping[str, tuple[str, ...]]
+    """For each table, its measures."""
+
+
+def plan_of_rows(plan: Plan) -> Plan:
+    """The plan that the rows are read with: dimensions, measures, and who is protected."""
+    contributors = {table.contributor for table in plan.tables}
+    if len(contributors) > 1:
+        msg = "[[tables]] name different contributors; tables of one plan have the same"
+        raise plan.error(msg)
+    (contributor,) = contributors or {None}
+    dimensions = _named(name for table in plan.tables for each in table.levels for name in each)
+    measures = _named(
+        name for t in plan.tables for name in (*((t.count,) if t.count else ()), *t.sum)
+    )
+    both = [name for name in dimensions if name in measures]
+    units = {plan.roles.person, plan.roles.household, contributor, *plan.roles.identifiers}
+    telling = [name for name in dimensions if name in units]
+    if both or telling:
+        what = "also counted or summed" if both else "tells those who are protected apart"
+        msg = f"[[tables]] dimension {(both or telling)[0]!r} {what}; leave it out of dimensions"
+        raise plan.error(msg)
+    person = plan.roles.person if contributor is None else contributor
+    counted = any(table.count for table in plan.tables)
+    roles = Roles(
+        quasi_identifiers=dimensions,
+        sensitive=measures,
+        keep_unique=measures,
+        identifiers=tuple(n for n in plan.roles.identifiers if n not in measures),
+        person=EACH_ROW if person is None and counted else person,
+        household=plan.roles.household if contributor is None else None,
+    )
+    used = {*dimensions, *measures, *roles.named_units.values()}
+    columns = {name: it for name, it in plan.columns.items() if name in used}
+    return replace(plan, roles=roles, columns=columns, method=None, trajectory=None)
+
+
+def count_cells(table: PrivateTable, tables: Sequence[TablePlan]) -> PrivateCells:
+    """The linked system of some tables, and what its cells hold.
+
+    Raises ``TableError`` where levels do not add up, where counts are no whole numbers, or where
+    numbers are negative; ``PlanError`` where persons cannot be counted.
+    """
+    dimensions = _named(name for each in tables for levels in each.levels for name in levels)
+    numbers = _named(
+        n for each in tables for n in (*((each.count,) if each.count else ()), *each.sum)
+    )
+    unit = table.plan.roles.unit
+    counted = table.count_combinations([*dimensions, *numbers, *([unit] if unit else [])])
+    if not len(counted.rows):
+        msg = "the table has no rows that could be counted"
+        raise TableError(msg)
+    levels = _Levels(table.plan, counted, dimensions)
+    layouts = tuple(levels.layout(place, each) for place, each in enumerate(tables))
+    tabulation = Tabulation(layouts, distinct_labels(layouts, levels.labels), levels.nestings())
+    system = LinkedSystem(tabulation)
+    shows = {layout.name: _measures_of(each) for layout, each in zip(layouts, tables, strict=True)}
+    entries = _Entries(system, counted, levels.codes, unit, numbers)
+    measures = tuple(
+        entries.measure(name, _shown_in(system, shows, name), counts=name in _counts(tables))
+        for name in _named(name for names in shows.values() for name in names)
+    )
+    (count, *_) = (each.count or COUNT for each in tables)
+    return PrivateCells(system, measures, entries.units(count, _counts(tables)), shows)
+
+
+def _named(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))
+
+
+def _counts(tables: Sequence[TablePlan]) -> set[str]:
+    return {COUNT, *(each.count for each in tables if each.count)}
+
+
+def _measures_of(table: TablePlan) -> tuple[str, ...]:
+    """What a table shows: its count, and its sums; a count unless there are only sums."""
+    count = (table.count,) if table.count else ((COUNT,) if not table.sum else ())
+    return (*count, *table.sum)
+
+
+def _shown_in(
+    system: LinkedSystem, shows: Mapping[str, tuple[str, ...]], name: str
+) -> NDArray[np.bool_]:
+    shown = np.zeros(system.cells, dtype=np.bool_)
+    for table in system.tabulation.tables:
+        if name in shows[table.name]:
+            shown[system.of_table(table)] = True
+    return shown
+
+
+class _Levels:
+    """The levels of all dimensions, and the value of each combination at each."""
+
+    def __init__(self, plan: Plan, counted: CombinationCounts, dimensions: Sequence[str]) -> None:
+        self.labels: dict[str, tuple[str, ...]] = {}
+        self.codes: dict[str, Indices] = {}
+        self._chains: dict[str, tuple[str, ...]] = {}
+        for place, name in enumerate(dimensions):
+            values, codes = counted.values[place], counted.codes[:, place].astype(np.int64)
+            self._add(name, [_shown(text) for text in values.texts], codes)
+            self._chains[name] = (*self._above(plan, name, values, codes), name)
+
+    def _add(self, name: str, labels: Sequence[str], codes: Indices) -> None:
+        """A level with those of its values that stand in a counted row."""
+        used, at = np.unique(codes, return_inverse=True)
+        self.labels[name] = tuple(labels[code] for code in used)
+        self.codes[name] = at.astype(np.int64)
+
+    def _above(
+        self, plan: Plan, name: str, values: DistinctValues, codes: Indices
+    ) -> tuple[str, ...]:
+        """The levels of the hierarchy of a column, the coarsest first, without the total."""
+        declared = plan.columns.get(name, ColumnPlan())
+        if declared.hierarchy is None and declared.order is None:
+            return ()
+        bound = declared.bind_hierarchy(name, values)
+        found: list[str] = []
+        below = len(self.labels[name])
+        for number in range(1, bound.height + 1):
+            above = bound.codes[number].astype(np.int64)[codes]
+            if not 1 < len(np.unique(above)) < below:
+                continue
+            level = f"{name} (level {number})"
+            self._add(level, _texts_of(bound.values[number], values), above)
+            below = len(self.labels[level])
+            found.insert(0, level)
+        return tuple(found)
+
+    def layout(self, place: int, table: TablePlan) -> TableLayout:
+        """The dimensions of a table by the names of their levels."""
+        name = table.name or f"table {place + 1}"
+        chains = []
+        for columns in table.levels:
+            chain = columns if len(columns) > 1 else self._chains[columns[0]]
+            for coarser, finer in pairwise(chain):
+                self._require_nested(name, coarser, finer)
+            chains.append(tuple(chain))
+        return TableLayout(name, tuple(chains))
+
+    def _require_nested(self, table: str, coarser: str, finer: str) -> None:
+        if self._parents(finer, coarser) is not None:
+            return
+        pairs = np.unique(np.column_stack((self.codes[finer], self.codes[coarser])), axis=0)
+        several = int((np.unique(pairs[:, 0], return_counts=True)[1] > 1).sum())
+        msg = (
+            f"{table}: {several:,} value{'s' * (several > 1)} of {finer!r} "
+            f"{'stand' if several > 1 else 'stands'} below more than one value of {coarser!r}, so "
+            "that sums would not add up; mend the rows, or make them two dimensions"
+        )
+        raise TableError(msg)
+
+    def _parents(self, finer: str, coarser: str) -> Indices | None:
+        """The coarser value of each finer one; None where one has several."""
+        size = len(self.labels[finer])
+        parent = np.full(size, -1, dtype=np.int64)
+        parent[self.codes[finer]] = self.codes[coarser]
+        return parent if (parent[self.codes[finer]] == self.codes[coarser]).all() else None
+
+    def nestings(self) -> Mapping[tuple[str, str], Indices]:
+        """All pairs of levels of which the rows show that one is below the other."""
+        found = {}
+        for finer in self.labels:
+            for coarser in self.labels:
+                if finer != coarser and len(self.labels[finer]) >= len(self.labels[coarser]):
+                    parent = self._parents(finer, coarser)
+                    if parent is not None:
+                        found[finer, coarser] = parent
+        return found
+
+
+def _shown(text: str | None) -> str:
+    return MISSING_LABEL if text is None else text
+
+
+def _texts_of(level: GeneralizedValues, values: DistinctValues) -> list[str]:
+    """How the values of a level read; an interval as ``[low, high]``."""
+    if level.texts is not None:
+        return [_shown(text) for text in level.texts]
+    if level.low is None or level.high is None:
+        return [_shown(text) for text in values.texts]
+    ends = zip(level.low.texts(), level.high.texts(), strict=True)
+    return [*([MISSING_LABEL] if level.missing else []), *(f"[{a}, {b}]" for a, b in ends)]
+
+
+class _Entries:
+    """The combinations that were counted, as they add up in cells."""
+
+    def __init__(
+        self,
+        system: LinkedSystem,
+        counted: CombinationCounts,
+        codes: Mapping[str, Indices],
+        unit: str | None,
+        numbers: Sequence[str],
+    ) -> None:
+        self._system, self._rows, self._unit = system, counted.rows, unit
+        self._codes = codes
+        self._who = counted.codes[:, -1].astype(np.int64) if unit else None
+        self._numbers = {}
+        for name in numbers:
+            place = counted.columns.index(name)
+            values = counted.values[place].numbers
+            if values is None or counted.values[place].missing:
+                msg = f"column {name!r} is to be added up, and not all of its values are numbers"
+                raise TableError(msg)
+            if (values.units < 0).any():
+                msg = (
+                    f"column {name!r} has negative numbers; cells are protected on the ground that "
+                    "none is. Publish gains and losses as two columns"
+                )
+                raise TableError(msg)
+            self._numbers[name] = values.units[counted.codes[:, place]], values.scale
+
+    def measure(self, name: str, shown: NDArray[np.bool_], *, counts: bool) -> Measure:
+        """What a measure is in every cell that shows it."""
+        if name in self._numbers:
+            each, scale = self._numbers[name]
+            if counts and scale:
+                msg = f"column {name!r} is named as a count, and has numbers that are not whole"
+                raise TableError(msg)
+            if int(np.dot(each.astype(object), self._rows.astype(object))) >= _SAFE:
+                msg = f"the sum of column {name!r} has more than 15 digits; round its values first"
+                raise TableError(msg)
+            added = each.astype(np.int64) * self._rows
+        else:
+            each, scale, added = None, 0, self._counted_units()
+        values = np.where(shown, self._added(added), 0)
+        if counts and (self._unit is None or name not in self._numbers):
+            return Measure(name, values, scale, shown, whole=True)
+        assert each is not None
+        found = self._contributions(each.astype(np.int64))
+        return Measure(name, values, scale, shown, whole=counts, contributions=found)
+
+    def units(self, count: str, counts: set[str]) -> Indices:
+        """Units of each cell: those that a column counts, else distinct contributors, or rows."""
+        if self._who is not None:
+            found = self._contributions(np.ones(len(self._rows), dtype=np.int64))
+            return np.bincount(found.cell, minlength=self._system.cells)
+        if count in counts and count in self._numbers:
+            return self._added(self._numbers[count][0].astype(np.int64) * self._rows)
+        return self._added(self._rows)
+
+    def _counted_units(self) -> Indices:
+        """One for each row, or for each person at one of its combinations."""
+        if self._who is None:
+            return self._rows
+        finest = np.column_stack(list(self._codes.values()))
+        pairs = np.unique(np.column_stack((self._who, finest)), axis=0)
+        if len(pairs) > len(np.unique(self._who)):
+            msg = (
+                "[[tables]] count persons, some of whom stand in several cells, so that totals "
+                "would be no sums of their parts. Leave out what tells their rows apart, or say "
+                'person = "row" in [roles] where rows are what is protected'
+            )
+            raise PlanError(msg)
+        first = np.zeros(len(self._who), dtype=np.int64)
+        first[np.unique(self._who, return_index=True)[1]] = 1
+        return first
+
+    def _added(self, values: Indices) -> Indices:
+        """Shape (cells,): the sum of the combinations of each cell."""
+        found = np.zeros(self._system.cells, dtype=np.int64)
+        for block in self._system.blocks.values():
+            np.add.at(found, self._cells(block.levels), values)
+        return found
+
+    def _cells(self, levels: tuple[str, ...]) -> Indices:
+        block = self._system.blocks[levels]
+        if not levels:
+            return np.full(len(self._rows), block.start, dtype=np.int64)
+        return block.cells(self._codes)
+
+    def _contributions(self, each: Indices) -> CellContributions:
+        """What each contributor adds to each cell, where each row adds ``each``."""
+        parts = [self._of_block(levels, each) for levels in self._system.blocks]
+        cell, who, value, times = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.lexsort((who, -value, cell))
+        return CellContributions(cell[order], who[order], value[order], times[order])
+
+    def _of_block(
+        self, levels: tuple[str, ...], each: Indices
+    ) -> tuple[Indices, Indices, Indices, Indices]:
+        cell = self._cells(levels)
+        if self._who is None:
+            nobody = np.full(len(cell), -1, dtype=np.int64)
+            return cell, nobody, each, self._rows
+        pairs, at = np.unique(np.column_stack((cell, self._who)), axis=0, return_inverse=True)
+        value = np.zeros(len(pairs), dtype=np.int64)
+        np.add.at(value, at.ravel(), each * self._rows)
+        return pairs[:, 0], pairs[:, 1], value, np.ones(len(pairs), dtype=np.int64)

@@ -1,0 +1,310 @@
+"""Tables as they are published, written and read back: every cell, shown or suppressed.
+
+A row of the file is a cell: ``table``, a column for each dimension, the measures, and ``status``.
+``release.json`` says which levels and values each dimension has, and how levels are nested, so that
+the linked system can be built again by whoever reads the folder.  Nothing tells primary cells from
+secondary ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.disclosure.disclosure import Disclosure
+from voile.disclosure.exact import Exact
+from voile.schema.numbers import unscaled
+from voile.table.published import PublishedTable
+from voile.tabular.counting import Measure, PrivateCells
+from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation
+from voile_base.errors import TableError
+
+__all__ = [
+    "STATUS",
+    "TABLE",
+    "ReleasedCells",
+    "TablesRelease",
+    "columns_of_cells",
+    "layout_document",
+    "read_cells",
+]
+
+TABLE, STATUS = "table", "status"
+PUBLISHED, SUPPRESSED = "published", "suppressed"
+
+Mask = NDArray[np.bool_]
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class ReleasedCells:
+    """What a folder shows of its cells."""
+
+    system: LinkedSystem
+    values: Mapping[str, Indices]
+    """For each measure, shape (cells,), in its unit; 0 where nothing is shown."""
+    shown: Mapping[str, Mask]
+    """For each measure, the cells that show it unless they are suppressed."""
+    whole: Mapping[str, bool]
+    suppressed: Mask
+    faults: tuple[str, ...]
+    """What contradicts ``release.json`` or itself, a sentence each."""
+
+
+@dataclass(frozen=True, eq=False)
+class TablesRelease:
+    """A release of tables as claims look at it."""
+
+    table: PublishedTable
+    method: Mapping[str, Any]
+    cells: ReleasedCells
+
+    @property
+    def measurements(self) -> PublishedTable | None:
+        """None: nothing is noisy."""
+        return None
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """Cells are shown exactly, or not at all."""
+        return Disclosure(columns={name: Exact() for name in self.table.columns})
+
+    @property
+    def roles(self) -> Mapping[str, tuple[str, ...]]:
+        """None: no column is one of rows."""
+        return {}
+
+
+def columns_of_cells(cells: PrivateCells, suppressed: Mask) -> Columns:
+    """The columns of the file of all tables, a row for each cell of each table, totals first."""
+    system = cells.system
+    names = dict.fromkeys(name for t in system.tabulation.tables for name in t.columns)
+    measures = {measure.name: measure for measure in cells.measures}
+    found: Columns = {name: [] for name in (TABLE, *names, *measures, STATUS)}
+    for table in system.tabulation.tables:
+        for choice in table.choices():
+            block = system.block(choice)
+            own = np.arange(block.start, block.start + block.size)
+            found[TABLE] += [table.name] * block.size
+            found[STATUS] += [SUPPRESSED if hidden else PUBLISHED for hidden in suppressed[own]]
+            codes = block.codes()
+            for name in names:
+                level = dict(zip(table.columns, choice, strict=True)).get(name)
+                if name not in table.columns:
+                    found[name] += [None] * block.size
+                elif level is None:
+                    found[name] += [TOTAL] * block.size
+                else:
+                    labels = system.tabulation.labels[level]
+                    found[name] += [labels[code] for code in codes[level]]
+            for name, measure in measures.items():
+                shows = name in cells.shows[table.name]
+                hidden = suppressed[own] | (not shows)
+                found[name] += _numbers(measure, own, hidden)
+    return found
+
+
+def _numbers(measure: Measure, own: Indices, hidden: Mask) -> list[int | Decimal | None]:
+    pairs = zip(measure.values[own].tolist(), hidden.tolist(), strict=True)
+    if not measure.scale:
+        return [None if gone else value for value, gone in pairs]
+    unit = Decimal(1).scaleb(-measure.scale)
+    return [
+        None if gone else unscaled(value, measure.scale).quantize(unit) for value, gone in pairs
+    ]
+
+
+def layout_document(cells: PrivateCells) -> dict[str, Any]:
+    """What ``release.json`` says of the tables, their dimensions and their measures; public."""
+    tabulation = cells.system.tabulation
+    return {
+        "tables": [
+            {
+                "name": table.name,
+                "measures": list(cells.shows[table.name]),
+                "dimensions": [_dimension(tabulation, levels) for levels in table.dimensions],
+            }
+            for table in tabulation.tables
+        ],
+        "measures": {
+            measure.name: {
+                "kind": "count" if measure.whole else "sum",
+                "decimals": measure.scale,
+            }
+            for measure in cells.measures
+        },
+    }
+
+
+def _dimension(tabulation: Tabulation, levels: Sequence[str]) -> dict[str, Any]:
+    """A dimension: its levels from coarse to fine, each value with its place in the level above."""
+    stated = []
+    for place, level in enumerate(levels):
+        one: dict[str, Any] = {"name": level, "values": list(tabulation.labels[level])}
+        if place:
+            one["above"] = tabulation.parents[level, levels[place - 1]].tolist()
+        stated.append(one)
+    return {"column": levels[-1], "levels": stated}
+
+
+def read_cells(document: Mapping[str, Any], table: PublishedTable) -> ReleasedCells:
+    """The cells of a folder from its ``release.json`` and its rows.
+
+    Raises ``TableError`` where the document does not describe tables.
+    """
+    try:
+        tabulation = _tabulation(document["tables"])
+        measures = {name: int(one["decimals"]) for name, one in document["measures"].items()}
+        whole = {name: one["kind"] == "count" for name, one in document["measures"].items()}
+        shows = {one["name"]: tuple(one["measures"]) for one in document["tables"]}
+    except (KeyError, TypeError, ValueError, IndexError):
+        msg = "release.json does not describe tables of counts and sums"
+        raise TableError(msg) from None
+    system = LinkedSystem(tabulation)
+    return _Reading(system, measures, shows).read(table.to_arrow().to_pydict(), whole)
+
+
+def _tabulation(stated: Sequence[Mapping[str, Any]]) -> Tabulation:
+    labels: dict[str, tuple[str, ...]] = {}
+    parents: dict[tuple[str, str], Indices] = {}
+    layouts = []
+    for table in stated:
+        dimensions = []
+        for dimension in table["dimensions"]:
+            chain: list[str] = []
+            for level in dimension["levels"]:
+                labels[level["name"]] = tuple(level["values"])
+                if chain:
+                    _nest(parents, level["name"], chain, np.array(level["above"], dtype=np.int64))
+                chain.append(level["name"])
+            dimensions.append(tuple(chain))
+        layouts.append(TableLayout(table["name"], tuple(dimensions)))
+    return Tabulation(tuple(layouts), labels, parents)
+
+
+def _nest(
+    parents: dict[tuple[str, str], Indices], level: str, chain: Sequence[str], above: Indices
+) -> None:
+    """A level below all of a chain."""
+    parents[level, chain[-1]] = above
+    for coarser in chain[:-1]:
+        parents[level, coarser] = parents[chain[-1], coarser][above]
+
+
+class _Reading:
+    """Reads the rows of a file into the cells of a system."""
+
+    def __init__(
+        self,
+        system: LinkedSystem,
+        decimals: Mapping[str, int],
+        shows: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self._system, self._decimals, self._shows = system, decimals, shows
+        self._faults: list[str] = []
+
+    def read(self, rows: Mapping[str, Sequence[Any]], whole: Mapping[str, bool]) -> ReleasedCells:
+        """All rows; what does not fit is a fault."""
+        system, size = self._system, self._system.cells
+        values = {name: np.zeros(size, dtype=np.int64) for name in self._decimals}
+        shown = {name: np.zeros(size, dtype=np.bool_) for name in self._decimals}
+        suppressed = np.zeros(size, dtype=np.bool_)
+        columns = {n for t in system.tabulation.tables for n in t.columns} | set(self._decimals)
+        if missing := sorted({TABLE, STATUS, *columns} - set(rows)):
+            msg = f"the file of the tables has no column {missing[0]!r}"
+            raise TableError(msg)
+        seen: set[tuple[str, int]] = set()
+        hides: dict[int, bool] = {}
+        for number, (named, status) in enumerate(zip(rows[TABLE], rows[STATUS], strict=True)):
+            cell = self._cell(rows, number, named)
+            if cell is None or (named, cell) in seen or status not in {PUBLISHED, SUPPRESSED}:
+                self._faults.append(f"row {number + 1} of the tables is no cell of its own")
+                continue
+            hidden = status == SUPPRESSED
+            if hides.setdefault(cell, hidden) != hidden:
+                self._faults.append(f"row {number + 1} shows a cell that another table suppresses")
+            seen.add((named, cell))
+            suppressed[cell] |= hidden
+            self._take(rows, number, cell, hidden, (named, values, shown))
+        expected = sum(len(system.of_table(table)) for table in system.tabulation.tables)
+        if len(seen) != expected:
+            self._faults.append(f"the file has {len(seen):,} of {expected:,} cells")
+        return ReleasedCells(system, values, shown, whole, suppressed, tuple(self._faults))
+
+    def _cell(self, rows: Mapping[str, Sequence[Any]], number: int, named: object) -> int | None:
+        """The cell of a row; None where it is none."""
+        places = self._places.get(str(named))
+        if places is None:
+            return None
+        chosen: dict[str, int] = {}
+        for column, of_label in places.items():
+            label = rows[column][number]
+            if label == TOTAL:
+                continue
+            if label not in of_label:
+                return None
+            level, code = of_label[label]
+            chosen[level] = code
+        block = self._system.block(tuple(chosen))
+        if not chosen:
+            return block.start
+        return int(block.cells({level: np.array([code]) for level, code in chosen.items()})[0])
+
+    @cached_property
+    def _places(self) -> Mapping[str, Mapping[str, Mapping[str, tuple[str, int]]]]:
+        """For each table and column of a dimension, the level and the code of each value."""
+        labels = self._system.tabulation.labels
+        return {
+            table.name: {
+                levels[-1]: {
+                    label: (level, code)
+                    for level in levels
+                    for code, label in enumerate(labels[level])
+                }
+                for levels in table.dimensions
+            }
+            for table in self._system.tabulation.tables
+        }
+
+    def _take(
+        self,
+        rows: Mapping[str, Sequence[Any]],
+        number: int,
+        cell: int,
+        hidden: bool,
+        into: tuple[str, Mapping[str, Indices], Mapping[str, Mask]],
+    ) -> None:
+        """The values of a row."""
+        named, values, shown = into
+        for name, decimals in self._decimals.items():
+            given = rows[name][number]
+            absent = given is None or given == ""
+            shows = name in self._shows[named]
+            if absent != (hidden or not shows):
+                self._faults.append(f"row {number + 1} of the tables does not fit its status")
+                continue
+            if shows:
+                was = shown[name][cell]
+                shown[name][cell] = True
+                if absent:
+                    continue
+                unit = _units(given, decimals)
+                if unit is None or (was and values[name][cell] != unit):
+                    self._faults.append(f"row {number + 1} holds a value that cannot be")
+                    continue
+                values[name][cell] = unit
+
+
+def _units(given: object, decimals: int) -> int | None:
+    """A value as a whole number of units; None where it is none."""
+    try:
+        unit = Decimal(str(given)).scaleb(decimals)
+        return int(unit) if unit == unit.to_integral_value() and unit >= 0 else None
+    except (InvalidOperation, ValueError, OverflowError):
+        return None

@@ -1,0 +1,282 @@
+"""Tables from rows to a folder: read, count, find primary cells, suppress, attack, write, recount.
+
+    DIR/tables.csv     every cell of every table (or Parquet, or a workbook with a sheet a table)
+    DIR/release.json   levels and values, what is promised, hashes; written last
+    DIR/index.html     the tables to read, where a page was drawn
+
+What is written is read back and recounted before it appears, and the attack is run once more on the
+pattern: neither depends on what the search believed.  The folder appears whole, by a rename, or not
+at all.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from voile.release.check import GuaranteeBrokenError
+from voile.release.document import FORMAT
+from voile.release.folder import UnseenFolder, check_new_folder
+from voile.release.manifest import DOCUMENT, manifest_of
+from voile.release.recounting import recount
+from voile.release.release import Guarantee
+from voile.schema.plan import Plan
+from voile.schema.tabulation import CellSuppression
+from voile.table.opening import open_frame, open_table
+from voile.table.places import Address
+from voile.table.private import PrivateTable
+from voile.table.published import PublishedTable
+from voile.tabular.attacker import Intervals, recomputable
+from voile.tabular.breaches import PatternAttack
+from voile.tabular.claims import SuppressedCells
+from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
+from voile.tabular.primary import PrimaryCells, primary_cells
+from voile.tabular.published import STATUS, TABLE, columns_of_cells, layout_document
+from voile.tabular.suppression import SuppressionPattern, suppress
+from voile_base.durable import sync, write_text
+from voile_base.errors import InputError
+from voile_base.randomness import Randomness
+from voile_base.version import VERSION
+
+__all__ = ["FORMATS_OF_TABLES", "STATEMENT", "ProtectedTables", "make_tables", "protect_tables"]
+
+FORMATS_OF_TABLES = ("csv", "parquet", "xlsx")
+
+STATEMENT = (
+    "No published cell breaks the rules for cells, and nobody who knows all published cells can "
+    "narrow a cell that breaks one to less than its protection interval"
+)
+"""What is promised."""
+
+Progress = Callable[[str], None]
+Columns = Mapping[str, Sequence[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class ProtectedTables:
+    """Tables whose cells are suppressed, and why; private but for ``columns``."""
+
+    cells: PrivateCells
+    primary: PrimaryCells
+    pattern: SuppressionPattern
+    columns: Columns
+    """What is published: the columns of the file."""
+    notes: tuple[str, ...] = ()
+    """What was assumed in reading the rows."""
+
+    @property
+    def secondary(self) -> int:
+        """How many cells are suppressed for the sake of others."""
+        return int((self.pattern.suppressed & ~self.primary.cells).sum())
+
+    def private_columns(self) -> Columns:
+        """For each suppressed cell: where it stands, its rules, and the attacker's intervals."""
+        hidden = [place for place, one in enumerate(self.columns[STATUS]) if one == "suppressed"]
+        numbers = self._cells_of_rows()[hidden]
+        names = [name for name in self.columns if name not in {STATUS, *self._measures}]
+        found: dict[str, list[Any]] = {
+            name: [self.columns[name][place] for place in hidden] for name in names
+        }
+        rules = [self.primary.rules_of(cell) for cell in numbers.tolist()]
+        found["suppression"] = ["primary" if one else "secondary" for one in rules]
+        found["rules"] = ["; ".join(one) for one in rules]
+        attack = PatternAttack(self.cells, self.primary)
+        for number, measure in enumerate(self.cells.measures):
+            system = attack.system(number, self.pattern.suppressed)
+            intervals = Intervals.of(system, np.flatnonzero(system.suppressed))
+            lower, upper = np.full((2, system.constraints.shape[1]), np.nan)
+            lower[intervals.cells], upper[intervals.cells] = intervals.lower, intervals.upper
+            scale = 10.0**measure.scale
+            found[measure.name] = (measure.values[numbers] / scale).tolist()
+            found[f"{measure.name}.low"] = _finite(lower[numbers] / scale)
+            found[f"{measure.name}.high"] = _finite(upper[numbers] / scale)
+        return found
+
+    @property
+    def _measures(self) -> set[str]:
+        return {measure.name for measure in self.cells.measures}
+
+    def _cells_of_rows(self) -> np.ndarray:
+        """The cell of each row of the file."""
+        system = self.cells.system
+        blocks = (system.block(c) for t in system.tabulation.tables for c in t.choices())
+        return np.concatenate([np.arange(b.start, b.start + b.size) for b in blocks])
+
+
+def _finite(numbers: np.ndarray) -> list[float | None]:
+    return [float(one) + 0.0 if np.isfinite(one) else None for one in numbers]
+
+
+def protect_tables(
+    table: PrivateTable, plan: Plan, progress: Progress = lambda stage: None
+) -> ProtectedTables:
+    """The tables of a plan, with the cells that are suppressed.
+
+    Raises ``TableError`` and ``PlanError`` where rows and plan do not fit, ``InfeasibleError``
+    where no pattern protects.
+    """
+    rules = _rules(plan)
+    progress("counting")
+    cells = count_cells(table, plan.tables)
+    primary = primary_cells(cells, rules)
+    pattern = suppress(cells, primary, rules, progress)
+    progress("attacking the pattern")
+    _require_safe(cells, primary, pattern)
+    columns = columns_of_cells(cells, pattern.suppressed)
+    return ProtectedTables(cells, primary, pattern, columns, table.notes)
+
+
+def _rules(plan: Plan) -> CellSuppression:
+    if not plan.tables:
+        msg = "the plan has no [[tables]]; say which dimensions each table has"
+        raise plan.error(msg)
+    if plan.protection is None:
+        msg = "the plan has no [protection] table; say which cells are too telling to be shown"
+        raise plan.error(msg)
+    return plan.protection
+
+
+def _require_safe(cells: PrivateCells, primary: PrimaryCells, pattern: SuppressionPattern) -> None:
+    """Raise ``GuaranteeBrokenError`` where the attack finds a primary cell."""
+    attack = PatternAttack(cells, primary)
+    exact = (
+        np.intersect1d(recomputable(attack.system(number, pattern.suppressed)), asked)
+        for number, asked in enumerate(
+            np.flatnonzero(protection.width > 0) for protection in primary.protections
+        )
+    )
+    shown = primary.cells & ~pattern.suppressed
+    if shown.any() or any(len(one) for one in exact) or any(attack.breaches(pattern.suppressed)):
+        msg = "the pattern of suppressed cells does not protect its primary cells"
+        raise GuaranteeBrokenError(msg)
+
+
+def make_tables(
+    source: Any,
+    plan: Plan,
+    out: str | Path | None,
+    *,
+    file_format: str = "csv",
+    engine: str = "auto",
+    render: Callable[[ProtectedTables], str | None] | None = None,
+    progress: Progress = lambda stage: None,
+) -> ProtectedTables:
+    """Make the tables of a plan and write them to a new folder; ``out`` None writes nothing.
+
+    ``source`` is a file, an address or a data frame; ``render`` draws the page.  Raises a
+    ``VoileError``, and then nothing stands at ``out``.
+    """
+    plan.refuse_open_questions()
+    _rules(plan)
+    if file_format not in FORMATS_OF_TABLES:
+        msg = f"tables are written as {', '.join(FORMATS_OF_TABLES)}, not as {file_format}"
+        raise InputError(msg)
+    place = None if out is None else check_new_folder(out)
+    is_file = isinstance(source, str | Path | Address)
+    progress("reading")
+    rows = plan_of_rows(plan)
+    table = (open_table if is_file else open_frame)(source, rows, engine=engine)
+    table.refuse_telling_quasi_identifiers()
+    made = protect_tables(table, plan, progress)
+    if place is not None:
+        progress("writing")
+        page = None if render is None else render(made)
+        _write(made, table.published_cells(made.columns), plan, place, file_format, page)
+    return made
+
+
+def _write(
+    made: ProtectedTables,
+    table: PublishedTable,
+    plan: Plan,
+    place: Path,
+    file_format: str,
+    page: str | None,
+) -> None:
+    """Write the folder, recount it, and let it appear."""
+    unseen = UnseenFolder(place, "the tables")
+    try:
+        with unseen.writing() as folder:
+            name = f"tables.{file_format}"
+            if file_format == "xlsx":
+                table.write_sheets(folder / name, TABLE)
+            else:
+                (written,) = table.write(folder, file_format)
+                (folder / written).rename(folder / name)
+            sync(folder / name)
+            if page is not None:
+                write_text(folder / "index.html", page)
+            document = _document(made, plan, table) | {"data": manifest_of(folder, [name])}
+            text = json.dumps(document, indent=2, ensure_ascii=False)
+            write_text(folder / DOCUMENT, text + "\n")
+            if (refusal := recount(folder).refusal()) is not None:
+                raise GuaranteeBrokenError(str(refusal))
+        unseen.appear()
+    finally:
+        unseen.remove()
+
+
+def _document(made: ProtectedTables, plan: Plan, table: PublishedTable) -> dict[str, Any]:
+    """What ``release.json`` says; it tells primary cells from secondary ones nowhere."""
+    rules, suppressed = _rules(plan), int(made.pattern.suppressed.sum())
+    claim = SuppressedCells(
+        cells=made.cells.system.cells,
+        suppressed=suppressed,
+        minimum=rules.minimum,
+        zeros=rules.zeros,
+        units=_counted_units(made.cells, plan),
+    )
+    return {
+        "format": FORMAT,
+        "form": "tables",
+        "voile": VERSION,
+        "method": {"name": "cell-suppression", **_stated(rules)},
+        "guarantee": _guarantee(claim).document(),
+        "rows": table.rows,
+        "publishable": True,
+        "release_id": Randomness.secure().token("release"),
+        **layout_document(made.cells),
+        "types": dict(table.kinds()),
+        **({"open_questions": len(plan.questions)} if plan.questions else {}),
+    }
+
+
+def _counted_units(cells: PrivateCells, plan: Plan) -> str | None:
+    """The measure that counts the units of every cell, if one does."""
+    named = {each.count or COUNT for each in plan.tables if each.contributor is None}
+    for measure in cells.measures:
+        if measure.name in named and measure.shown.all() and (measure.values == cells.units).all():
+            return measure.name
+    return None
+
+
+def _stated(rules: CellSuppression) -> dict[str, Any]:
+    """The rules on numbers; cells that are named by hand are the custodian's alone."""
+    stated = {
+        "minimum": rules.minimum,
+        "zeros": rules.zeros,
+        "dominance": [[n, float(k)] for n, k in rules.dominance] or None,
+        "p": None if rules.p is None else float(rules.p),
+        "pq": None if rules.pq is None else [float(one) for one in rules.pq],
+        "whole_groups": list(rules.whole_groups) or None,
+        "cost": rules.cost,
+    }
+    return {name: value for name, value in stated.items() if value is not None}
+
+
+def _guarantee(claim: SuppressedCells) -> Guarantee:
+    return Guarantee(
+        (claim,),
+        STATEMENT,
+        (
+            "an attacker knows all published cells, that cells add up, that none is negative and "
+            "that counts are whole, and what he himself adds to cells",
+            "contributors do not pool what they know",
+            "nothing else about these cells is published, before or after",
+        ),
+    )

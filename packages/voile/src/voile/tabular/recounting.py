@@ -1,0 +1,64 @@
+"""Tables recounted from their folder alone: files by their hashes, and what is claimed of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from voile.release.claims import UnknownClaim
+from voile.release.manifest import DOCUMENT, verified_files
+from voile.release.recounting import Recount, RecountedClaim, told_breaches
+from voile.release.release import Guarantee
+from voile.table.formats.excel import read_sheets
+from voile.table.opening import open_published, published_rows
+from voile.table.protocol import Engine
+from voile.table.published import PublishedTable
+from voile.tabular.published import TablesRelease, read_cells
+from voile_base.errors import TableError
+
+__all__ = ["TablesForm"]
+
+
+@dataclass(frozen=True)
+class TablesForm:
+    """Folders of ``voile table``."""
+
+    def recount(self, folder: Path, document: Mapping[str, Any], engine: Engine | str) -> Recount:
+        """Every claim, measured on the cells that stand in the file.
+
+        Raises ``TableError`` where the folder does not hold tables, ``RefusedError`` where its
+        files are not those that are listed.
+        """
+        files = verified_files(document, folder)
+        try:
+            guarantee = Guarantee.of_document(document["guarantee"], f"{folder / DOCUMENT}")
+            texts = [name for name, kind in document["types"].items() if kind == "text"]
+            method, stated = dict(document["method"]), document["rows"]
+            table = _opened(folder, files.names, texts, engine)
+            release = TablesRelease(table, method, read_cells(document, table))
+        except (KeyError, TypeError, AttributeError, ValueError):
+            msg = f"{folder / DOCUMENT}: this does not describe tables of Voile"
+            raise TableError(msg) from None
+        files.require_unchanged()
+        claims = tuple(
+            RecountedClaim(
+                claim,
+                () if isinstance(claim, UnknownClaim) else told_breaches(claim.breaches(release)),
+            )
+            for claim in guarantee.claims
+        )
+        told = f"its file has {table.rows:,} cells, and it states {stated}"
+        others = (told,) if table.rows != stated else ()
+        return Recount(folder, files.names, table.rows, claims, others)
+
+
+def _opened(
+    folder: Path, names: tuple[str, ...], texts: list[str], engine: Engine | str
+) -> PublishedTable:
+    """The rows of the file; of a workbook, those of all sheets."""
+    (name,) = names
+    if name.endswith(".xlsx"):
+        return published_rows(read_sheets(folder / name))
+    return open_published(folder, texts, names, engine)

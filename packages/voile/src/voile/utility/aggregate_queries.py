@@ -1,0 +1,359 @@
+"""Error of aggregate queries: how wrong the answers of a release are; private.
+
+What it does: draws queries by a key, answers each from the original and from the release, and
+reports the median and the mean relative error.
+
+Source: Xiao and Tao, "Anatomy: simple and effective privacy preservation" (VLDB 2006), section 6:
+COUNT queries with predicates on several quasi-identifiers and on a sensitive column, answered from
+generalized rows as if values were spread evenly; so, too, LeFevre, DeWitt and Ramakrishnan,
+"Workload-aware anonymization" (KDD 2006).  The bound below which errors are not blown up, a
+thousandth of the rows, is that of Xiao, Wang and Gehrke, "Differential privacy via wavelet
+transforms" (ICDE 2010), section 7.
+
+Claim: an original published as it is has no error.  The queries:
+
+    SELECT COUNT(*)        WHERE A in S1 [AND B in S2 [AND C in S3]] AND X in S4
+    SELECT SUM(Y), AVG(Y)  WHERE A in S1 [AND B in S2 [AND C in S3]]
+
+A, B, C are quasi-identifiers drawn without replacement; X is a sensitive column, Y the first one
+that holds numbers; without a sensitive column the COUNT has no X, without numbers there is no Y.
+How predicates are drawn stands below.
+
+Relative error: |answer - truth| / max(|truth|, ``sanity`` times the same aggregate of |Y| over all
+rows).  An AVG over no row of the original is not asked; where nothing that the release shows can
+match, the answer is its AVG over all rows.
+
+Algorithm: each entry of a row matches a predicate with the share of it that does (``covering``);
+a row matches with the product over the predicates, and adds as much of the expectation of Y.
+Counts and sums of a release that is a sample at a stated rate beta are divided by beta.  Suppressed
+rows are not made up for: nobody is told how many there are.
+
+Cost: O(q (n p + d + e)) for q queries with p predicates on n rows, d values and e entries,
+and O(d log d) to draw a predicate.
+
+Departures: one measure has queries of one to three quasi-identifiers; the selectivity is a share
+of the rows, not of the domain.
+
+Random queries are conjunctions of predicates, each of which says for every distinct value of a
+column whether it is asked for.  With p predicates and selectivity s, each asks for about a share f
+= s^(1 / p) of rows. Numbers, dates and times: a range of neighbouring values, those whose rank in
+the distribution (the share of rows below, and half of their own) is between u and u + f, with u
+uniform from 0 to 1 - f; where that is none, the one value at u + f / 2.  A missing number is in no
+range.  Texts: the first values of a random order, as many as bring their share of the rows nearest
+to f, at least one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from voile.disclosure.spread import Spread
+from voile.utility.covering import Covering, coverings
+from voile.utility.domain import Domain
+from voile.utility.expectation import expectations
+from voile.utility.measurement import Measurement
+from voile.utility.protocol import Comparison
+from voile.utility.roles import columns_in_role
+from voile_base.errors import InputError
+from voile_base.randomness import Key
+
+__all__ = ["QueryError", "random_queries"]
+
+Floats = NDArray[np.float64]
+Errors = Mapping[str, Sequence[float]]
+"""Relative errors by aggregate and number of quasi-identifiers."""
+
+_COUNT, _SUM, _AVERAGE = "COUNT", "SUM", "AVG"
+_NOTHING = 1e-9
+"""Expected rows below this are rounding."""
+Predicates = Mapping[str, NDArray[np.bool_]]
+"""For each column, shape (d,): which of its distinct values are asked for."""
+
+
+@dataclass(frozen=True)
+class QueryError:
+    """Median and mean relative error of random aggregate queries.
+
+    Raises ``InputError`` for parameters that cannot be.
+    """
+
+    queries: int = 200
+    """How many are drawn, each a COUNT; where there are numbers, a SUM and an AVG, too."""
+    selectivity: float = 0.05
+    """Share of the rows that would match if columns were independent."""
+    most: int = 3
+    """Quasi-identifiers of a query: 1 to this many, in turn."""
+    sanity: float = 0.001
+    """Truths below this share of the aggregate over all rows count as this share."""
+    name: ClassVar[str] = "query-error"
+
+    def __post_init__(self) -> None:
+        if self.queries < 1 or self.most < 1:
+            msg = "queries and most must be at least 1"
+            raise InputError(msg)
+        if not (0 < self.selectivity <= 1 and 0 < self.sanity <= 1):
+            msg = "selectivity and sanity must be above 0 and at most 1"
+            raise InputError(msg)
+
+    def refusal(self, comparison: Comparison) -> str | None:
+        """Queries ask for quasi-identifiers."""
+        if not columns_in_role(comparison, "quasi_identifiers"):
+            return "the release shows no quasi-identifier that queries could ask for"
+        return None
+
+    def measure(self, comparison: Comparison) -> Sequence[Measurement]:
+        """Median and mean error, by aggregate and number of quasi-identifiers."""
+        known, sensitive = (
+            columns_in_role(comparison, role) for role in ("quasi_identifiers", "sensitive")
+        )
+        columns = coverings(comparison, [*known, *sensitive])
+        queries = random_queries(
+            [columns[name].domain for name in known],
+            [columns[name].domain for name in sensitive],
+            counts=[1 + number % min(self.most, len(known)) for number in range(self.queries)],
+            selectivity=self.selectivity,
+            key=comparison.randomness.key("utility", self.name),
+        )
+        numeric = [name for name in sensitive if columns[name].points is not None]
+        summed = numeric[0] if numeric else None
+        truth = _Table.original(columns, summed)
+        sampled = _sampling_rate(comparison)
+        errors = self._errors(queries, truth, _Table.published(columns, summed, sampled))
+        blind = self._errors(queries, truth, _Table.telling_nothing(columns, summed))
+        return [
+            self._measurement(self.name, "Median", np.median, errors, blind),
+            self._measurement(f"mean-{self.name}", "Mean", np.mean, errors, blind),
+        ]
+
+    def _errors(self, queries: Sequence[_Query], truth: _Table, given: _Table) -> Errors:
+        whole, otherwise = truth.magnitudes(), given.average()
+        errors: dict[str, list[float]] = {}
+        for query in queries:
+            found = given.answers(query)
+            for aggregate, right in truth.answers(query).items():
+                if right is None:
+                    continue
+                answer = found[aggregate]
+                apart = abs((otherwise if answer is None else answer) - right)
+                scale = max(abs(right), self.sanity * whole[aggregate])
+                part = _part(aggregate, len(query.known))
+                errors.setdefault(part, []).append(apart / scale if scale > 0 else 0.0)
+        return {part: errors[part] for part in sorted(errors)}
+
+    def _measurement(
+        self,
+        measure: str,
+        middle: str,
+        of: Callable[[Sequence[float]], Any],
+        errors: Errors,
+        blind: Errors,
+    ) -> Measurement:
+        return Measurement(
+            measure=measure,
+            title=f"{middle} error of aggregate queries",
+            value=float(of([*chain(*errors.values())])),
+            better="lower",
+            meaning=(
+                f"the {middle.lower()} relative error of random aggregates over about "
+                f"{self.selectivity:.3g} of the rows, answered from the release"
+            ),
+            untouched=0.0,
+            useless=float(of([*chain(*blind.values())])),
+            parts={part: float(of(values)) for part, values in errors.items()},
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Rows that answer queries: what each shows of the columns, and how many it stands for."""
+
+    columns: Mapping[str, tuple[Spread | None, NDArray[Any]]]
+    """The entries' distributions, None where they are the values, and the entry of each row."""
+    numbers: Floats | None
+    """Shape (n, 2): the probability that a row has the number to add, and its expectation."""
+    weight: float
+    """How many rows of the original each stands for."""
+    rows: int
+
+    @classmethod
+    def original(cls, columns: Mapping[str, Covering], summed: str | None) -> Self:
+        """The truth."""
+        shown = {name: (None, column.own) for name, column in columns.items()}
+        return cls._of(columns, summed, shown)
+
+    @classmethod
+    def published(cls, columns: Mapping[str, Covering], summed: str | None, rate: float) -> Self:
+        """The release, a sample of the original at this rate."""
+        shown = {name: (column.spread, column.entry) for name, column in columns.items()}
+        return cls._of(columns, summed, shown, 1 / rate)
+
+    @classmethod
+    def telling_nothing(cls, columns: Mapping[str, Covering], summed: str | None) -> Self:
+        """As many rows as in the original, all of them suppressed: one row counted so often."""
+        first = np.zeros(1, dtype=np.int64)
+        shown = {name: (_anything(column.spread), first) for name, column in columns.items()}
+        rows = max(len(column.own) for column in columns.values())
+        return cls._of(columns, summed, shown, float(rows))
+
+    @classmethod
+    def _of(
+        cls,
+        columns: Mapping[str, Covering],
+        summed: str | None,
+        shown: Mapping[str, tuple[Spread | None, NDArray[Any]]],
+        weight: float = 1.0,
+    ) -> Self:
+        numbers = None
+        if summed is not None and (points := columns[summed].points) is not None:
+            known = ~np.isnan(points)
+            values = np.column_stack([known.astype(np.float64), np.where(known, points, 0.0)])
+            numbers = _of_rows(values, *shown[summed])
+        rows = max(len(entry) for _, entry in shown.values())
+        return cls(shown, numbers, weight, rows)
+
+    def answers(self, query: _Query) -> dict[str, float | None]:
+        """The answer to each aggregate; None for an AVG over nothing."""
+        answers: dict[str, float | None] = {
+            _COUNT: self.weight * float(self._matching(query.counted).sum())
+        }
+        if self.numbers is not None:
+            count, total = (self._matching(query.known) @ self.numbers).tolist()
+            answers[_SUM] = self.weight * total
+            answers[_AVERAGE] = total / count if count > _NOTHING else None
+        return answers
+
+    def magnitudes(self) -> dict[str, float]:
+        """The aggregates over all rows, of numbers without their sign."""
+        answers = {_COUNT: self.weight * self.rows}
+        if self.numbers is not None:
+            count, total = np.abs(self.numbers).sum(axis=0).tolist()
+            answers |= {_SUM: self.weight * total, _AVERAGE: total / max(count, _NOTHING)}
+        return answers
+
+    def average(self) -> float:
+        """The AVG over all rows; 0 where there is none."""
+        if self.numbers is None:
+            return 0.0
+        count, total = self.numbers.sum(axis=0).tolist()
+        return float(total / max(count, _NOTHING))
+
+    def _matching(self, predicates: Predicates) -> Floats:
+        """The probability that each row matches, shape (n,)."""
+        matching = np.ones(self.rows)
+        for name, chosen in predicates.items():
+            matching *= _of_rows(chosen[:, np.newaxis].astype(np.float64), *self.columns[name])[
+                :, 0
+            ]
+        return matching
+
+
+def _of_rows(values: Floats, spread: Spread | None, entry: NDArray[Any]) -> Floats:
+    """The expectation of f functions for each of n rows, shape (n, f), from ``values`` (d, f)."""
+    of_entry = values if spread is None else expectations(spread, values)
+    of_row: Floats = of_entry[entry]
+    return of_row
+
+
+def _anything(spread: Spread) -> Spread:
+    """The distribution of one entry that may stand for every value."""
+    values = len(spread.weight)
+    first, last = np.zeros(1, dtype=np.int64), np.array([values])
+    return Spread(np.arange(values), first, last, spread.weight)
+
+
+def _sampling_rate(comparison: Comparison) -> float:
+    """The probability with which a row was sampled, where the release states it."""
+    return comparison.published.disclosure.probability
+
+
+def _part(aggregate: str, known: int) -> str:
+    return f"{aggregate}, {known} quasi-identifier{'s' if known > 1 else ''}"
+
+
+@dataclass(frozen=True)
+class _Query:
+    """The predicates of a query."""
+
+    known: Predicates
+    """On quasi-identifiers, for sums and averages."""
+    counted: Predicates
+    """On the same ones and a sensitive column, for counts; wider each, to match as often."""
+
+
+def random_queries(
+    known: Sequence[Domain],
+    sensitive: Sequence[Domain],
+    *,
+    counts: Sequence[int],
+    selectivity: float,
+    key: Key,
+) -> list[_Query]:
+    """A query for each of ``counts``: how many of the ``known`` columns it has, at least 1."""
+    draws = _Draws(key)
+    queries = []
+    for count in counts:
+        asked = [known[index] for index in draws.order(len(known))[:count]]
+        secret = [sensitive[index] for index in draws.order(len(sensitive))[:1]]
+        queries.append(
+            _Query(
+                _predicates(asked, selectivity, draws),
+                _predicates([*asked, *secret], selectivity, draws),
+            )
+        )
+    return queries
+
+
+@dataclass
+class _Draws:
+    """The words of a stream, one after the other."""
+
+    key: Key
+    used: int = field(default=0)
+
+    def order(self, count: int) -> NDArray[np.int64]:
+        """A random order of 0 to count - 1."""
+        words = self.key.stream(count, self.used)
+        self.used += count
+        return np.argsort(words)
+
+    def uniform(self) -> float:
+        """A number from 0 to below 1."""
+        (word,) = self.key.stream(1, self.used)
+        self.used += 1
+        return float(word >> np.uint64(11)) / 2**53
+
+
+def _predicates(columns: Sequence[Domain], selectivity: float, draws: _Draws) -> Predicates:
+    share = selectivity ** (1 / len(columns))
+    return {
+        column.name: (_set if column.points is None else _range)(column, share, draws)
+        for column in columns
+    }
+
+
+def _range(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
+    """Neighbouring values with about this share of the rows."""
+    assert column.points is not None
+    rows = np.where(np.isnan(column.points), 0, column.rows)
+    rank = (np.cumsum(rows) - rows / 2) / max(int(rows.sum()), 1)
+    low = draws.uniform() * (1 - share)
+    chosen = (rows > 0) & (low <= rank) & (rank <= low + share)
+    if not chosen.any():
+        apart = np.where(rows > 0, np.abs(rank - low - share / 2), np.inf)
+        chosen[np.argmin(apart)] = bool(rows.any())
+    return chosen
+
+
+def _set(column: Domain, share: float, draws: _Draws) -> NDArray[np.bool_]:
+    """Random values with about this share of the rows."""
+    order = draws.order(len(column))
+    reached = np.cumsum(column.rows[order]) / column.rows.sum()
+    chosen = np.zeros(len(column), dtype=np.bool_)
+    chosen[order[: 1 + int(np.argmin(np.abs(reached - share)))]] = True
+    return chosen

@@ -1,0 +1,143 @@
+"""People whose rows stand among rows of nobody are told by the control, and others are not."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.beside import Beside
+from voile.audit.beyond import excess_of
+from voile.audit.closest import Agreement, NearestRows
+from voile.audit.copying import Copying
+from voile.audit.foreign import as_release
+from voile.audit.recognition import recognise
+from voile.audit.record import ROWS_OF_PEOPLE
+from voile.audit.registry import Setting
+from voile.audit.risk import Risk
+from voile.release.reading.rows import People
+from voile_base.randomness import Randomness
+from voile_tests.audit.tables import marginals, people
+
+
+def _people(count: int, seed: int) -> pl.DataFrame:
+    """With wages, rents and ages of children, which few share."""
+    draws, table = np.random.default_rng(seed), people(count, seed)
+    wage = pl.Series(draws.normal(0, 4000, count)) + table["income"] * 1400 + 20_000
+    rent = pl.Series(draws.normal(0, 100, count)) + wage / 50
+    return table.with_columns(wage=wage.round(0), rent=rent.round(0), child=pl.col("age") // 3)
+
+
+ORIGINAL, CONTROL, OTHERS = (_people(1500, seed) for seed in (1, 2, 3))
+
+
+def _setting(released: pl.DataFrame, *control: pl.DataFrame, seed: int = 1) -> Setting:
+    foreign = as_release(released, recognise(released, People(ORIGINAL)), {})
+    beside = Beside.of(foreign, [ORIGINAL, *control], None)
+    return Setting(beside, (), None, 300, Randomness.seeded(seed))
+
+
+def _risk(released: pl.DataFrame, control: pl.DataFrame = CONTROL, seed: int = 1) -> Risk:
+    setting = _setting(released, control, seed=seed)
+    assert Copying().refusal(setting) is None
+    return next(Copying().risks(setting))
+
+
+def _planted(base: pl.DataFrame, rows: pl.DataFrame) -> pl.DataFrame:
+    both = pl.concat([base[rows.height :], rows.select(base.columns)])
+    return both.sample(fraction=1, shuffle=True, seed=4)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.03, 25 / 1500])
+def test_people_who_are_copied_whole_are_told(share: float) -> None:
+    """A tenth, 3 in 100, and 25 with the largest incomes, among columns drawn by themselves."""
+    richest = ORIGINAL.sort("wage", descending=True).head(round(share * 1500))
+    risk = _risk(_planted(marginals(ORIGINAL, 5), richest))
+    assert risk.found
+    assert risk.persons is not None
+    assert 0.5 * richest.height < risk.persons <= 1.5 * richest.height
+    assert risk.document()["persons"] == risk.persons
+
+
+def test_people_who_are_copied_with_noise_are_told() -> None:
+    """Numbers are moved by a tenth of their deviation."""
+    draws, rows = np.random.default_rng(1), ORIGINAL[:75]
+    moved = [
+        (rows[name] + pl.Series(draws.normal(0, 0.1 * float(ORIGINAL[name].std()), 75))).round(0)
+        for name in ("wage", "rent")
+    ]
+    assert _risk(_planted(marginals(ORIGINAL, 6), rows.with_columns(*moved))).found
+
+
+def test_who_is_in_the_control_and_in_the_file_turns_the_comparison_round() -> None:
+    """A file that holds the control finds it, and says so."""
+    risk = _risk(_planted(marginals(ORIGINAL, 7), CONTROL[:150]))
+    assert risk.finds_control
+    assert not risk.found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_nobody_is_told_where_nobody_was_copied(seed: int) -> None:
+    """Columns drawn by themselves; and other people of the same town, drawn with replacement.
+
+    Each tells somebody in 2 of 1,000 runs where people are exchangeable.
+    """
+    assert not _risk(marginals(ORIGINAL, 20 + seed), seed=seed).found
+    half = OTHERS.sample(1500, with_replacement=True, seed=seed)
+    assert not _risk(half, seed=seed).found
+
+
+@pytest.mark.slow
+def test_of_forty_files_that_copy_nobody_at_most_two_are_told() -> None:
+    """At 2 in 1,000 a file, three of 80 are told in one of 1,900 runs."""
+    files = [marginals(ORIGINAL, 100 + seed) for seed in range(40)]
+    files += [OTHERS.sample(1500, with_replacement=True, seed=seed) for seed in range(40)]
+    assert sum(_risk(file, seed=seed).found for seed, file in enumerate(files)) <= 2
+
+
+def test_copying_is_refused_where_nothing_can_be_copied_or_nobody_can_tell() -> None:
+    """Rows of people, no control, and a control of one person are told apart."""
+    drawn = marginals(ORIGINAL, 5)
+    assert Copying().refusal(_setting(ORIGINAL, CONTROL)) == ROWS_OF_PEOPLE
+    assert "no control" in (Copying().refusal(_setting(drawn)) or "")
+    assert "a control of 1 people" in (Copying().refusal(_setting(drawn, CONTROL[:1])) or "")
+
+
+def test_the_closest_row_is_that_of_the_definition() -> None:
+    """On small tables against all pairs, with one's own rows left out and without."""
+    draws = np.random.default_rng(3)
+    for _ in range(20):
+        columns, values, cells = [], [], []
+        for _ in range(3):
+            near = draws.uniform(0.02, 1, (4, 5))
+            cells.append(draws.integers(0, 5, 12))
+            values.append(draws.integers(0, 4, 7))
+            columns.append(Agreement.of(near, np.bincount(cells[-1], minlength=5)))
+        owners = draws.integers(0, 3, 7), draws.integers(0, 3, 12)
+        worth = sum(
+            c.worth[v][:, g].astype(np.float64)
+            for c, v, g in zip(columns, values, cells, strict=True)
+        )
+        nearest = NearestRows(tuple(columns))
+        found = nearest.closest(values, cells)
+        np.testing.assert_allclose(found, worth.max(axis=1), rtol=1e-5)
+        own = owners[0][:, np.newaxis] == owners[1]
+        expected = np.where(own, 0, worth).max(axis=1)
+        np.testing.assert_allclose(nearest.closest(values, cells, owners), expected, rtol=1e-5)
+
+
+def test_agreement_is_worth_the_share_of_rows_that_are_as_near() -> None:
+    """A value of one row in ten is worth log 10, one that is not there nothing."""
+    worth = Agreement.of(np.eye(2), np.array([1, 9])).worth
+    np.testing.assert_allclose(worth, [[np.log(10), 0], [0, np.log(10 / 9)]], atol=1e-6)
+
+
+def test_one_person_far_beyond_the_control_is_told_and_a_little_beyond_is_not() -> None:
+    """Scores of 1,000 people of each side, of a normal distribution."""
+    draws = np.random.default_rng(1)
+    own, other = draws.normal(size=1000), draws.normal(size=1000)
+    assert not excess_of({"any": (own, other)})[1]
+    own[0] = 12
+    excess, sure = excess_of({"any": (own, other)})
+    assert sure
+    assert excess.at_least == 1

@@ -1,0 +1,84 @@
+"""Whether the same people stand in the original and in the control."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.overlap import shared_people
+from voile_testing.checkout import ROOT
+from voile_tests.audit.tables import people
+
+CENSUS = ROOT.parent / "shared" / "data" / "census"
+
+
+def _with_ids(frame: pl.DataFrame, start: int) -> pl.DataFrame:
+    return frame.with_columns(id=pl.arange(start, start + frame.height, eager=True))
+
+
+def _changed(own: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The same people as somebody shows them who wants them to pass for others."""
+    moved = own.with_columns(pl.col("age") + 1)
+    return {
+        "shuffled": own.sample(fraction=1, shuffle=True, seed=1),
+        "new ids": own.with_columns(pl.col("id") + 10**6),
+        "one column": moved,
+        "new ids and one column": moved.with_columns(pl.col("id") + 10**6),
+        "new ids and two columns": moved.with_columns(
+            pl.col("id") + 10**6, pl.col("town").replace("t1", "t99")
+        ),
+        "half": pl.concat([own[: own.height // 2], _with_ids(people(own.height // 2, 9), 10**7)]),
+        "half with new ids": pl.concat([own[::2], _with_ids(people(own.height // 2, 9), 0)])
+        .drop("id")
+        .pipe(_with_ids, 10**6),
+    }
+
+
+@pytest.mark.parametrize("change", _changed(_with_ids(people(2, 0), 0)))
+@pytest.mark.parametrize("ids", [(), ("id",)])
+def test_the_same_people_are_seen_whatever_was_changed(change: str, ids: tuple[str, ...]) -> None:
+    """Ids issued anew, or a column or two that were moved, hide nobody; half of them are enough."""
+    own = _with_ids(people(3_000, 1), 0)
+    found = shared_people(own, _changed(own)[change], ids)
+    assert found is not None
+    assert "give a control of people who were not in the data" in found
+
+
+def test_other_people_of_the_same_town_are_no_doubt() -> None:
+    """Of 200 true controls, of rows of many and of few different values, none is voided.
+
+    The rule states .001 a comparison in all: more than two of 200 have a probability of .0011.
+    """
+    wrong = 0
+    for seed in range(100):
+        both = _with_ids(people(1_500, 100 + seed), 0)
+        few = both.select("sex", "town", "education", pl.col("age") // 5)
+        for frame in (both, few):
+            wrong += shared_people(frame[:1_000], frame[1_000:], ()) is not None
+    assert wrong <= 2
+
+
+def test_few_different_values_still_tell_the_same_file() -> None:
+    """A table whose rows are seldom alone is told from itself by those that are."""
+    own = people(2_000, 3).select("sex", "town", "education", "age")
+    assert shared_people(own, own.sample(fraction=1, shuffle=True, seed=1), ()) is not None
+
+
+@pytest.mark.skipif(not CENSUS.is_dir(), reason="the shared census data are not here")
+def test_people_of_a_survey_are_told_from_each_other_and_from_themselves() -> None:
+    """Another year and 20 random halves are true controls; ids and a moved column hide nobody."""
+    read = {"infer_schema_length": None, "null_values": ["N"]}
+    own = pl.read_csv(CENSUS / "nist-acs-ma2019.csv", **read)
+    year = pl.read_csv(CENSUS / "nist-acs-ma2018.csv", **read)
+    year = year.select([year[c].cast(own[c].dtype, strict=False) for c in own.columns])
+    assert shared_people(own, year, ()) is None
+    for seed in range(20):
+        rows = np.random.default_rng(seed).permutation(own.height)
+        mixed, half = own[rows], own.height // 2
+        assert shared_people(mixed[:half], mixed[half:], ()) is None, seed
+        few = mixed.select("SEX", "MSP", "RAC1P", "PUMA", "EDU")
+        assert shared_people(few[:half], few[half:], ()) is None, seed
+    for moved in (own.with_columns(pl.col("AGEP") + 1), own.with_columns(pl.col("PUMA") + "x")):
+        assert shared_people(own, moved, ()) is not None
+    assert shared_people(own, pl.concat([own[::4], year[:1_900]]), ()) is not None

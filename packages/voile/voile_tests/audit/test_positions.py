@@ -1,0 +1,85 @@
+"""Rows that stand in the order of the original are told, and no others."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.positions import columns_in_order, order_notices
+from voile.audit.recognition import recognise
+from voile.release.reading.rows import People
+from voile_tests.audit.tables import marginals, people
+
+ORIGINAL = people(600, 1)
+DRAWN = marginals(ORIGINAL, 3)
+
+
+def _in_order(released: pl.DataFrame, original: pl.DataFrame = ORIGINAL) -> list[str]:
+    return columns_in_order(recognise(released, People(original)), People(original))
+
+
+def test_one_column_in_order_is_told() -> None:
+    """Of columns drawn by themselves, the one whose rows correspond by their places."""
+    kept = DRAWN.with_columns(ORIGINAL["education"])
+    assert _in_order(kept) == ["education"]
+    (notice,) = order_notices(recognise(kept, People(ORIGINAL)), People(ORIGINAL))
+    assert "'education' tells" in notice
+
+
+def test_noise_and_intervals_in_order_are_told() -> None:
+    """Numbers need not be equal to tell whose they are."""
+    noise = np.random.default_rng(4).normal(0, 9, 600)
+    low = pl.col("age") // 10 * 10
+    kept = DRAWN.with_columns(
+        ORIGINAL["hours"] + noise,
+        ORIGINAL.select(age=pl.format("[{}, {}]", low, low + 9))["age"],
+    )
+    assert _in_order(kept) == ["age", "hours"]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_other_orders_are_none(seed: int) -> None:
+    """Shuffled rows and independent draws, as many, fewer, and more of them."""
+    for part in (ORIGINAL, ORIGINAL.head(500), ORIGINAL.sample(200, seed=seed), ORIGINAL[350:]):
+        assert not _in_order(part.sample(fraction=1, shuffle=True, seed=seed))
+        assert not _in_order(marginals(part, seed))
+    twice = pl.concat([ORIGINAL, ORIGINAL]).sample(fraction=1, shuffle=True, seed=seed)
+    assert not _in_order(twice)
+
+
+@pytest.mark.parametrize("share", [0.95, 0.6, 0.2])
+def test_rows_in_order_are_told_where_some_are_left_out(share: float) -> None:
+    """Values, intervals, sets and noise: who knows a place still knows about where a row is."""
+    draws = np.random.default_rng(6)
+    kept = ORIGINAL.filter(draws.random(600) < share)
+    low = pl.col("age") // 10 * 10
+    coarse = kept.with_columns(
+        hours=kept["hours"] + draws.laplace(0, 2, kept.height).round(1),
+        age=pl.format("[{}, {}]", low, low + 9),
+        town=pl.lit("*"),
+        education=pl.when(pl.col("education") == "doctor").then(pl.lit("*")).otherwise("education"),
+    )
+    for released in (kept, coarse):
+        found = _in_order(released)
+        assert {"age", "hours", "income"} <= set(found)
+        assert not _in_order(released.sample(fraction=1, shuffle=True, seed=1))
+
+
+def test_rows_in_order_are_told_where_others_are_repeated_or_the_head_is_missing() -> None:
+    """A part from the middle, and rows that stand twice behind each other."""
+    assert _in_order(ORIGINAL[150:400])
+    assert _in_order(ORIGINAL.select(pl.all().repeat_by(2).explode()))
+
+
+def test_files_that_are_sorted_are_not_in_the_order_of_another_original() -> None:
+    """Rows of the original sorted by a column, beside an original that is not, or is by it."""
+    part = ORIGINAL.sample(400, seed=2).sort("age", maintain_order=True)
+    assert not _in_order(part)
+    assert not _in_order(part, ORIGINAL.sample(fraction=1, shuffle=True, seed=3).sort("age"))
+
+
+def test_rows_sorted_on_both_sides_are_no_order() -> None:
+    """A file that somebody has sorted agrees with a sorted original at every place nearby."""
+    original = ORIGINAL.sort("age")
+    assert "age" not in _in_order(marginals(original, 5).sort("age"), original)

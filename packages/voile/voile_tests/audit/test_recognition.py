@@ -1,0 +1,268 @@
+"""How columns of a released file are shown is found out, and may be overruled."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from voile.audit.foreign import as_release
+from voile.audit.recognition import Recognised, recognise
+from voile.disclosure.altered import Altered
+from voile.disclosure.perturbed import Perturbed
+from voile.release.reading.rows import People
+from voile_base.errors import TableError
+from voile_tests.audit.tables import marginals, people
+
+ORIGINAL = people(600, 1)
+
+
+def _how(released: pl.DataFrame, **said: str) -> dict[str, Recognised]:
+    found = recognise(released, People(ORIGINAL), said)  # type: ignore[arg-type]
+    return {one.name: one for one in found}
+
+
+def test_a_copy_is_shown_as_it_is() -> None:
+    """All columns are exact, in any order of rows."""
+    copy = ORIGINAL.sample(fraction=1, shuffle=True, seed=1)
+    assert {one.how for one in _how(copy).values()} == {"exact"}
+
+
+def test_each_way_is_told_apart() -> None:
+    """One column of each kind in one file."""
+    draws = np.random.default_rng(2)
+    decade = ORIGINAL["age"] // 10 * 10
+    released = pl.DataFrame(
+        {
+            "age": [f"[{low}, {low + 10}[" for low in decade],
+            "sex": ORIGINAL["sex"],
+            "town": draws.permutation(ORIGINAL["town"].to_numpy()),
+            "education": ["*" if i % 9 == 0 else x for i, x in enumerate(ORIGINAL["education"])],
+            "hours": np.round(ORIGINAL["hours"].to_numpy() + draws.laplace(0, 3, 600), 2),
+            "income": ORIGINAL["income"],
+        }
+    )
+    how = {name: one.how for name, one in _how(released).items()}
+    assert how["age"] == "interval"
+    assert how["education"] == "set"
+    assert how["hours"] == "noisy"
+    assert how["sex"] == how["income"] == "exact"
+
+
+def test_a_column_beside_the_values_of_others_is_permuted() -> None:
+    """Of four columns of one row the one that was permuted is found."""
+    draws = np.random.default_rng(3)
+    shuffled = pl.Series("hours", draws.permutation(ORIGINAL["hours"].to_numpy()))
+    how = {name: one.how for name, one in _how(ORIGINAL.with_columns(shuffled)).items()}
+    assert how.pop("hours") == "permuted"
+    assert set(how.values()) == {"exact"}
+
+
+def test_rows_of_nobody_are_synthetic() -> None:
+    """Columns drawn by themselves hold values of the original in rows that nobody has."""
+    assert {one.how for one in _how(marginals(ORIGINAL, 4)).values()} == {"synthetic"}
+
+
+def test_averages_are_told_from_noise() -> None:
+    """Numbers of nobody that stand in several rows each are averages of groups."""
+    ranked = ORIGINAL.sort("hours").with_row_index("i").with_columns(pl.col("i") // 4)
+    means = ranked.with_columns(pl.col("hours").mean().over("i") + 0.01).drop("i")
+    assert _how(means)["hours"].how == "averaged"
+
+
+def test_two_columns_are_the_ends_of_an_interval() -> None:
+    """Whatever suffixes they have."""
+    for low, high in ((".low", ".high"), ("_min", "_max")):
+        ends = [(pl.col("age") - 2).alias(f"age{low}"), (pl.col("age") + 2).alias(f"age{high}")]
+        found = _how(ORIGINAL.with_columns(ends).drop("age"))["age"]
+        assert found.how == "interval"
+        assert found.of == (f"age{low}", f"age{high}")
+
+
+def test_a_column_that_is_not_there_is_withheld() -> None:
+    """Others are read all the same."""
+    found = _how(ORIGINAL.drop("town"))
+    assert found["town"].how == "withheld"
+    assert found["age"].how == "exact"
+
+
+def test_a_plan_overrules() -> None:
+    """What is said counts, and what cannot be so is refused with the column's name."""
+    assert _how(ORIGINAL, income="noisy")["income"].how == "noisy"
+    assert _how(ORIGINAL, town="withheld")["town"].how == "withheld"
+    with pytest.raises(TableError, match="'town' of the released file does not hold intervals"):
+        _how(ORIGINAL, town="interval")
+
+
+def test_a_file_of_other_columns_is_refused() -> None:
+    """Also where the original has a column of almost that name."""
+    other = ORIGINAL.rename({name: f"{name}s" for name in ORIGINAL.columns})
+    with pytest.raises(TableError, match="shows no column of the original"):
+        recognise(other, People(ORIGINAL))
+    with pytest.raises(TableError, match="no rows"):
+        recognise(ORIGINAL.clear(), People(ORIGINAL))
+
+
+def test_a_recognised_file_is_a_release_that_promises_nothing() -> None:
+    """Its rows are those of the file in the columns that adversaries read."""
+    released = ORIGINAL.with_columns(new=pl.lit(1))
+    recognised = recognise(released, People(ORIGINAL))
+    foreign = as_release(released, recognised, {"sensitive": ["income"]})
+    assert foreign.release.rows == 600
+    assert foreign.unused == ("new",)
+    assert foreign.release.roles == {"sensitive": ("income",)}
+    assert foreign.release.guarantee.kind == "none"
+    assert not foreign.release.publishable
+
+
+def test_noise_beside_its_interval_is_noise() -> None:
+    """An interval that holds the number with a probability rules nobody out who lies beyond it."""
+    original = people(300, 1)
+    noise = np.random.default_rng(1).laplace(0, 3, 300)
+    age = original["age"].to_numpy() + noise
+    ends = {"age": age, "age.low": age - 2, "age.high": age + 2}
+    released = original.drop("age").with_columns(pl.Series(name, one) for name, one in ends.items())
+    found = next(one for one in recognise(released, People(original)) if one.name == "age")
+    assert found.how == "noisy"
+    assert set(found.of) == set(ends)
+    two = next(
+        one for one in recognise(released.drop("age"), People(original)) if one.name == "age"
+    )
+    assert two.how == "interval"
+
+
+def test_a_column_of_which_nothing_is_left_is_withheld() -> None:
+    """Empty cells show nothing, whatever the original has there."""
+    emptied = ORIGINAL.with_columns(
+        town=pl.lit(None, dtype=pl.String), income=pl.lit(None, dtype=pl.Float64)
+    )
+    found = _how(emptied)
+    assert found["town"].how == found["income"].how == "withheld"
+    assert found["town"].of == ("town",)
+    assert found["age"].how == "exact"
+
+
+@pytest.mark.parametrize("spelt", [None, "NA"])
+def test_a_suppressed_cell_stands_for_anything(spelt: str | None) -> None:
+    """Cells that were left out are read as any value, and the column for what is left of it."""
+    gone = pl.int_range(pl.len()) % 7 == 0
+    released = ORIGINAL.with_columns(
+        pl.when(gone).then(pl.lit(spelt)).otherwise(pl.col(name).cast(pl.String)).alias(name)
+        for name in ("town", "age")
+    )
+    found = _how(released)
+    assert found["town"].how == "set"
+    assert found["town"].columns[0][0] == "*"
+    assert found["age"].how == "interval"
+    low, high = found["age"].columns
+    assert low[0] is None
+    assert low[1:7].to_list() == high[1:7].to_list() == ORIGINAL["age"][1:7].to_list()
+    assert not found["town"].unread
+    assert found["sex"].how == "exact"
+
+
+def test_a_cell_that_was_missing_already_is_exact() -> None:
+    """Missing values of the original are values."""
+    own = ORIGINAL.with_columns(town=pl.when(pl.int_range(pl.len()) % 7 > 0).then(pl.col("town")))
+    (town,) = (one for one in recognise(own, People(own)) if one.name == "town")
+    assert town.how == "exact"
+
+
+def test_averages_are_averages_where_some_were_left_out() -> None:
+    """Numbers of nobody among which ``NA`` stands are no intervals."""
+    mean = ORIGINAL.sort("income")["income"].to_numpy().reshape(-1, 5).mean(axis=1).repeat(5)
+    cells = ["NA" if i % 11 == 0 else f"{x + 0.25}" for i, x in enumerate(mean)]
+    released = ORIGINAL.sort("income").with_columns(pl.Series("income", cells))
+    assert _how(released)["income"].how == "averaged"
+
+
+def test_how_many_rows_are_of_nobody_is_said() -> None:
+    """Where a part of the rows was changed, the rest is not said to be of nobody."""
+    draws = np.random.default_rng(5)
+    town = np.where(draws.random(600) < 0.5, "t3", ORIGINAL["town"].to_numpy())
+    found = _how(ORIGINAL.with_columns(pl.Series("town", town)))["town"]
+    assert found.how == "synthetic"
+    share = float(found.why.split("; ")[1].split("%")[0])
+    assert 25 < share < 55
+
+
+def _nobody(released: pl.DataFrame) -> dict[str, object]:
+    return {name: one.shown for name, one in _how(released).items()}
+
+
+def test_a_few_swapped_values_make_rows_of_nobody() -> None:
+    """One row in twenty with another town is no copy: how many rows nobody has is said."""
+    draws = np.random.default_rng(8)
+    town = ORIGINAL["town"].to_numpy().copy()
+    chosen = draws.permutation(600)[:30]
+    town[chosen] = np.roll(town[chosen], 1)
+    changed = float((town != ORIGINAL["town"].to_numpy()).mean())
+    found = _nobody(ORIGINAL.with_columns(town=town))
+    assert {type(shown) for shown in found.values()} == {Altered}
+    assert 0.5 * changed < found["town"].share <= changed  # type: ignore[attr-defined]
+
+
+def test_copies_samples_and_suppressed_cells_are_not_altered() -> None:
+    """Rows in any order, some of them, some twice over, some with a cell that is missing."""
+    missing = ORIGINAL.with_columns(
+        town=pl.when(pl.int_range(600) % 300 == 0).then(None).otherwise("town")
+    )
+    files = (ORIGINAL.sample(fraction=1, shuffle=True), ORIGINAL[:200], missing)
+    for released in (*files, pl.concat([ORIGINAL, ORIGINAL[:40]])):
+        assert not any(isinstance(one, Altered) for one in _nobody(released).values())
+
+
+def test_recoded_values_of_a_single_column_are_altered() -> None:
+    """A column alone that holds its values more or less often was changed."""
+    draws = np.random.default_rng(9)
+    sex = np.where(draws.random(600) < 0.2, "f", ORIGINAL["sex"].to_numpy())
+    found = _nobody(pl.DataFrame({"sex": sex}))
+    assert isinstance(found["sex"], Altered)
+
+
+def test_distances_are_those_of_people_who_are_alone_in_both_files() -> None:
+    """Noise in rows of any order, and averages of groups: the mean distance within a tenth."""
+    draws = np.random.default_rng(10)
+    order = draws.permutation(600)
+    hours = ORIGINAL["hours"].to_numpy().astype(float)
+    group = np.argsort(np.argsort(hours + draws.random(600))) // 12
+    mean = (np.bincount(group, hours) / np.bincount(group))[group] + 0.001
+    for near in (hours + draws.laplace(0, 1.5, 600), mean):
+        released = ORIGINAL.with_columns(hours=near)[order]
+        shown = _nobody(released)["hours"]
+        assert isinstance(shown, Perturbed)
+        assert shown.scale == pytest.approx(np.abs(near - hours).mean(), rel=0.1)
+        assert not shown.guessed
+
+
+def test_a_distance_that_nothing_tells_is_supposed_and_says_so() -> None:
+    """Little noise beside no other column, in rows of another order, cannot be measured."""
+    draws = np.random.default_rng(11)
+    hours = draws.permutation(ORIGINAL["hours"].to_numpy()) + draws.normal(0, 0.2, 600)
+    shown = _nobody(pl.DataFrame({"hours": hours}))["hours"]
+    assert isinstance(shown, Perturbed)
+    assert shown.guessed
+    loud = _nobody(pl.DataFrame({"hours": hours + draws.laplace(0, 30, 600)}))["hours"]
+    assert isinstance(loud, Perturbed)
+    assert not loud.guessed
+    assert loud.scale == pytest.approx(30, rel=0.15)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
+def test_a_part_of_the_rows_is_shown_as_it_is(share: float) -> None:
+    """Of few rows several lines lead to values of the original: as they are is tried first."""
+    for seed in range(8):
+        part = ORIGINAL.sample(fraction=share, seed=seed)
+        assert {one.how for one in _how(part).values()} == {"exact"}
+
+
+@pytest.mark.parametrize("mark", ["*", "NA", "suppressed", "**"])
+def test_a_column_of_nothing_but_marks_is_withheld(mark: str) -> None:
+    """A number or a text of which each cell may be anything is not shown at all."""
+    found = _how(ORIGINAL.with_columns(age=pl.lit(mark), town=pl.lit(mark)))
+    assert {name for name, one in found.items() if one.how == "withheld"} == {"age", "town"}
+    assert found["age"].columns == ()
+    assert found["sex"].how == "exact"
+    star = ORIGINAL.with_columns(town=pl.lit("*"))
+    (town,) = (one for one in recognise(star, People(star)) if one.name == "town")
+    assert town.how == "exact"

@@ -1,0 +1,7 @@
+"""Fixtures of the tests of this distribution."""
+
+from __future__ import annotations
+
+from voile_tests.undrawn import undrawn
+
+__all__ = ["undrawn"]

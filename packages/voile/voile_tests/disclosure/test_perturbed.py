@@ -1,0 +1,80 @@
+"""Numbers that are near the true ones, nobody knows how, and sets over the values of a column."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from voile.disclosure.covering import intervals_covered, sets_covered
+from voile.disclosure.evidence import Intervals
+from voile.disclosure.perturbed import Near, Perturbed
+from voile_base.errors import TableError
+from voile_tests.disclosure.sides import Knows, Shows
+
+
+def test_a_number_fits_the_better_the_nearer_it_is():
+    """By how many mean distances it is off, whichever side knows more rows."""
+    shown = Perturbed(scale=2.0)
+    evidence = shown.evidence(Knows([1, 4]), Shows("age", {"age": [1, 2, 5]}))
+    assert isinstance(evidence, Near)
+    expected = [[0, -0.5, -2], [-1.5, -1, -0.5]]
+    assert evidence.log_weights(slice(None)).tolist() == expected
+    assert evidence.only(np.array([2, 0])).log_weights(np.array([1])).tolist() == [[-0.5, -1.5]]
+
+
+def test_a_missing_number_fits_a_missing_one_alone():
+    """And is ruled out beside every number, as that is beside it."""
+    evidence = Perturbed(scale=1.0).evidence(Knows([None, 3]), Shows("age", {"age": [None, 3]}))
+    assert evidence.log_weights(slice(None)).tolist() == [[0, -np.inf], [-np.inf, 0]]
+
+
+class Towns(SimpleNamespace):
+    """Three values, as texts."""
+
+    name, points, extent = "town", None, None
+    weight = np.array([1.0, 2.0, 1.0])
+    values = SimpleNamespace(texts=(None, "Bath", "York"))
+
+    def __len__(self) -> int:
+        return 3
+
+
+def test_a_set_stands_for_the_values_that_it_names():
+    """One that is not written out stands for all, and names that no row has for nothing more."""
+    covered = sets_covered(Towns(), [["York"], None, ["Bath", "Leeds", None]])
+    assert covered.spread.matrix.toarray().tolist() == [
+        [0, 0, 1],
+        [0.25, 0.5, 0.25],
+        [1 / 3, 2 / 3, 0],
+    ]
+    assert covered.size.tolist() == [0, 1, 2 / 3]
+    assert covered.level is None
+    alone = sets_covered(Towns(), [["York"], [None]])
+    assert alone.level.tolist() == [0, 0]
+    assert sets_covered(Towns(), []).spread.start.dtype == np.int64
+    with pytest.raises(TableError, match="1 of its 2 different published entries"):
+        sets_covered(Towns(), [["Leeds"], ["York"]])
+
+
+class Ages(SimpleNamespace):
+    """Three values on a line."""
+
+    name, points, extent, hierarchy = "age", np.array([1.0, 2.0, 5.0]), (1.0, 5.0), None
+    weight, rows = np.ones(3), np.ones(3, dtype=np.int64)
+    values = SimpleNamespace(texts=("1", "2", "5"), numbers=points, missing=False)
+
+    def __len__(self) -> int:
+        return 3
+
+
+@pytest.mark.parametrize(("level", "levels"), [(None, None), (2, [2, 2])])
+def test_intervals_are_of_the_level_that_made_them(level, levels):
+    """None where groups differ; each stands for the values within it, and is as wide as it is."""
+    evidence = Intervals(Ages.points, np.array([1.0, 4.0]), np.array([3.0, 5.0]))
+    cells = Shows("age", {"age.low": [1, 4], "age.high": [3, 5]})
+    covered = intervals_covered(Ages(), cells, evidence, level)
+    assert covered.spread.matrix.toarray().tolist() == [[0.5, 0.5, 0], [0, 0, 1]]
+    assert covered.size.tolist() == [0.5, 0.25]
+    assert (covered.level if levels is None else covered.level.tolist()) == levels

@@ -1,0 +1,173 @@
+"""Numbers and names in words, and plans as TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voile.report.words import (
+    as_number,
+    clipped,
+    counted,
+    listed,
+    number,
+    one_in,
+    percent,
+    printable,
+    short_number,
+    spoken,
+    times,
+    width_of,
+)
+from voile_base.values.toml import toml_text
+
+
+@pytest.mark.parametrize(
+    ("share", "said"),
+    [
+        (0, "0 %"),
+        (1, "100 %"),
+        (0.021, "2.1 %"),
+        (0.5, "50 %"),
+        (0.76071, "76.1 %"),
+        (0.00021, "0.021 %"),
+        (0.99996, "99.996 %"),
+        (1 - 1e-12, "99.9999999999 %"),
+        (2e-9, "2.0e-07 %"),
+        (-0.05, "\N{MINUS SIGN}5 %"),
+        (3.5, "350 %"),
+        (None, "\N{EN DASH}"),
+    ],
+)
+def test_percentages(share, said):
+    """Shares have two or three digits, and small ones keep theirs."""
+    assert percent(share) == said.replace(" ", "\xa0")
+
+
+@given(st.floats(0, 1))
+def test_only_zero_and_one_are_called_so(share):
+    """No share is rounded to impossible or to certain."""
+    assert (percent(share) == "0\xa0%") == (share == 0)
+    if share < 1 - 1e-13:
+        assert percent(share) != "100\xa0%"
+
+
+@given(st.floats(1e-6, 1))
+def test_percentages_are_right(share):
+    """What is said lies within a twentieth of the share."""
+    said = float(percent(share).replace("\xa0%", "").replace(",", "")) / 100
+    assert said == pytest.approx(share, rel=0.05)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, min_value=-1e14, max_value=1e14))
+def test_numbers_are_right(value):
+    """What is said lies within a thousandth of the number, whatever its size."""
+    said = float(number(value).replace(",", "").replace("\N{MINUS SIGN}", "-"))
+    assert said == pytest.approx(value, rel=1e-3)
+
+
+def test_numbers():
+    """Commas, four digits, and whole numbers in full."""
+    assert number(12345) == "12,345"
+    assert number(9768.4) == "9,768"
+    assert number(0.314159) == "0.3142"
+    assert number(-2.5) == "\N{MINUS SIGN}2.5"
+    assert number(float("inf")) == "unbounded"
+    assert number(float("nan")) == number(None) == "\N{EN DASH}"
+    assert short_number(2.4e9) == "2.4\xa0bn"
+    assert short_number(200_000_000) == "200\xa0M"
+    assert short_number(250_000) == "250\xa0k"
+    assert short_number(99_999) == "99,999"
+
+
+def test_one_in():
+    """Shares up to a half as one of so many; others are not said so."""
+    assert one_in(0.02) == "1 in 50"
+    assert one_in(1 / 47.6) == "1 in 48"
+    assert one_in(0.4) == "1 in 2.5"
+    assert one_in(1 / 48_842) == "1 in 48,800"
+    assert one_in(0) == one_in(0.6) == one_in(None) == ""
+
+
+def test_small_words():
+    """Plurals, lists, ratios and names."""
+    assert counted(1, "attack") == "1\xa0attack"
+    assert counted(1200, "person", "people") == "1,200\xa0people"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(list("abcdef"), 2) == "a, b and 4 more"
+    assert listed(["a"]) == "a"
+    assert listed([]) == ""
+    assert times(105.2) == "105 times"
+    assert times(None) == "\N{EN DASH}"
+    assert spoken("background-knowledge") == "Background knowledge"
+
+
+@pytest.mark.parametrize("text", ["0.1", 0.1, Decimal("0.1")])
+def test_numbers_may_be_texts(text):
+    """A record that went through JSON may hold texts where decimals were."""
+    assert as_number(text) == 0.1
+
+
+@pytest.mark.parametrize("text", ["", "flash", "nan", "inf", None, True, [1], "1e999"])
+def test_other_texts_are_no_numbers(text):
+    """What is not a finite number is none."""
+    assert as_number(text) is None
+
+
+@given(st.text())
+def test_printable_texts_fit_on_a_page(text):
+    """What is printed is one line of characters that HTML and XML may hold."""
+    line = printable(text)
+    line.encode("utf-8")
+    assert not set(line) & set("\x00\n\r\t\u202e\u2066")
+    assert printable(line) == line
+
+
+@given(st.text(), st.floats(20, 500))
+def test_clipped_texts_are_no_wider(text, width):
+    """A text is cut to its room, and only where it does not fit."""
+    line = clipped(text, width, 12)
+    assert width_of(line, 12) <= width
+    assert (line == printable(text)) == (width_of(printable(text), 12) <= width)
+
+
+TOML = st.recursive(
+    st.text(st.characters(exclude_categories=["Cs"]))
+    | st.booleans()
+    | st.integers(-(2**60), 2**60)
+    | st.floats(allow_nan=False),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), TOML, max_size=4))
+def test_plans_as_toml(document):
+    """Whatever a plan holds, a reader of TOML reads it from the page."""
+    assert tomllib.loads(toml_text(document)) == document
+
+
+@given(st.dictionaries(st.text("ab \"'\\\n.", min_size=1), TOML, max_size=3))
+def test_columns_of_plans_as_toml(columns):
+    """Each column has a table of its own, whatever its name."""
+    assert tomllib.loads(toml_text({"columns": columns})) == {"columns": columns}
+
+
+def test_a_usual_plan_as_toml():
+    """Scalars first, then a table each; what a table holds deeper is on one line."""
+    plan = {
+        "roles": {"keep": ["a b"], "none": None},
+        "nulls": "drop",
+        "columns": {"zip code": {"bounds": [0, Decimal("0.50")]}, "x": {"deep": {"y": 1}}},
+    }
+    assert toml_text(plan) == (
+        'nulls = "drop"\n\n[roles]\nkeep = ["a b"]\n\n'
+        '[columns."zip code"]\nbounds = [0, 0.50]\n\n[columns.x]\ndeep = {y = 1}\n'
+    )

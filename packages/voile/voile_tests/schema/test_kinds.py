@@ -1,0 +1,81 @@
+"""Kinds: what the values of a column mean, and what no method may make of them."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import voile
+from voile.schema.kinds import UNORDERED, is_ordered, type_of
+from voile.schema.plan import ColumnPlan, parse_plan
+from voile.table.opening import open_frame
+from voile_base.errors import PlanError
+
+PEOPLE = pl.DataFrame(
+    {
+        "sex": [1, 2] * 6,
+        "code": [10, 20, 30] * 4,
+        "age": list(range(30, 42)),
+        "illness": ["flu", "cold", "gout", "flu"] * 3,
+    }
+)
+
+
+def _plan(kind: str | None, algorithm: str = "mondrian") -> voile.Plan:
+    said = {"sex": {"kind": kind}, "code": {"kind": kind}} if kind else {}
+    return parse_plan(
+        {
+            "roles": {"quasi_identifiers": ["sex", "code", "age"], "sensitive": ["illness"]},
+            "columns": said,
+            "method": {"name": "generalization", "k": 4, "algorithm": algorithm},
+        }
+    )
+
+
+@pytest.mark.parametrize("kind", sorted(UNORDERED - {"text"}))
+def test_digits_of_an_unordered_kind_are_texts_and_on_no_axis(kind: str) -> None:
+    """A code that looks like a number is bound as a text, and lies on no axis."""
+    table = open_frame(PEOPLE, _plan(kind))
+    (values,) = table.count_combinations(["sex"]).values
+    assert values.texts == ("1", "2")
+    assert values.numbers is None
+    assert not is_ordered(table.plan.columns["sex"].kind, values)
+
+
+def test_numbers_dates_and_ordinal_numbers_are_ordered() -> None:
+    """What lies on an axis is said by the kind, and else by the values."""
+    table = open_frame(PEOPLE, _plan(None))
+    age, illness = table.count_combinations(["age", "illness"]).values
+    assert is_ordered(None, age)
+    assert is_ordered("number", age)
+    assert is_ordered("ordinal", age)
+    assert not is_ordered("nominal", age)
+    assert not is_ordered(None, illness)
+    assert type_of("ordinal") is None
+
+
+@pytest.mark.parametrize("algorithm", ["mondrian", "flash"])
+def test_a_nominal_code_is_never_published_as_an_interval(algorithm: str) -> None:
+    """A column of a nominal kind is one column of the release, of its values and of ``*``."""
+    plan = _plan("nominal", algorithm)
+    release = voile.Generalization(k=4, algorithm=algorithm).publish(open_frame(PEOPLE, plan))
+    published = release.to_native()
+    assert {"sex", "code"} <= set(published.columns)
+    assert not {"sex.low", "code.low"} & set(published.columns)
+    assert set(published["code"].cast(pl.String)) <= {"10", "20", "30", "*"}
+
+
+def test_free_text_is_no_quasi_identifier() -> None:
+    """Free text is refused as a quasi-identifier, with the reason and the key."""
+    with pytest.raises(PlanError, match=r'\[columns\.sex\] kind = "text": free text cannot be'):
+        _plan("text")
+
+
+def test_a_kind_that_contradicts_the_rest_is_refused() -> None:
+    """A nominal column is no number and has no bounds."""
+    with pytest.raises(PlanError, match='kind = "nominal" and type = "number" contradict'):
+        ColumnPlan(kind="nominal", type="number")
+    with pytest.raises(PlanError, match='no value of kind = "code" is one'):
+        ColumnPlan(kind="code", bounds=(0, 5))
+    with pytest.raises(PlanError, match=r"\[columns\.sex\] kind must be"):
+        _plan("colour")

@@ -1,0 +1,376 @@
+"""What was signed is unaltered, or ``verify`` says what was changed: every file, every byte."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from voile.signing.keys import new_key, public_text
+from voile.signing.verifying import verify
+from voile_base.errors import InputError, RefusedError
+from voile_tests.policy.cases import ORIGINAL, audited, policy, studied, voile
+
+PASSES = 'kind = "group-size"\nleast = 1'
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Keys of two signers, and a policy that names the first."""
+    folder = tmp_path_factory.mktemp("keys")
+    for name in ("officer", "board"):
+        new_key(folder / name)
+    signer = f'[[signers]]\nrole = "officer"\nkey = "{_public(folder / "officer")}"\n'
+    policy(folder, PASSES, more=signer + '[[signers]]\nrole = "board"\n')
+    return folder
+
+
+@pytest.fixture(scope="module", params=["study", "audit"])
+def signed(
+    request: pytest.FixtureRequest, keys: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A study and an audit that two have signed."""
+    folder = tmp_path_factory.mktemp("signed")
+    place = studied(folder) if request.param == "study" else audited(folder, ORIGINAL)
+    assert voile("check", place, "--policy", keys / "policy.toml").exit_code == 4
+    for role in ("officer", "board"):
+        found = voile("sign", place, "--key", keys / role, "--as", role)
+        assert found.exit_code == 0, found.output
+    return place
+
+
+def _public(path: Path) -> str:
+    return voile("key", path, "--show").stdout.strip()
+
+
+def test_what_was_signed_is_unaltered_and_never_trusted(signed: Path, keys: Path) -> None:
+    """Without a key that somebody vouches for, the key is unknown, and is told so."""
+    found = voile("verify", signed)
+    assert found.exit_code == 0, found.output
+    assert f"by the unknown key {_public(keys / 'officer')}" in found.output
+    assert "trust" not in found.output
+    found = voile("verify", signed, "--key", _public(keys / "board"))
+    assert "the key that you have named" in found.output
+    found = voile("verify", signed, "--policy", keys / "policy.toml")
+    assert "the key that your policy gives to this role" in found.output
+    assert voile("check", signed, "--policy", keys / "policy.toml").exit_code == 0
+
+
+def test_a_recipient_verifies_the_public_part_alone(signed: Path, tmp_path: Path) -> None:
+    """Without the private part, whose commitments are among what was signed."""
+    public = next(path.parent for path in signed.rglob("signatures.json"))
+    shutil.copytree(public, tmp_path / "received")
+    found = verify(tmp_path / "received")
+    assert not found.changes
+    assert found.private == "not here"
+    assert len(found.signatures) == 2
+
+
+def _places(size: int) -> Iterator[int]:
+    """The ends of a file, and places within."""
+    yield from {0, 1, size // 3, size // 2, 2 * size // 3, max(size - 2, 0), size - 1}
+
+
+def _parts(folder: Path) -> list[Path]:
+    return [path for path in sorted(folder.rglob("*")) if path.is_file()]
+
+
+def test_one_changed_byte_anywhere_is_found(signed: Path) -> None:
+    """In every file, at its ends and within: data, documents, verdict, salts, signatures."""
+    names = {path.name for path in _parts(signed)}
+    assert {"signatures.json", "salts.json", "verdict.json"} <= names
+    for path in _parts(signed):
+        content = path.read_bytes()
+        for place in _places(len(content)):
+            changed = bytearray(content)
+            changed[place] ^= 1
+            path.write_bytes(changed)
+            assert verify(signed).changes, f"{path.name}, byte {place}"
+        path.write_bytes(content + b" ")
+        assert verify(signed).changes, f"{path.name}, one byte more"
+        path.write_bytes(content[:-1])
+        assert verify(signed).changes, f"{path.name}, one byte less"
+        path.write_bytes(content)
+    assert not verify(signed).changes
+
+
+def test_every_field_of_the_signatures_is_signed(signed: Path) -> None:
+    """Each text and number of signatures.json, changed to another that could stand there."""
+    path = next(signed.rglob("signatures.json"))
+    text = path.read_text()
+    document = json.loads(text)
+    changed = 0
+    for keys_, value in _leaves(document):
+        other = json.loads(text)
+        held = other
+        for key in keys_[:-1]:
+            held = held[key]
+        held[keys_[-1]] = _another(value)
+        path.write_text(json.dumps(other, indent=2, ensure_ascii=False) + "\n")
+        assert verify(signed).changes, keys_
+        changed += 1
+    path.write_text(text)
+    assert changed > 15
+
+
+def _leaves(
+    held: object, at: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[object, ...], object]]:
+    entries = (
+        held.items()
+        if isinstance(held, dict)
+        else enumerate(held)
+        if isinstance(held, list)
+        else ()
+    )
+    if not isinstance(held, dict | list):
+        yield at, held
+    for key, value in entries:
+        yield from _leaves(value, (*at, key))
+
+
+def _another(value: object) -> object:
+    if isinstance(value, bool | int):
+        return not value if isinstance(value, bool) else value + 1
+    assert isinstance(value, str)
+    last = "0" if value[-1:] != "0" else "1"
+    return value[:-1] + last
+
+
+def test_files_that_come_or_go_are_found(signed: Path) -> None:
+    """In the public part each one, in the private one each that was signed."""
+    public = next(signed.rglob("signatures.json")).parent
+    (public / "more.csv").write_text("a\n1\n")
+    assert any("more.csv was added" in one for one in verify(signed).changes)
+    (public / "more.csv").unlink()
+    for path in _parts(signed):
+        hidden = path.rename(path.with_name(f".{path.name}"))
+        if path.name == "signatures.json":
+            with pytest.raises(RefusedError, match="nobody has signed"):
+                verify(signed)
+        else:
+            assert verify(signed).changes, path.name
+        hidden.rename(path)
+
+
+def test_a_folder_elsewhere_is_not_brought_in_by_a_link(signed: Path, tmp_path: Path) -> None:
+    """A symbolic link to a folder is no plain file, whatever stands at its end."""
+    public = next(signed.rglob("signatures.json")).parent
+    (tmp_path / "more.csv").write_text("a\n1\n")
+    link = public / "more"
+    link.symlink_to(tmp_path)
+    try:
+        assert any("no plain file" in one for one in verify(signed).changes)
+    finally:
+        link.unlink()
+
+
+@pytest.mark.parametrize("beside", [True, False])
+def test_what_nobody_has_signed_is_told(signed: Path, tmp_path: Path, *, beside: bool) -> None:
+    """In the private part or beside both, it is no change, and is not taken for signed either."""
+    copy = tmp_path / "copy"
+    shutil.copytree(signed, copy)
+    place = copy if beside else next(copy.rglob("salts.json")).parent
+    (place / "notes.txt").write_text("later\n")
+    name = (place / "notes.txt").relative_to(copy).as_posix()
+    found = voile("verify", copy)
+    assert found.exit_code == 0
+    assert f"Nobody has signed what else stands here: {name!r}." in found.output
+
+
+def test_what_stands_in_a_private_part_without_evidence_is_told(
+    signed: Path, tmp_path: Path
+) -> None:
+    """A folder that was emptied of evidence may hold anything else, and does not verify."""
+    copy = tmp_path / "copy"
+    shutil.copytree(signed, copy)
+    private = next(copy.rglob("salts.json")).parent
+    for path in private.iterdir():
+        if path.is_file():
+            path.unlink()
+    (private / "raw.csv").write_text("later\n")
+    found = voile("verify", copy)
+    assert found.exit_code == 4
+    assert "the private part, which was signed with it" in str(found.exception)
+    told = "'raw.csv'" if private == copy else "'private/raw.csv'"
+    assert f"Nobody has signed what else stands here: {told}." in found.output
+
+
+def _resigned(signed: Path, *, keep: int, again: int) -> str:
+    """Signatures of which some are taken away, or stand there twice, and the text as it was."""
+    path = next(signed.rglob("signatures.json"))
+    text = path.read_text()
+    document = json.loads(text)
+    ones = document["signatures"][:keep]
+    document["signatures"] = [*ones, *ones[:again]]
+    path.write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    return text
+
+
+def test_a_signature_that_was_taken_away_is_missed_where_the_policy_asks_for_it(
+    signed: Path,
+) -> None:
+    """What is left holds, and exit status 0 would say that all is well."""
+    text = _resigned(signed, keep=1, again=0)
+    try:
+        found = voile("verify", signed)
+    finally:
+        next(signed.rglob("signatures.json")).write_text(text)
+    assert found.exit_code == 4
+    assert "unaltered since signed as 'officer'" in found.output
+    assert "not signed by all whom its policy asks: 'board'" in str(found.exception)
+
+
+def test_a_role_signs_once(signed: Path) -> None:
+    """The same signature twice is a change of signatures.json like any other."""
+    text = _resigned(signed, keep=2, again=1)
+    try:
+        changes = verify(signed).changes
+    finally:
+        next(signed.rglob("signatures.json")).write_text(text)
+    assert any("twice" in one for one in changes)
+
+
+def test_a_signature_of_another_file_does_not_hold(
+    signed: Path, keys: Path, tmp_path: Path
+) -> None:
+    """Also where only the other's signatures are taken over."""
+    other = studied(tmp_path)
+    voile("check", other, "--policy", keys / "policy.toml")
+    shutil.copy(next(signed.rglob("signatures.json")), other / "release")
+    found = voile("verify", other)
+    assert found.exit_code == 4
+    assert "not as it was signed" in str(found.exception)
+
+
+def test_a_named_key_must_have_signed(signed: Path, tmp_path: Path) -> None:
+    """Somebody else's signature is not taken for it."""
+    stranger = public_text(new_key(tmp_path / "key"))
+    found = voile("verify", signed, "--key", stranger)
+    assert found.exit_code == 4
+    assert "nobody has signed with the key that you have named" in str(found.exception)
+    policy(tmp_path, 'kind = "group-size"\nleast = 2')
+    found = voile("verify", signed, "--policy", tmp_path / "policy.toml")
+    assert "another than the one that you have named" in str(found.exception)
+
+
+def test_private_figures_cannot_be_guessed_from_a_commitment(signed: Path) -> None:
+    """Commitments to the same file differ with the salt, and salts never leave."""
+    public = next(signed.rglob("signatures.json"))
+    stated = json.loads(public.read_text())["statement"]["private"]
+    private = {one["file"]: one["commitment"] for one in stated}
+    assert "verdict.json" in private
+    salts = next(signed.rglob("salts.json"))
+    assert salts.stat().st_mode & 0o077 == 0
+    assert salts.parent not in public.parents or salts.parent != public.parent
+    assert not any(
+        salt in public.read_text() for salt in json.loads(salts.read_text())["salts"].values()
+    )
+
+
+def test_what_must_not_be_published_is_not_signed(keys: Path, tmp_path: Path) -> None:
+    """A seeded release, a verdict that failed, one that is not checked, one of other evidence."""
+    folder = studied(tmp_path, "--seed", 1)
+    stated = policy(tmp_path, PASSES)
+    voile("check", folder, "--policy", stated)
+    found = voile("sign", folder, "--key", keys / "board", "--as", "board")
+    assert found.exit_code == 4
+    assert "made with a seed" in str(found.exception)
+    assert not list(folder.rglob("salts.json"))
+
+
+def test_a_verdict_that_does_not_hold_is_not_signed(keys: Path, tmp_path: Path) -> None:
+    """None, a failed one, and one that was written by hand or is of what stood there before."""
+    folder = studied(tmp_path)
+    call = ["sign", folder, "--key", keys / "board", "--as", "board"]
+    assert "run voile check first" in str(voile(*call).exception)
+    voile("check", folder, "--policy", policy(tmp_path, 'kind = "group-size"\nleast = 399'))
+    assert "criteria are not met" in str(voile(*call).exception)
+    path = folder / "private" / "verdict.json"
+    path.write_text(path.read_text().replace('"passed": false', '"passed": true'))
+    assert "run voile check again" in str(voile(*call).exception)
+    assert not list(folder.rglob("signatures.json"))
+    assert not list(folder.rglob("salts.json"))
+
+
+def test_who_may_sign_is_said_by_the_policy(keys: Path, tmp_path: Path) -> None:
+    """Not another role, not another key, not twice; and not what others did not sign."""
+    folder = studied(tmp_path)
+    voile("check", folder, "--policy", keys / "policy.toml")
+
+    def sign(key: str, role: str) -> str:
+        return str(voile("sign", folder, "--key", keys / key, "--as", role).exception)
+
+    assert "did you mean 'officer'?" in sign("officer", "oficer")
+    assert "names another key" in sign("board", "officer")
+    assert sign("officer", "officer") == "None"
+    assert "already" in sign("officer", "officer")
+    assert "1 to 100 characters" in sign("board", "a\nb")
+    (folder / "private" / "report.html").rename(folder / "private" / "hidden.html")
+    assert sign("board", "board") != "None"
+    (folder / "private" / "hidden.html").rename(folder / "private" / "report.html")
+    path = folder / "release" / "data.csv"
+    content = path.read_bytes()
+    path.write_bytes(content + b"\n")
+    assert sign("board", "board") != "None"
+    path.write_bytes(content)
+    assert sign("board", "board") == "None"
+
+
+def test_keys_that_are_not_keys_are_refused(keys: Path, tmp_path: Path) -> None:
+    """Each with what is wrong with it, and without what it holds."""
+    (tmp_path / "junk").write_text("secret-of-mine")
+    key = ec.generate_private_key(ec.SECP256R1())
+    text = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (tmp_path / "curve").write_bytes(text)
+    (tmp_path / "public").write_text(_public(keys / "board"))
+    shutil.copy(keys / "board", tmp_path / "open")
+    for each in tmp_path.iterdir():
+        each.chmod(0o600)
+    (tmp_path / "open").chmod(0o644)
+    for name, told in {
+        "junk": "no unencrypted private key",
+        "curve": "another kind than Ed25519",
+        "public": "this is a public key",
+        "open": "others may read this key",
+        "nothing": "cannot be read",
+    }.items():
+        found = voile("key", tmp_path / name, "--show")
+        assert isinstance(found.exception, InputError)
+        assert told in str(found.exception)
+        assert "secret-of-mine" not in str(found.exception)
+    found = voile("verify", tmp_path, "--key", keys / "board")
+    assert "never pass it on" in str(found.exception)
+    found = voile("verify", tmp_path, "--key", "ed25519:12")
+    assert "is no public key" in str(found.exception)
+
+
+def test_a_key_is_for_its_owner_and_never_replaced(tmp_path: Path) -> None:
+    """Its file appears whole, with a key of its own each time."""
+    first = voile("key", tmp_path / "key").stdout
+    assert (tmp_path / "key.pub").read_text() == first
+    assert (tmp_path / "key").stat().st_mode & 0o177 == 0
+    found = voile("key", tmp_path / "key")
+    assert "something is here already" in str(found.exception)
+    assert voile("key", tmp_path / "key", "--show").stdout == first
+    assert voile("key", tmp_path / "other").stdout != first
+    assert sorted(os.listdir(tmp_path)) == ["key", "key.pub", "other", "other.pub"]
+
+
+def test_a_signature_that_cannot_be_written_leaves_nothing(keys: Path, tmp_path: Path) -> None:
+    """No half of a file, and no signature without its salts."""
+    if os.geteuid() == 0:
+        pytest.skip("nothing is forbidden to the superuser")
+    folder = studied(tmp_path)
+    voile("check", folder, "--policy", policy(tmp_path, PASSES))
+    (folder / "release").chmod(0o500)
+    found = voile("sign", folder, "--key", keys / "board", "--as", "board")
+    (folder / "release").chmod(0o700)
+    assert "cannot be written" in str(found.exception)
+    assert sorted(os.listdir(folder / "release")) == ["data.csv", "release.json"]

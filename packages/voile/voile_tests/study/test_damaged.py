@@ -1,0 +1,148 @@
+"""Fifty damaged ``release.json`` and records: each is refused by its file and the place in it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import polars as pl
+import pytest
+
+from voile.release.document import release_schema
+from voile.release.recounting import recount
+from voile.release.stored import read_release
+from voile.study.documents import read_record
+from voile.study.single import make_study
+from voile_base.errors import InputError, TableError
+from voile_tests.release.golden import FOLDER, VARIANTS
+from voile_tests.study.instruments import Crowd, instruments
+
+GONE = object()
+RELEASES: tuple[tuple[str, str, Any, str], ...] = (
+    # release, what is damaged, what stands there, the place that is told
+    ("mondrian", "format", GONE, "needs 'format'"),
+    ("mondrian", "format", 2, "format"),
+    ("mondrian", "voile", 1, "voile"),
+    ("mondrian", "method", "generalization", "method"),
+    ("mondrian", "method.name", GONE, "method"),
+    ("mondrian", "guarantee", "none", "guarantee"),
+    ("mondrian", "guarantee.kind", GONE, "guarantee: needs 'kind'"),
+    ("mondrian", "guarantee.statement", None, "guarantee.statement"),
+    ("mondrian", "guarantee.assumes", "nothing", "guarantee.assumes"),
+    ("mondrian", "guarantee.k", 0, "guarantee: k"),
+    ("mondrian", "guarantee.k", "3", "guarantee: k"),
+    ("mondrian", "guarantee.l.kind", "loud", "guarantee: l.kind"),
+    ("mondrian", "guarantee.lk", 3, "guarantee: unknown key 'lk'"),
+    ("mondrian", "guarantee.further", [3], "guarantee.further[1]"),
+    ("mondrian", "rows", -1, "rows"),
+    ("mondrian", "rows", "72", "rows"),
+    ("mondrian", "publishable", "yes", "publishable"),
+    ("mondrian", "release_id", 7, "release_id"),
+    ("mondrian", "columns", [], "columns"),
+    ("mondrian", "columns.age", "interval", "columns.age"),
+    ("mondrian", "columns.age.kind", GONE, "columns.age"),
+    ("mondrian", "columns.age.level", "high", "columns.age.level"),
+    ("mondrian", "columns.age.ends", "both", "columns.age.ends"),
+    ("mondrian", "columns.age.width", 5, "columns.age"),
+    ("mondrian", "groups.made", "somehow", "groups.made"),
+    ("mondrian", "groups.by", [], "groups.by"),
+    ("mondrian", "sampled", 1.5, "sampled"),
+    ("mondrian", "roles", {"sensitive": "salary"}, "roles.sensitive"),
+    ("mondrian", "types.salary", "money", "types.salary"),
+    ("mondrian", "data.0.file", "../data.csv", "data[1].file"),
+    ("mondrian", "data.0.bytes", "many", "data[1].bytes"),
+    ("mondrian", "data.0.sha256", "0" * 63, "data[1].sha256"),
+    ("mondrian", "colour", "blue", "unknown key 'colour'"),
+    ("ke-series-1", "series", "pay", "series"),
+    ("ke-series-1", "series.version", 0, "series.version"),
+    ("ke-series-1", "groups", GONE, "columns are permuted within groups"),
+    ("clustered-laplace", "columns.age.step", "fine", "columns.age.step"),
+    ("trips-zones", "columns.latitude.zones.levels", [], "columns.latitude.zones"),
+)
+RECORDS: tuple[tuple[str, Any, str], ...] = (
+    ("name", 3, "name"),
+    ("seed", "1", "seed"),
+    ("plan", GONE, "needs 'plan'"),
+    ("release", "a folder", "release"),
+    ("attacks", "none", "attacks"),
+    ("attacks.0.attack", 3, "attacks[1].attack"),
+    ("attacks.0.targets", -1, "attacks[1].targets"),
+    ("attacks.0.success", "often", "attacks[1].success"),
+    ("utility", {}, "utility"),
+    ("publication", [], "publication"),
+    ("versions", 3, "versions"),
+    ("seconds", "long", "seconds"),
+    ("more", 1, "unknown key 'more'"),
+)
+
+
+def damaged(document: dict[str, Any], place: str, value: Any) -> str:
+    """The text of a document with another value at a place."""
+    *way, last = (int(part) if part.isdigit() else part for part in place.split("."))
+    inner: Any = document
+    for part in way:
+        inner = inner[part]
+    if value is GONE:
+        del inner[last]
+    else:
+        inner[last] = value
+    return json.dumps(document)
+
+
+@pytest.mark.parametrize(("name", "place", "value", "told"), RELEASES)
+def test_a_damaged_release_is_told_by_file_and_place(tmp_path, name, place, value, told):
+    """Whoever reads or recounts it: no traceback, and no figure of half a release."""
+    folder = tmp_path / "release"
+    shutil.copytree(FOLDER / name, folder)
+    path = folder / "release.json"
+    path.write_text(damaged(json.loads(path.read_text()), place, value))
+    for ask in (read_release, recount):
+        with pytest.raises(TableError) as caught:
+            ask(folder)
+        assert str(caught.value).startswith(f"{path}: {told}")
+
+
+def test_what_is_no_json_is_told_by_line_and_column(tmp_path):
+    """As where an editor was interrupted."""
+    shutil.copytree(FOLDER / "mondrian", tmp_path / "release")
+    path = tmp_path / "release" / "release.json"
+    path.write_text(path.read_text()[:40])
+    with pytest.raises(TableError, match=r"release\.json: line 4, column \d+: this is not JSON"):
+        read_release(path.parent)
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_schema_fits_releases(name):
+    """Those that are read; and none with a key too many."""
+    document = json.loads((FOLDER / name / "release.json").read_text())
+    jsonschema.validate(document, release_schema())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**document, "colour": "blue"}, release_schema())
+
+
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory) -> dict[str, Any]:
+    """The record of a study."""
+    desk: Path = tmp_path_factory.mktemp("desk")
+    ages = pl.DataFrame({"age": [20 + i % 5 for i in range(40)], "pay": range(40)})
+    ages.write_csv(desk / "people.csv")
+    plan = '[roles]\nperson = "row"\nquasi_identifiers = ["age"]\nsensitive = ["pay"]\n'
+    (desk / "plan.toml").write_text(plan + '[method]\nname = "generalization"\nk = 4\n')
+    tools = instruments(Crowd())
+    out = desk / "out"
+    make_study(desk / "people.csv", desk / "plan.toml", out, instruments=tools, seed=1)
+    document: dict[str, Any] = json.loads((out / "private" / "record.json").read_text())
+    return document
+
+
+@pytest.mark.parametrize(("place", "value", "told"), RECORDS)
+def test_a_damaged_record_is_told_by_file_and_place(tmp_path, recorded, place, value, told):
+    """The same of the record of a study."""
+    path = tmp_path / "record.json"
+    path.write_text(damaged(json.loads(json.dumps(recorded)), place, value))
+    with pytest.raises(InputError) as caught:
+        read_record(path)
+    assert str(caught.value).startswith(f"{path}: {told}")

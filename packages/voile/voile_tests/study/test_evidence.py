@@ -1,0 +1,198 @@
+"""Evidence about a release: what is left out, what is rehearsed, and what draws what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from voile.schema.plan import Plan, parse_plan
+from voile.study.evidence import Terms, gather
+from voile.study.rehearsal import Staged, can_link, hold_rows_out, rehearse
+from voile.study.run import prepare_release
+from voile_base.errors import InputError, TableError
+from voile_base.randomness import Randomness
+from voile_tests.study.instruments import (
+    Absentee,
+    Crowd,
+    Fails,
+    HeldOut,
+    Linked,
+    Refuses,
+    Rows,
+    distributions,
+    instruments,
+)
+
+PEOPLE = pl.DataFrame(
+    {
+        "age": [float(20 + i % 20) for i in range(60)],
+        "city": ["York", "Bath", "Leeds", "York", "Leeds"] * 12,
+        "salary": [1000 + 70 * i for i in range(60)],
+    }
+)
+ROLES = {"quasi_identifiers": ["age"], "sensitive": ["salary"], "keep": ["city"]}
+MEASURES = (Rows(), HeldOut())
+METHODS = {
+    "generalization": {"k": 4},
+    "ke-anonymity": {"k": 3, "e": 10},
+    "clustered-laplace": {"epsilon": 1},
+    "dp-generalization": {"k": 2, "epsilon": 20},
+    "m-shuffle": {"clusters": 3, "columns": ["age"]},
+}
+SEED = Randomness.seeded(3)
+
+
+def plan_of(method: str) -> Plan:
+    """A plan of a method for the people."""
+    roles = {"quasi_identifiers": ["age"]} if method == "dp-generalization" else ROLES
+    return parse_plan(
+        {
+            "roles": roles,
+            "columns": {"age": {"bounds": [16, 80]}},
+            "method": {"name": method, **METHODS[method]},
+        }
+    )
+
+
+def staged(method="generalization", frame=PEOPLE) -> Staged:
+    """A release of the people."""
+    plan = plan_of(method)
+    return Staged(prepare_release(frame, plan, randomness=SEED).publication.release, plan, frame)
+
+
+def found(*attacks, measures=MEASURES, method="generalization", **terms):
+    """The evidence of these adversaries and measures."""
+    tools = instruments(*attacks, measures=measures)
+    return gather(staged(method), tools, Terms(**terms), SEED)
+
+
+def test_what_is_left_out_has_its_reason():
+    """An attack that makes no sense or fails with a plain error is left out, and spoils nothing."""
+    evidence = found(Refuses(), Crowd(), Fails())
+    assert [attack.attack for attack in evidence.attacks] == ["crowd"]
+    assert [(one.name, one.reason) for one in evidence.attacks_skipped] == [
+        ("refuses", "it never makes sense"),
+        ("fails", "column 'age' and the plan disagree"),
+    ]
+    assert evidence.distributions == distributions(None)
+
+
+def test_a_fault_is_no_finding():
+    """An error that no caller can act upon ends the study."""
+    with pytest.raises(KeyError):
+        found(Fails(faulty=True))
+
+
+def test_measures_that_fail():
+    """A measure or a comparison of distributions that fails is left out with its reason."""
+
+    class Failing(Rows):
+        def measure(self, comparison):
+            raise TableError("there are no groups")
+
+    def compare(comparison):
+        raise TableError("no column is shown")
+
+    tools = replace(instruments(measures=(Failing("odd"), Rows())), distributions=compare)
+    evidence = gather(staged(), tools, Terms(), SEED)
+    assert [one.name for one in evidence.utility_skipped] == ["odd", "distributions"]
+    assert [one.measure for one in evidence.utility] == ["class-size", "rows", "nothing"]
+    assert evidence.distributions == ()
+
+
+def test_rehearsal_leaves_rows_out():
+    """Attacks and measures that need people who are not in a release look at one of fewer rows."""
+    evidence = found(Crowd(), Absentee(), held_out=0.3)
+    assert evidence.rehearsed == ("absentee", "held-out")
+    assert evidence.held_out == 18
+    assert evidence.attacks[1].notes == ("42 published, 42 in, 18 out",)
+    assert evidence.utility[-1].value == 18
+    assert "rehearsal" in evidence.seconds
+
+
+def test_no_rehearsal_without_need():
+    """Where nothing needs a rehearsal none is made."""
+    evidence = found(Crowd(), measures=(Rows(),))
+    assert evidence.rehearsed == ()
+    assert evidence.held_out == 0
+    assert "rehearsal" not in evidence.seconds
+
+
+def test_no_rows_held_out():
+    """Without rows that were held out, what needs them is left out."""
+    evidence = found(Absentee(), held_out=0)
+    assert evidence.attacks == ()
+    assert [one.reason for one in evidence.attacks_skipped] == ["no rows were held out"]
+    assert [one.reason for one in evidence.utility_skipped] == ["no rows were held out"]
+
+
+def test_a_rehearsal_that_cannot_be():
+    """Where fewer rows are too few for the plan, what needs it is left out or believed."""
+    few = staged("ke-anonymity", PEOPLE.head(3).with_columns(city=pl.lit("York")))
+    evidence = gather(few, instruments(Absentee(), Linked()), Terms(held_out=0.4), SEED)
+    (reason,) = (one.reason for one in evidence.attacks_skipped)
+    assert reason.startswith("no rehearsal could be made")
+    assert [attack.checked for attack in evidence.attacks] == [False]  # believed, at least
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_links_are_counted_where_rows_can_be_told(method):
+    """An attack that can only believe is counted where rows keep their numbers.
+
+    On the release itself, of all 60 rows, where making it once more shows the same; else on a
+    rehearsal of fewer.
+    """
+    evidence = found(Linked(), measures=(), method=method)
+    (attack,) = evidence.attacks
+    assert attack.checked == can_link(plan_of(method)) == (method != "dp-generalization")
+    same = method == "generalization"
+    assert attack.targets == (60 if same else 48 if attack.checked else 1)
+    assert evidence.rehearsed == (("linked",) if attack.checked and not same else ())
+
+
+def test_a_link_takes_a_free_name():
+    """The column of row numbers does not take the place of one that is there."""
+    frame = PEOPLE.rename({"city": "row"})
+    plan = plan_of("generalization")
+    plan = replace(plan, roles=replace(plan.roles, keep=("row",)))
+    rehearsed = rehearse(hold_rows_out(frame, 0.5, SEED), plan, SEED)
+    assert rehearsed.link == "row'"
+    assert rehearsed.release.to_native()["row'"].n_unique() == 30
+    seen = rehearsed.comparison(SEED)
+    assert seen.original.frame.columns == frame.columns
+    assert seen.published.frame.columns == ["group", "age.low", "age.high", "salary", "row"]
+
+
+def test_rows_are_held_out_at_random():
+    """The same draws hold the same rows out; kept and held out together are the table."""
+    first, same, other = (
+        hold_rows_out(PEOPLE, 0.25, draws) for draws in (SEED, SEED, SEED.within("other"))
+    )
+    assert first.held_out.equals(same.held_out)
+    assert not first.held_out.equals(other.held_out)
+    assert pl.concat([first.kept, first.held_out]).sort("salary").equals(PEOPLE)
+    assert hold_rows_out(PEOPLE.head(2), 0.2, SEED).held_out is None
+
+
+def test_attacks_draw_by_themselves():
+    """What one attack draws does not depend on which others are run."""
+    alone = found(Crowd()).attacks[0]
+    assert found(Absentee(), Linked(), Crowd()).attacks[2] == alone
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({"targets": 0}, "at least 1"),
+        ({"targets": True}, "at least 1"),
+        ({"held_out": 1.0}, "below 1"),
+        ({"held_out": -0.1}, "at least 0"),
+        ({"held_out": float("nan")}, "at least 0"),
+    ],
+)
+def test_terms_that_cannot_be(terms, message):
+    """Wrong numbers of a study are met before anything is published."""
+    with pytest.raises(InputError, match=message):
+        Terms(**terms)

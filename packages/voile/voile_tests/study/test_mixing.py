@@ -1,0 +1,51 @@
+"""Evidence about a method that nobody here knows is that about the same method by another name."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+import voile
+from voile.schema.plan import parse_plan
+from voile.study.record import StudyRecord
+from voile_tests.attack.small_releases import PEOPLE
+from voile_tests.installed import others_installed
+
+
+def studied(name: str, seed: int) -> StudyRecord:
+    """A study of a method that permutes ages within groups of one disease."""
+    document = {
+        "roles": {"quasi_identifiers": ["age", "sex"], "sensitive": ["disease"]},
+        "method": {"name": name, "columns": ["age"]},
+    }
+    plan = parse_plan(document)
+    return voile.run_study(PEOPLE.drop("id", "salary"), plan, seed=seed, targets=240)
+
+
+def test_a_method_of_somebody_else_gets_the_evidence_of_what_it_does():
+    """Every attack's rate lies within chance of that for M-Shuffle, with draws of its own.
+
+    Five standard errors of a rate of the people there are.
+    """
+    with others_installed():
+        other, own = studied("mixing", seed=2), studied("m-shuffle", seed=1)
+    rates = {found["attack"]: found["success"] for found in own.attacks}
+    assert "row-tracing" in rates
+    assert [found["attack"] for found in other.attacks] == list(rates)
+    for found in other.attacks:
+        rate = rates[found["attack"]]["value"]
+        chance = 5 * math.sqrt(max(rate * (1 - rate), 1 / PEOPLE.height) / PEOPLE.height)
+        assert abs(found["success"]["value"] - rate) <= chance, found["attack"]
+    assert other.attacks_skipped == own.attacks_skipped
+    assert other.utility_skipped == own.utility_skipped
+
+
+def test_the_same_draws_give_the_same_evidence():
+    """Nothing in the evidence follows from the name of the method."""
+    with others_installed():
+        other, own = studied("mixing", seed=1), studied("m-shuffle", seed=1)
+    assert other.attacks == own.attacks
+    assert [one["value"] for one in other.utility] == pytest.approx(
+        [one["value"] for one in own.utility]
+    )

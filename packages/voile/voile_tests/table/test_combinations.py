@@ -1,0 +1,114 @@
+"""Combinations of codes are those of the tuples, however they are counted."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from voile.table import combinations
+from voile.table.combinations import combine
+from voile.table.frequencies import count_codes
+from voile.table.identity import WORDS, with_words
+from voile.table.polars_engine import unique_words
+from voile.table.polars_rows import PolarsRows
+from voile_base import randomness
+from voile_base.randomness import Randomness
+
+SHAPES = [
+    [3, 2],  # one table
+    [1, 1],
+    [500, 100, 2, 5000, 3],  # a table or a sort for each stage
+    [2**31, 2**31, 4],  # a sort with the places of the rows in the words
+    [2**63, 1, 2],  # words without room for places
+]
+
+
+def columns_of(rows: list[tuple[int, ...]], distinct: list[int]) -> list[Any]:
+    columns = zip(zip(*rows, strict=True), distinct, strict=True)
+    return [(np.array(codes, dtype=np.uint64), d) for codes, d in columns]
+
+
+@given(st.data(), st.sampled_from(SHAPES), st.sampled_from([1, 64, combinations._DENSE]))
+def test_combinations_are_those_of_tuples(
+    data: st.DataObject, distinct: list[int], dense: int
+) -> None:
+    """Tuples are counted in ascending order, and each row knows its own, at any table size."""
+    codes = st.tuples(*(st.sampled_from(sorted({0, d // 2, d - 1})) for d in distinct))
+    rows = data.draw(st.lists(codes, min_size=1, max_size=30))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(combinations, "_DENSE", dense)
+        found = combine(columns_of(rows, distinct))
+    shown = list(zip(*(column.tolist() for column in found.codes), strict=True))
+    assert shown == sorted(set(rows))
+    assert dict(zip(shown, found.rows.tolist(), strict=True)) == Counter(rows)
+    assert [shown[place] for place in found.index.tolist()] == rows
+
+
+@pytest.mark.parametrize("distinct", [[70, 30, 60], [40_000, 50_000, 3], [9, 300_000, 300_000]])
+def test_many_rows_are_combined_like_few(distinct: list[int]) -> None:
+    """200,000 rows give what NumPy's sorting of tuples gives."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(0, d, 200_000) for d in distinct])
+    found = combine([(column, d) for column, d in zip(rows.T, distinct, strict=True)])
+    expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    assert np.array_equal(np.column_stack(found.codes), expected)
+    assert np.array_equal(found.index, place.ravel())
+    assert np.array_equal(found.rows, counts)
+
+
+def test_codes_are_counted_in_parts() -> None:
+    """Codes of more rows than are counted at a time add up."""
+    codes = np.random.default_rng(1).integers(0, 50_000, 200_000).astype(np.uint16)
+    for distinct in (50_000, 65_536):
+        assert np.array_equal(count_codes(codes, distinct), np.bincount(codes, minlength=distinct))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from("ab")), min_size=1, max_size=20))
+def test_the_words_of_a_row_count_how_often_it_stood_before(rows: list[tuple[int, str]]) -> None:
+    """The i-th of equal rows has the word of (its contents, i), and no two rows share one."""
+    key = Randomness.seeded(0).key("test")
+    frame = pl.DataFrame(rows, schema=["number", "letter"], orient="row")
+    seen: Counter[tuple[int, str]] = Counter()
+    occurrence = []
+    for row in rows:
+        occurrence.append(seen[row])
+        seen[row] += 1
+    once = with_words(PolarsRows.of_frame(frame), frame.columns, key, WORDS[0]).frame()[WORDS[0]]
+    expected = key.words(once.to_numpy(), np.array(occurrence, dtype=np.uint64))
+    words = unique_words(frame.get_columns(), key)
+    assert np.array_equal(words, expected)
+    assert len(set(words.tolist())) == len(rows)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(1, 40)), min_size=1),
+    st.booleans(),
+)
+def test_runs_are_combined_like_rows(runs: list[tuple[int, int, int]], in_parts: bool) -> None:
+    """Rows in runs, which may come again, are counted as if each were counted alone."""
+    rows = np.array([(one, other) for one, other, length in runs for _ in range(length)])
+    with pytest.MonkeyPatch.context() as patch:
+        if in_parts:
+            patch.setattr(randomness, "_PART", 7)
+        patch.setattr(combinations, "_RUN", 2)
+        found = combine([(rows[:, 0].astype(np.uint8), 3), (rows[:, 1].astype(np.uint8), 2)])
+    expected, place, counts = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    assert np.array_equal(np.column_stack(found.codes), expected)
+    assert np.array_equal(found.index, place.ravel())
+    assert np.array_equal(found.rows, counts)
+
+
+def test_a_table_by_groups_is_counted_by_its_runs() -> None:
+    """Of a million rows in a thousand runs only the beginnings of runs are sorted or looked up."""
+    group = np.repeat(np.arange(1000, dtype=np.uint16), 1000)
+    starts = combinations._runs([group, (group % 7).astype(np.uint8)])
+    assert starts is not None
+    assert starts.tolist() == list(range(0, 1_000_000, 1000))
+    mixed = np.random.default_rng(1).permutation(group)
+    assert combinations._runs([mixed]) is None

@@ -1,0 +1,32 @@
+"""The engines keep the contract of the kernel: those of Voile, and one of plain lists."""
+
+from __future__ import annotations
+
+from voile.table.duckdb_engine import DuckDBEngine
+from voile.table.polars_engine import PolarsEngine
+from voile.table.protocol import Engine
+from voile_tests.others.plain_others.engine import PlainEngine
+from voile_tests.table.kernel_contract import KernelContract
+
+
+class TestPolarsRows(KernelContract):
+    """Rows in memory."""
+
+    def engine(self) -> Engine:
+        return PolarsEngine()
+
+
+class TestPlainRows(KernelContract):
+    """Lists of Python's values."""
+
+    def engine(self) -> Engine:
+        return PlainEngine()
+
+
+class TestDuckDBRows(KernelContract):
+    """Rows in a database."""
+
+    _engine = DuckDBEngine()
+
+    def engine(self) -> Engine:
+        return self._engine
