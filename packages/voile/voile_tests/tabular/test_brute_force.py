@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from voile.tabular.attacker import CellSystem, Intervals, recomputable
+from voile.tabular.attacker import CellSystem, FeasibilityIntervals, recomputable
 from voile.tabular.published import columns_of_cells
 from voile_base.errors import InfeasibleError
 from voile_tests.tabular.small_tables import BruteForce, counted, protected, random_small
@@ -34,7 +34,7 @@ def judge_attacker(seed: int) -> None:
     worlds = brute.agreeing(hidden[of_row])
     lower, upper = worlds.min(axis=0), worlds.max(axis=0)
     first = np.array([np.flatnonzero(of_row == cell)[0] for cell in np.flatnonzero(hidden)], int)
-    found = Intervals.of(system, np.flatnonzero(hidden))
+    found = FeasibilityIntervals.of(system, np.flatnonzero(hidden))
     assert found.lower.tolist() == lower[first].tolist()
     assert found.upper.tolist() == upper[first].tolist()
     known = recomputable(system)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from voile.tabular.attacker import CellSystem, Intervals, recomputable
+from voile.tabular.attacker import CellSystem, FeasibilityIntervals, recomputable
 from voile_tests.tabular.small_tables import counted, protected
 
 COUNTED = {"count": "ant"}
@@ -75,7 +75,7 @@ def test_counts(shared_data: Path, golden: dict[str, Any], name: str, most: int)
     (measure,) = made.cells.measures
     seen = CellSystem(made.cells.system.constraints, measure.values, hidden, whole=True)
     assert not len(recomputable(seen))
-    intervals = Intervals.of(seen, np.flatnonzero(hidden))
+    intervals = FeasibilityIntervals.of(seen, np.flatnonzero(hidden))
     assert (intervals.upper - intervals.lower).min() >= 1
     assert (intervals.lower <= measure.values[hidden]).all()
     assert (intervals.upper >= measure.values[hidden]).all()

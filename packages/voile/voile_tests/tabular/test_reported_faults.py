@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from voile.tabular.attacker import CellSystem, Intervals, Knowledge
+from voile.tabular.attacker import CellSystem, FeasibilityIntervals, PriorBounds
 from voile_base.errors import InfeasibleError, PlanError
 from voile_tests.tabular.small_tables import BruteForce, protected
 from voile_tests.tabular.test_brute_force import rows_of_cells
@@ -39,7 +39,7 @@ def test_two_hierarchies_of_one_column_are_protected_together(name: str) -> None
         (measure,) = made.cells.measures
         hidden = made.pattern.suppressed
         seen = CellSystem(made.cells.system.constraints, measure.values, hidden, whole=True)
-        found = Intervals.of(seen, np.flatnonzero(made.primary.cells))
+        found = FeasibilityIntervals.of(seen, np.flatnonzero(made.primary.cells))
         assert (found.upper - found.lower >= 1).all()
 
 
@@ -61,9 +61,9 @@ def test_three_singletons_do_not_uncover_each_other() -> None:
     for own in np.flatnonzero(hidden & (members.truth == 1)):
         lower = np.zeros(made.cells.system.cells)
         lower[of_row[own]] = 1
-        known = Knowledge(lower, np.full(len(lower), np.inf))
+        known = PriorBounds(lower, np.full(len(lower), np.inf))
         others = np.setdiff1d(of_row[primary], of_row[own])
-        found = Intervals.of(seen, others, known)
+        found = FeasibilityIntervals.of(seen, others, known)
         assert (found.upper - found.lower >= 1).all()
 
 
@@ -93,7 +93,7 @@ def test_the_sum_of_suppressed_cells_is_not_dominated_either() -> None:
     seen = CellSystem(
         made.cells.system.constraints, measure.values, made.pattern.suppressed, whole=False
     )
-    found = Intervals.of(seen, np.flatnonzero(made.primary.cells))
+    found = FeasibilityIntervals.of(seen, np.flatnonzero(made.primary.cells))
     assert (found.upper >= measure.values[found.cells] + protection[found.cells] - 1e-6).all()
 
 

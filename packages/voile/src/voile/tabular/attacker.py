@@ -1,7 +1,7 @@
 """The attacker: what somebody can find out about suppressed cells of linked tables.
 
 He knows every published cell, that cells add up, that none is negative, that counts are whole, and,
-as a contributor, what he himself adds to cells (``Knowledge``).  Two questions:
+as a contributor, what he himself adds to cells (``PriorBounds``).  Two questions:
 
 - **Which cells can be recomputed** by adding and subtracting published ones?  Answered exactly, by
   elimination in fractions: a cell can, if and only if it stands alone in a row of the reduced
@@ -34,11 +34,11 @@ from scipy.sparse import bmat, csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 __all__ = [
-    "Bound",
+    "CellBound",
     "CellSystem",
-    "ContradictionError",
-    "Intervals",
-    "Knowledge",
+    "FeasibilityIntervals",
+    "NoTableError",
+    "PriorBounds",
     "SystemPart",
     "among_shown",
     "recomputable",
@@ -52,12 +52,12 @@ Indices = NDArray[np.int64]
 Numbers = NDArray[np.float64]
 
 
-class ContradictionError(ValueError):
+class NoTableError(ValueError):
     """No table agrees with what is published."""
 
 
 @dataclass(frozen=True, eq=False)
-class Knowledge:
+class PriorBounds:
     """What somebody knows of cells beforehand: that each lies between two numbers."""
 
     lower: Numbers
@@ -67,7 +67,7 @@ class Knowledge:
     who: str = "an outsider"
 
     @classmethod
-    def of_outsider(cls, cells: int) -> Knowledge:
+    def of_outsider(cls, cells: int) -> PriorBounds:
         """That no cell is negative."""
         return cls(np.zeros(cells), np.full(cells, np.inf))
 
@@ -107,7 +107,7 @@ class CellSystem:
 
 
 @dataclass(frozen=True, eq=False)
-class Bound:
+class CellBound:
     """The least or largest value of a cell, and the multipliers that prove it."""
 
     value: float
@@ -134,15 +134,17 @@ class SystemPart:
     """Shape (r,): what the rows of the matrix times the values are."""
     whole: bool
 
-    def bound(self, cell: int, sign: int, knowledge: Knowledge) -> Bound:
+    def bound(self, cell: int, sign: int, knowledge: PriorBounds) -> CellBound:
         """The largest value of a cell (``sign`` 1) or its least (-1) in real numbers.
 
-        Raises ``ContradictionError`` where no table agrees with what is known.
+        Raises ``NoTableError`` where no table agrees with what is known.
         """
         lower, upper = knowledge.lower[self.cells], knowledge.upper[self.cells]
         place = int(np.searchsorted(self.cells, cell))
         if not len(self.rows):
-            return Bound(float(upper[place] if sign > 0 else lower[place]), at_whole_numbers=True)
+            return CellBound(
+                float(upper[place] if sign > 0 else lower[place]), at_whole_numbers=True
+            )
         result = linprog(
             self._goal(place, sign),
             A_eq=self.matrix,
@@ -151,13 +153,13 @@ class SystemPart:
             method="highs-ds",
         )
         if result.status == _UNBOUNDED:
-            return Bound(np.inf, at_whole_numbers=True)
+            return CellBound(np.inf, at_whole_numbers=True)
         if result.status != _OPTIMAL:
-            raise ContradictionError
+            raise NoTableError
         whole = bool(np.abs(result.x - np.round(result.x)).max() < _SLACK)
-        return Bound(float(result.x[place]), -result.eqlin.marginals, whole, result.x)
+        return CellBound(float(result.x[place]), -result.eqlin.marginals, whole, result.x)
 
-    def whole_bound(self, cell: int, sign: int, knowledge: Knowledge) -> float:
+    def whole_bound(self, cell: int, sign: int, knowledge: PriorBounds) -> float:
         """The same among tables of whole numbers, where values are whole; else in real numbers."""
         found = self.bound(cell, sign, knowledge)
         if not self.whole:
@@ -173,7 +175,7 @@ class SystemPart:
             options={"mip_rel_gap": 0.0},
         )
         if result.status == _INFEASIBLE:
-            raise ContradictionError
+            raise NoTableError
         return float(round(result.x[place]))
 
     def _goal(self, place: int, sign: int) -> Numbers:
@@ -183,7 +185,7 @@ class SystemPart:
 
 
 @dataclass(frozen=True, eq=False)
-class Intervals:
+class FeasibilityIntervals:
     """Feasibility intervals of some cells."""
 
     cells: Indices
@@ -193,13 +195,16 @@ class Intervals:
 
     @classmethod
     def of(
-        cls, system: CellSystem, cells: Sequence[int] | Indices, knowledge: Knowledge | None = None
-    ) -> Intervals:
+        cls,
+        system: CellSystem,
+        cells: Sequence[int] | Indices,
+        knowledge: PriorBounds | None = None,
+    ) -> FeasibilityIntervals:
         """The intervals of some suppressed cells, to an outsider or to whoever knows more.
 
-        Raises ``ContradictionError`` where no table agrees with what is known.
+        Raises ``NoTableError`` where no table agrees with what is known.
         """
-        knowledge = knowledge or Knowledge.of_outsider(len(system.values))
+        knowledge = knowledge or PriorBounds.of_outsider(len(system.values))
         wanted = np.zeros(len(system.values), dtype=np.bool_)
         wanted[cells] = True
         lower, upper = np.full(len(wanted), np.nan), np.full(len(wanted), np.nan)

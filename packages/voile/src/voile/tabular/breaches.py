@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from voile.tabular.attacker import Bound, CellSystem, Knowledge, SystemPart, among_shown
-from voile.tabular.counting import Measure, PrivateCells
+from voile.tabular.attacker import CellBound, CellSystem, PriorBounds, SystemPart, among_shown
+from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.primary import MeasureProtection, PrimaryCells
 from voile.tabular.system import Indices
 
-__all__ = ["Breach", "PatternAttack", "ProvenBound"]
+__all__ = ["NarrowedCell", "PatternAttack", "ProvenBound"]
 
 Mask = NDArray[np.bool_]
 _SLACK = 1e-6
@@ -47,7 +47,7 @@ class ProvenBound:
 
 
 @dataclass(frozen=True, eq=False)
-class Breach:
+class NarrowedCell:
     """A primary cell that somebody narrows too far."""
 
     measure: int
@@ -56,7 +56,7 @@ class Breach:
     """How far the interval should reach, over all of ``bounds``."""
     bounds: tuple[ProvenBound, ...]
     """Empty where whole numbers alone narrow it."""
-    knowledge: Knowledge
+    knowledge: PriorBounds
     short: float
     """By how much it falls short."""
 
@@ -70,7 +70,7 @@ class PatternAttack:
             among_shown(cells.system.constraints, measure.shown) for measure in cells.measures
         )
 
-    def breaches(self, suppressed: Mask) -> Iterator[Breach]:
+    def breaches(self, suppressed: Mask) -> Iterator[NarrowedCell]:
         """What the pattern does not keep, by measure, part and cell."""
         asked = self.primary.cells
         for number, measure in enumerate(self.cells.measures):
@@ -79,8 +79,8 @@ class PatternAttack:
                 wanted = part.cells[asked[part.cells] & measure.shown[part.cells]]
                 if not len(wanted):
                     continue
-                outside = Knowledge.of_outsider(len(measure.values))
-                ends: dict[int, tuple[Bound, Bound]] = {}
+                outside = PriorBounds.of_outsider(len(measure.values))
+                ends: dict[int, tuple[CellBound, CellBound]] = {}
                 for cell in wanted.tolist():
                     ends[cell] = part.bound(cell, 1, outside), part.bound(cell, -1, outside)
                     yield from _narrowed(
@@ -100,7 +100,9 @@ class PatternAttack:
         hidden = suppressed & measure.shown
         return CellSystem(self.constraints[number], measure.values, hidden, measure.whole)
 
-    def _insiders(self, measure: Measure, part: SystemPart) -> Iterator[tuple[Knowledge, Mask]]:
+    def _insiders(
+        self, measure: CellMeasure, part: SystemPart
+    ) -> Iterator[tuple[PriorBounds, Mask]]:
         """What the insiders of a part know, and of which cells nothing is promised to them."""
         size = len(measure.values)
         of = measure.contributions
@@ -108,7 +110,7 @@ class PatternAttack:
             for cell in part.cells[measure.values[part.cells] == 1].tolist():
                 lower, own = np.zeros(size), np.zeros(size, dtype=np.bool_)
                 lower[cell], own[cell] = 1.0, True
-                yield Knowledge(lower, np.full(size, np.inf), "the only one of a cell"), own
+                yield PriorBounds(lower, np.full(size, np.inf), "the only one of a cell"), own
             return
         first = np.searchsorted(of.cell, part.cells)
         last = np.searchsorted(of.cell, part.cells, side="right")
@@ -121,7 +123,7 @@ class PatternAttack:
                     yield _of_contributor(measure, np.arange(len(of.who)) == entry)
 
 
-def _agree(part: SystemPart, ends: tuple[Bound, ...], knowledge: Knowledge) -> bool:
+def _agree(part: SystemPart, ends: tuple[CellBound, ...], knowledge: PriorBounds) -> bool:
     """Whether what somebody knows leaves the values possible at which the outsider ends."""
     lower, upper = knowledge.lower[part.cells], knowledge.upper[part.cells]
     return all(
@@ -131,7 +133,7 @@ def _agree(part: SystemPart, ends: tuple[Bound, ...], knowledge: Knowledge) -> b
     )
 
 
-def _of_contributor(measure: Measure, his: Mask) -> tuple[Knowledge, Mask]:
+def _of_contributor(measure: CellMeasure, his: Mask) -> tuple[PriorBounds, Mask]:
     """What a contributor knows, and the cells in which he is the largest."""
     of = measure.contributions
     assert of is not None
@@ -144,18 +146,18 @@ def _of_contributor(measure: Measure, his: Mask) -> tuple[Knowledge, Mask]:
     upper[alone] = measure.values[alone]
     largest = np.zeros(size, dtype=np.bool_)
     largest[his_cells] = np.flatnonzero(his) == np.searchsorted(of.cell, his_cells)
-    return Knowledge(lower, upper, "the largest contributor of a cell"), largest
+    return PriorBounds(lower, upper, "the largest contributor of a cell"), largest
 
 
 def _narrowed(
     number: int,
-    measure: Measure,
+    measure: CellMeasure,
     protection: MeasureProtection,
     part: SystemPart,
     cell: int,
-    knowledge: Knowledge,
-    ends: tuple[Bound, ...],
-) -> Iterator[Breach]:
+    knowledge: PriorBounds,
+    ends: tuple[CellBound, ...],
+) -> Iterator[NarrowedCell]:
     """How a cell is narrowed too far by somebody."""
     value = float(measure.values[cell])
     above, width = float(protection.either_way[cell]), float(protection.width[cell])
@@ -168,16 +170,16 @@ def _narrowed(
     for sign, needed in ((1, above), (-1, below)):
         if reach[sign] < needed - slack:
             proof = _proof(sign, part, bounds[sign])
-            yield Breach(number, cell, needed, proof, knowledge, needed - reach[sign])
+            yield NarrowedCell(number, cell, needed, proof, knowledge, needed - reach[sign])
     if sum(reach.values()) < width - slack:
         proof = tuple(one for sign in (1, -1) for one in _proof(sign, part, bounds[sign]))
-        yield Breach(number, cell, width, proof, knowledge, width - sum(reach.values()))
+        yield NarrowedCell(number, cell, width, proof, knowledge, width - sum(reach.values()))
     elif part.whole and not all(bound.at_whole_numbers for bound in bounds.values()):
         whole = {sign: sign * (part.whole_bound(cell, sign, knowledge) - value) for sign in (1, -1)}
         short = max(width - sum(whole.values()), above - whole[1], below - whole[-1])
         if short > slack:
-            yield Breach(number, cell, width, (), knowledge, short)
+            yield NarrowedCell(number, cell, width, (), knowledge, short)
 
 
-def _proof(sign: int, part: SystemPart, bound: Bound) -> tuple[ProvenBound, ...]:
+def _proof(sign: int, part: SystemPart, bound: CellBound) -> tuple[ProvenBound, ...]:
     return (ProvenBound(sign, part.rows, bound.duals),) if bound.duals is not None else ()

@@ -18,8 +18,8 @@ from voile.release.claims import Claim
 from voile.release.published import Published
 from voile.tabular.attacker import (
     CellSystem,
-    ContradictionError,
-    Intervals,
+    FeasibilityIntervals,
+    NoTableError,
     among_shown,
     recomputable,
 )
@@ -98,8 +98,8 @@ def _known_cells(found: ReleasedCells) -> Iterator[str]:
         exactly = np.zeros_like(hidden)
         exactly[recomputable(system)] = True
         try:
-            intervals = Intervals.of(system, np.flatnonzero(hidden & known & ~exactly))
-        except ContradictionError:
+            intervals = FeasibilityIntervals.of(system, np.flatnonzero(hidden & known & ~exactly))
+        except NoTableError:
             yield f"no table agrees with the published cells of {name!r}"
             return
         narrow = (intervals.upper - intervals.lower) < _KNOWN

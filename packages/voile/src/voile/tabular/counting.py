@@ -33,7 +33,14 @@ from voile.tabular.system import (
 )
 from voile_base.errors import PlanError, TableError
 
-__all__ = ["COUNT", "CellContributions", "Measure", "PrivateCells", "count_cells", "plan_of_rows"]
+__all__ = [
+    "COUNT",
+    "CellContributions",
+    "CellMeasure",
+    "PrivateCells",
+    "count_cells",
+    "plan_of_rows",
+]
 
 COUNT = "count"
 """The measure that counts rows, or persons."""
@@ -68,7 +75,7 @@ class CellContributions:
 
 
 @dataclass(frozen=True, eq=False)
-class Measure:
+class CellMeasure:
     """A count or a sum in every cell that shows it, exactly."""
 
     name: str
@@ -88,7 +95,7 @@ class PrivateCells:
     """A linked system with what its cells hold; private."""
 
     system: LinkedSystem
-    measures: tuple[Measure, ...]
+    measures: tuple[CellMeasure, ...]
     units: Indices
     """Shape (cells,): those who contribute to each cell: counted units, persons or companies."""
     shows: Mapping[str, tuple[str, ...]]
@@ -304,7 +311,7 @@ class _Entries:
                 raise TableError(msg)
             self._numbers[name] = values.units[counted.codes[:, place]], values.scale
 
-    def measure(self, name: str, shown: NDArray[np.bool_], *, counts: bool) -> Measure:
+    def measure(self, name: str, shown: NDArray[np.bool_], *, counts: bool) -> CellMeasure:
         """What a measure is in every cell that shows it."""
         if name in self._numbers:
             each, scale = self._numbers[name]
@@ -319,10 +326,10 @@ class _Entries:
             each, scale, added = None, 0, self._counted_units()
         values = np.where(shown, self._added(added), 0)
         if counts and (self._unit is None or name not in self._numbers):
-            return Measure(name, values, scale, shown, whole=True)
+            return CellMeasure(name, values, scale, shown, whole=True)
         assert each is not None
         found = self._contributions(each.astype(np.int64))
-        return Measure(name, values, scale, shown, whole=counts, contributions=found)
+        return CellMeasure(name, values, scale, shown, whole=counts, contributions=found)
 
     def units(self, count: str, counts: set[str]) -> Indices:
         """Units of each cell: those that a column counts, else distinct contributors, or rows."""

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from voile.schema.tabulation import CellPattern, CellSuppression
-from voile.tabular.counting import Measure, PrivateCells
+from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.system import TOTAL, CellBlock, Indices, LinkedSystem, qualified
 from voile_base.errors import PlanError, nearest
 
@@ -112,12 +112,12 @@ def primary_cells(cells: PrivateCells, plan: CellSuppression) -> PrimaryCells:
     return PrimaryCells(rules, protections, forced)
 
 
-def _counts_units(measure: Measure) -> bool:
+def _counts_units(measure: CellMeasure) -> bool:
     return measure.contributions is None
 
 
 def _of_contributors(
-    measure: Measure, plan: CellSuppression
+    measure: CellMeasure, plan: CellSuppression
 ) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Each rule on contributors, and how far its cells must stay uncertain; 0 where none breaks."""
     if measure.contributions is None:

@@ -21,7 +21,7 @@ from voile.disclosure.disclosure import Disclosure
 from voile.disclosure.exact import Exact
 from voile.schema.numbers import unscaled
 from voile.table.published import PublishedTable
-from voile.tabular.counting import Measure, PrivateCells
+from voile.tabular.counting import CellMeasure, PrivateCells
 from voile.tabular.system import TOTAL, Indices, LinkedSystem, TableLayout, Tabulation
 from voile_base.errors import TableError
 
@@ -110,7 +110,7 @@ def columns_of_cells(cells: PrivateCells, suppressed: Mask) -> Columns:
     return found
 
 
-def _numbers(measure: Measure, own: Indices, hidden: Mask) -> list[int | Decimal | None]:
+def _numbers(measure: CellMeasure, own: Indices, hidden: Mask) -> list[int | Decimal | None]:
     pairs = zip(measure.values[own].tolist(), hidden.tolist(), strict=True)
     if not measure.scale:
         return [None if gone else value for value, gone in pairs]
@@ -167,7 +167,7 @@ def read_cells(document: Mapping[str, Any], table: PublishedTable) -> ReleasedCe
         msg = "release.json does not describe tables of counts and sums"
         raise TableError(msg) from None
     system = LinkedSystem(tabulation)
-    return _Reading(system, measures, shows).read(table.to_arrow().to_pydict(), whole)
+    return _CellReader(system, measures, shows).read(table.to_arrow().to_pydict(), whole)
 
 
 def _tabulation(stated: Sequence[Mapping[str, Any]]) -> Tabulation:
@@ -197,7 +197,7 @@ def _nest(
         parents[level, coarser] = parents[chain[-1], coarser][above]
 
 
-class _Reading:
+class _CellReader:
     """Reads the rows of a file into the cells of a system."""
 
     def __init__(

@@ -31,7 +31,7 @@ from voile.table.opening import open_frame, open_table
 from voile.table.places import Address
 from voile.table.private import PrivateTable
 from voile.table.published import PublishedTable
-from voile.tabular.attacker import Intervals, recomputable
+from voile.tabular.attacker import FeasibilityIntervals, recomputable
 from voile.tabular.breaches import PatternAttack
 from voile.tabular.claims import SuppressedCells
 from voile.tabular.counting import COUNT, PrivateCells, count_cells, plan_of_rows
@@ -88,7 +88,7 @@ class ProtectedTables:
         attack = PatternAttack(self.cells, self.primary)
         for number, measure in enumerate(self.cells.measures):
             system = attack.system(number, self.pattern.suppressed)
-            intervals = Intervals.of(system, np.flatnonzero(system.suppressed))
+            intervals = FeasibilityIntervals.of(system, np.flatnonzero(system.suppressed))
             lower, upper = np.full((2, system.constraints.shape[1]), np.nan)
             lower[intervals.cells], upper[intervals.cells] = intervals.lower, intervals.upper
             scale = 10.0**measure.scale

@@ -36,7 +36,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from scipy.sparse import csr_matrix, hstack, vstack
 
 from voile.schema.tabulation import CellSuppression
-from voile.tabular.breaches import Breach, PatternAttack, ProvenBound
+from voile.tabular.breaches import NarrowedCell, PatternAttack, ProvenBound
 from voile.tabular.counting import PrivateCells
 from voile.tabular.primary import PrimaryCells
 from voile_base.errors import InfeasibleError
@@ -207,7 +207,7 @@ def _bridges(constraints: csr_matrix) -> tuple[csr_matrix, Numbers]:
 
 
 def _cut(
-    attack: PatternAttack, candidates: _Candidates, breach: Breach, pattern: Mask
+    attack: PatternAttack, candidates: _Candidates, breach: NarrowedCell, pattern: Mask
 ) -> tuple[csr_matrix, float]:
     """What every pattern that protects a cell fulfils and this one does not."""
     if breach.bounds:
@@ -221,7 +221,7 @@ def _cut(
     return csr_matrix((candidates.may & ~pattern).astype(float)), 1.0
 
 
-def _reach(attack: PatternAttack, breach: Breach, proof: ProvenBound) -> Numbers:
+def _reach(attack: PatternAttack, breach: NarrowedCell, proof: ProvenBound) -> Numbers:
     """How far each cell, if it is hidden, lets the cell of a breach move."""
     measure = attack.cells.measures[breach.measure]
     constraints = attack.constraints[breach.measure]
@@ -233,7 +233,7 @@ def _reach(attack: PatternAttack, breach: Breach, proof: ProvenBound) -> Numbers
     return found
 
 
-def _room(attack: PatternAttack, breach: Breach) -> tuple[Numbers, Numbers]:
+def _room(attack: PatternAttack, breach: NarrowedCell) -> tuple[Numbers, Numbers]:
     """How far each cell can move up and down, as somebody sees it."""
     values = attack.cells.measures[breach.measure].values.astype(np.float64)
     knowledge = breach.knowledge
@@ -258,7 +258,9 @@ def _heuristic(attack: PatternAttack, candidates: _Candidates, progress: Progres
     return _thinned(attack, candidates, pattern, progress)
 
 
-def _moving(attack: PatternAttack, candidates: _Candidates, breach: Breach, pattern: Mask) -> Mask:
+def _moving(
+    attack: PatternAttack, candidates: _Candidates, breach: NarrowedCell, pattern: Mask
+) -> Mask:
     """The cells that move in the cheapest way to move a cell as far as needed, both ways."""
     constraints = attack.constraints[breach.measure]
     up, down = _room(attack, breach)
