@@ -88,7 +88,7 @@ def test_what_a_package_announces_wrongly_is_said(tmp_path, monkeypatch, home, r
 def test_parameters_are_held_against_fields():
     """Unknown ones are refused with the nearest, missing ones are named."""
     with pytest.raises(InputError, match=r"the thing 'own' has no parameter 'sise'; did you mean"):
-        Registry("test.none", "a thing", {"own": "base_tests.test_registry:Thing"}, ()).make(
+        Registry("test.none", "a thing", {"own": "voile_tests.test_registry:Thing"}, ()).make(
             "own", {"sise": 1}
         )
 
